@@ -1,4 +1,4 @@
-"""Which board of its suite an evaluation belongs to, and the lock that whoever publishes on it holds."""
+"""The board that an evaluation belongs to, and the lock for publishing on it."""
 
 from typing import NamedTuple
 

@@ -12,7 +12,7 @@ NEWEST_FIRST = ("-created", "-id")
 
 
 def evaluations_for(reader: Reader) -> QuerySet[Evaluation]:
-    """The evaluations that the reader sees, with no word of those that they do not."""
+    """The evaluations that the reader may see."""
     related = visible_evaluations(reader).select_related(
         "suite",
         "submission__planner__owner",

@@ -84,7 +84,7 @@ def check_prices(data: PlannerData) -> Errors:
 
 
 def differing(*, planner: Planner, data: PlannerData) -> list[str]:
-    """Nouns of what was declared otherwise before."""
+    """Nouns of the facts whose declared values differ from earlier ones."""
     kept = {field: (getattr(planner, field.name), field.clean(data[field])) for field in DECLARED}
     return [field.noun for field, (before, now) in kept.items() if field.default not in (before, now) and before != now]
 

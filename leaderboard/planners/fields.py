@@ -1,6 +1,6 @@
 """The values that a user submits, each defined once.
 
-A definition stands in the module of the kind that has it (`kinds/`). The form, the API's serializer, the OpenAPI
+Each kind's module (`kinds/`) has its definitions. The form, the API's serializer, the OpenAPI
 schema with its example, the limits, and who may see the value follow from it. A value that is kept also needs a column
 of `Planner` with the same name.
 """
@@ -26,7 +26,7 @@ class SeenBy(StrEnum):
     """Who may read a value after it was submitted."""
 
     READERS = "readers"
-    """Whoever sees the planner."""
+    """Everyone who may see the planner."""
     OWNER = "owner"
     """The planner's owner."""
     NOBODY = "nobody"
@@ -88,7 +88,7 @@ class Field(ABC, Generic[T]):
         return self._form_field(label=self.label, help_text=text, required=self.is_required)
 
     def from_form(self, cleaned: Any) -> T:
-        """The value of what a form found; None: the form found nothing."""
+        """The value of a form's cleaned data; None: the field is empty."""
         return self.default if cleaned is None else cleaned
 
     def api_field(self, *, kinds: Sequence[str] = (), **changes: Any) -> serializers.Field[Any, Any, Any, Any]:
@@ -148,7 +148,7 @@ class Text(Field[str]):
         return value if self.is_secret else value.strip()
 
     def from_form(self, cleaned: Any) -> str:
-        """The text of what a form found."""
+        """The text of a form's cleaned data."""
         return self.clean(cleaned or self.default)
 
     def _form_field(self, **common: Any) -> forms.Field:

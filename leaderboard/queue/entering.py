@@ -22,7 +22,7 @@ def queue_tasks(
 ) -> Evaluation:
     """Queue an evaluation of these tasks, within the present transaction.
 
-    After: it is `queued` with its shards, and the reconciler is told after the commit.
+    After: it is `queued` with its shards; a reconcile is requested after the commit.
 
     Args:
         submission: what is evaluated.

@@ -241,7 +241,7 @@ class WaitsFor(StrEnum):
 
 _WHY: Mapping[WaitsFor, str] = {
     WaitsFor.LAUNCH: "Its tasks are about to be queued; {waiting} for workers already.",
-    WaitsFor.CANARY: "{pending} for what comes of it.",
+    WaitsFor.CANARY: "{pending} for its result.",
     WaitsFor.RETRY: "A worker returned its tasks; they are retried at {at}.",
     WaitsFor.OWN_WORKER: "Waiting for the owner's self-hosted worker; none is active.",
     WaitsFor.WORKER: "Waiting for a worker; none is active.",

@@ -85,7 +85,7 @@ class Kind(ABC):
         owner: User,  # noqa: ARG002
         planner: Planner | None,  # noqa: ARG002
     ) -> Errors:
-        """What is wrong with checked data in view of what their owner has here. Asks the database, and nobody else.
+        """Conflicts of checked data with what their owner has on this site. Queries the database only.
 
         Args:
             planner: the owner's of this name; None: there is none.

@@ -1,7 +1,7 @@
 """Locks of the rows of an evaluation, held until the end of the transaction.
 
-Whoever changes more than one row of an evaluation locks the evaluation first, then its shards and attempts: with one
-order for all, no two transactions wait for each other.
+A transaction that changes several rows of an evaluation locks the evaluation first, then its shards and attempts. Since
+all use this order, no two transactions wait for each other.
 """
 
 from collections.abc import Sequence
