@@ -56,11 +56,12 @@ def sample(request: pytest.FixtureRequest) -> Sample:
 
 
 class _ByFile(LoadScopeScheduling):
-    """A process runs whole files, and whole folders of tests with real processes, which share what they start."""
+    """A process runs whole files. One runs all tests with real processes: two of those at a time would starve each
+    other."""
 
     def _split_scope(self, nodeid: str) -> str:
         path = Path(nodeid.partition("::")[0])
-        return path.parts[1] if path.parts[1] in _REAL_PROCESSES else str(path)
+        return "real processes" if path.parts[1] in _REAL_PROCESSES else str(path)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
-PROCESSES = min(4, (os.cpu_count() or 1) + 1)
+PROCESSES = min(4, os.cpu_count() or 1)
 """Of pytest: one more than there are cores, since the tests with real sites wait much of their time."""
 SAMPLES = ("--deep", "--sample=")
 """Arguments with which every check runs."""

@@ -9,6 +9,7 @@ from playwright.sync_api import sync_playwright
 
 from tests.browser.looking import FLAGS, PICTURES, Looker, looker
 from tests.browser.site import Site, looked_at, own_database
+from tests.memory import forget_everything
 from tests.run import find_browser
 
 
@@ -24,6 +25,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="package")
 def site(django_db_modify_db_settings, django_db_blocker, tmp_path_factory) -> Iterator[Site]:
     """Everything there is to look at, in a database of its own: its rows stay from test to test."""
+    # Its rows have keys that rows of other tests had.
+    forget_everything()
     with django_db_blocker.unblock(), own_database(), looked_at(tmp_path_factory.mktemp("site")) as served:
         yield served
 

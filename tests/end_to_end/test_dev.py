@@ -13,7 +13,7 @@ import pytest
 from tests.end_to_end.arena import ROOT, clean_environment, data_folder, free_port
 
 pytestmark = pytest.mark.timeout(300)
-EDITED = ROOT / "leaderboard" / "clock.py"
+EDITED = ROOT / "leaderboard" / "site" / "clock.py"
 
 
 @pytest.fixture(scope="module")
