@@ -12,8 +12,8 @@ from leaderboard.monitoring.status import site_status, verdict
 from leaderboard.notifications.incidents import open_incident
 from leaderboard.notifications.models import Fault, Incident, OutboxMessage
 from leaderboard.queue.reconcile import sweep
-from tests.leaderboard.queue.test_crash_points import run
 from tests.leaderboard.factories import make_evaluation, make_suite, make_user
+from tests.leaderboard.queue.test_crash_points import run
 from tests.leaderboard.site.api.helpers import client_of
 
 pytestmark = pytest.mark.django_db
