@@ -123,7 +123,7 @@ def compare_and_open_a_task(page: Page, hand: Mouse | Keyboard) -> None:
 
 def take_away(page: Page, hand: Mouse | Keyboard) -> None:
     """The permanent address, the files and the feed, which say the same as the page."""
-    hand.press(page.get_by_role("link", name="address", exact=True))
+    hand.press(page.get_by_role("link", name="permanent address", exact=True))
     expect(page).to_have_url(re.compile(r"/boards/openagi/snapshots/\d+/$"))
     number = page.url.rstrip("/").rsplit("/", 1)[1]
     shown = page.locator("tbody:not(.reported) .planner-name").all_inner_texts()

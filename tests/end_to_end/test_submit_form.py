@@ -50,7 +50,7 @@ def test_the_form_is_checked_as_one_types_and_an_endpoint_is_tested_before_it_is
         trial = form.locator("#endpoint-test")
         expect(trial).to_contain_text("HTTP 401")
         form.get_by_label("Name of the header").fill("Authorization")
-        form.get_by_label("Its value").fill(TOKEN)
+        form.get_by_label("Value of the header").fill(TOKEN)
         form.get_by_role("button", name="Test the endpoint").click()
         expect(trial).to_contain_text("The endpoint works as a planner.")
         expect(trial).to_contain_text("Parsed as a plan with 1 step")
