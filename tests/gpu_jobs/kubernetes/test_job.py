@@ -74,7 +74,7 @@ def test_the_worker_understands_its_command():
     command = pod_of(job_of(**EVERYTHING))["containers"][0]["command"]
     assert command[:3] == ["python", "-m", "gpu_jobs"]
     options = parser().parse_args(command[3:])
-    assert options.evaluation == EVALUATION
+    assert str(options.evaluation) == EVALUATION
     assert options.store == "s3://bucket/steps"
 
 

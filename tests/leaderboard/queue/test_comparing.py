@@ -217,7 +217,7 @@ def test_the_sentence_tells_of_other_plans():
     comparison = of([*sample([0.5] * 19), result("19", plan=OTHER)], sample([0.5] * 20))
     assert comparison.agrees
     assert sentence(comparison) == (
-        "the results agreed on 19 of 20 tasks that were run again; in 1 the planner made a different plan, and the "
+        "the results agreed on 19 of 20 tasks that were run again; in 1 the planner made another plan, and the "
         "scores differ no more than by chance."
     )
 

@@ -59,7 +59,7 @@ def test_a_command_that_needs_settings_is_refused_before_anything_is_made(data, 
     ("arguments", "code", "said"),
     [
         ([], 0, "createsuperuser"),
-        (["help"], 0, "[evaluations]"),
+        (["help"], 0, "[queue]"),
         (["createsuperuser", "--help"], 0, "usage: planarena manage createsuperuser"),
         (["demo", "--help"], 0, "--once"),
         (["createsuperusr"], 1, "Did you mean createsuperuser?"),
