@@ -27,7 +27,7 @@ _KEPT = frozenset({"auth_permission", "django_content_type"})
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--deep", action="store_true", help="take everything of what runs take samples of; takes hours")
+    parser.addoption("--deep", action="store_true", help="run everything that other runs only sample; takes hours")
     parser.addoption("--sample", help="take the parts that an earlier run took, by the name that it printed")
 
 

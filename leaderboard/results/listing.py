@@ -74,7 +74,7 @@ def filter_results(
         found = found.filter(task__in=rows)
     if text := values["q"]:
         in_request, in_plan = Q(task__text__icontains=text), Q(plan_summary__icontains=text)
-        # Whoever may not read a plan may not search it either.
+        # A reader who may not see a plan may not search in it.
         withheld = withheld_from(reader=reader, evaluation=evaluation)
         found = found.filter(in_request if withheld.plan else in_request | in_plan)
     return found

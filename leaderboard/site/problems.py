@@ -1,4 +1,4 @@
-"""Refusals that whoever calls the site may read. Rooms derive theirs; `site/api/errors.py` answers with them."""
+"""Refusals whose message callers may read. Rooms derive their own; `site/api/errors.py` turns them into responses."""
 
 from collections.abc import Mapping
 from typing import Any

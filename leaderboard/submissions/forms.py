@@ -1,4 +1,4 @@
-"""The form that enters a planner. The rules stand in `services.py`; the form reads what was typed and shows errors."""
+"""The form that enters a planner. The rules are in `services.py`; the form reads input and shows errors."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby

@@ -29,7 +29,7 @@ _PASSED_OVER = 32
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A shard given to a worker. The token is told once and only its hash is kept."""
+    """A shard leased to a worker. The token is returned once; only its hash is stored."""
 
     attempt: Attempt
     evaluation: Evaluation

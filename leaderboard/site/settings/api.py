@@ -13,7 +13,7 @@ REST_FRAMEWORK = {
         "rest_framework.permissions.IsAuthenticatedOrReadOnly",
         "leaderboard.accounts.api.permissions.HasScope",
     ],
-    # Who calls is told by the nearest proxy or by the connection; what callers say of themselves counts nothing.
+    # The nearest proxy or the connection gives the client address; headers set by clients are ignored.
     "NUM_PROXIES": PROXIES,
     "DEFAULT_THROTTLE_CLASSES": [
         "leaderboard.site.api.throttling.Throttle",

@@ -40,7 +40,7 @@ LOCAL_WORKER_MEMORY = env.size("PLANARENA_LOCAL_WORKER_MEMORY") if env.text("PLA
 """Bytes that a worker which the local launcher starts may use before it is killed; 0: no limit; None: its share of the
 machine."""
 LOCAL_WORKER_SECONDS = env.integer("PLANARENA_LOCAL_WORKER_SECONDS", default=43_200, least=0)
-"""So long after its start it is told to stop, and replaced; 0: never."""
+"""A worker is stopped and replaced after this time; 0: never."""
 STORE_DIR = Path(env.text("PLANARENA_STORE", str(DATA_DIR / "store"))).resolve()
 PROFILE = env.text("PLANARENA_PROFILE", "lilliput")
 SPLIT = env.text("PLANARENA_SPLIT", "public")

@@ -11,7 +11,7 @@ from leaderboard.accounts.second_factor import take_off
 class Command(BaseCommand):
     """Takes a user's two-factor authentication off."""
 
-    help = "Let a user sign in with the password alone. Verify who asks first."
+    help = "Let a user sign in with the password alone. Confirm the requester's identity first."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username", help="whose two-factor authentication is taken off")

@@ -11,7 +11,7 @@ from leaderboard.leaving.closing import delete_account
 class Command(BaseCommand):
     """Deletes an account, as its owner could."""
 
-    help = "Erase a user's personal data. This cannot be undone. Verify who asks first."
+    help = "Erase a user's personal data. This cannot be undone. Confirm the requester's identity first."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username", help="whose account is deleted")

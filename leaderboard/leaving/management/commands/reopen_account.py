@@ -11,7 +11,7 @@ from leaderboard.leaving.closing import reopen_account
 class Command(BaseCommand):
     """Opens a closed account again."""
 
-    help = "Let the owner of a closed account sign in again. Verify who asks first."
+    help = "Let the owner of a closed account sign in again. Confirm the requester's identity first."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username", help="whose account is opened again")
