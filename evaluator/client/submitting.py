@@ -109,7 +109,7 @@ def submit(
 ) -> None:
     """Submit a planner, and with --wait follow it to its end.
 
-    The same command, run again after a lost connection, goes on with the same submission. The token stands in
+    Run the same command again after a lost connection: it continues with the same submission. The token is in
     PLANARENA_TOKEN. Exit codes: 0 passed, 1 below a threshold, 2 bad usage, 3 fault of the planner, 4 infrastructure.
     """
     with exit_codes():
