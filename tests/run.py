@@ -43,6 +43,7 @@ def main(arguments: Sequence[str]) -> int:
         )
         return 1
     find_or_install_bubblewrap()
+    keep_bytecode()
     pytest = [sys.executable, "-m", "pytest"]
     if not all(argument.startswith(SAMPLES) for argument in arguments):
         return run_all([("pytest", [*pytest, *arguments])])
@@ -58,6 +59,14 @@ def main(arguments: Sequence[str]) -> int:
             ("pytest", [*pytest, "-n", str(PROCESSES), "--no-loadscope-reorder", *arguments]),
         ]
     )
+
+
+def keep_bytecode() -> None:
+    """Compile our modules once. Hundreds of sites, workers and commands are started, some in environments that would
+    have each of them compile everything again."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    packages = [str(ROOT / name) for name in ("evaluator", "gpu_jobs", "leaderboard")]
+    subprocess.run([sys.executable, "-m", "compileall", "-q", "-j", "0", *packages], check=False)
 
 
 def run_all(checks: Sequence[tuple[str, list[str]]]) -> int:
