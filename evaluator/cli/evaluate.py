@@ -69,7 +69,7 @@ def evaluate(
     except SettingError as error:
         raise usage_error(error) from None
     try:
-        document = _document(evaluator=evaluator, planner=chosen_planner, keys=keys, view=view)
+        document = _document(evaluator=evaluator, planner=chosen_planner, keys=keys, view=view, samples=samples)
     finally:
         if isinstance(chosen_planner, StrategyPlanner):
             chosen_planner.close()
@@ -80,7 +80,9 @@ def evaluate(
         raise typer.Exit(EXIT_INFRASTRUCTURE)
 
 
-def _document(*, evaluator: Evaluator, planner: "Planner", keys: Sequence[str], view: ProgressView) -> dict[str, Any]:
+def _document(
+    *, evaluator: Evaluator, planner: "Planner", keys: Sequence[str], view: ProgressView, samples: int
+) -> dict[str, Any]:
     """Run the evaluation with a progress view. Returns summary, provenance and records as one JSON object."""
     from evaluator.metrics.aggregate import TaskScore, summarise
     from evaluator.records import ResultRecord
@@ -97,7 +99,7 @@ def _document(*, evaluator: Evaluator, planner: "Planner", keys: Sequence[str], 
         "suite": {"slug": suite.slug, "version": suite.version, "digest": suite.digest},
         "planner": planner.name,
         "planner_identity": planner.identity() if isinstance(planner, StrategyPlanner) else {},
-        "summary": summarise(suite=suite, results=map(TaskScore.of, records)),
+        "summary": summarise(suite=suite, results=map(TaskScore.of, records), samples=samples),
         **evaluator.facts(),
         "results": [record.model_dump(mode="json") for record in records],
     }
@@ -110,7 +112,7 @@ def _print_summary(*, suite: Suite, document: dict[str, Any]) -> None:
         if found is None:
             table.add_row(column.label, "not measured", "", "0")
         else:
-            interval = ends_in_words(low=found["low"], high=found["high"], count=found["tasks"])
+            interval = ends_in_words(low=found["low"], high=found["high"])
             table.add_row(column.label, f"{found['mean']:.4f}", interval, str(found["tasks"]))
     table.show(out)
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in document["summary"]["outcomes"].items())

@@ -3,10 +3,13 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from math import fsum
+
+import numpy as np
 
 from evaluator.canonical_json import JsonValue
-from evaluator.metrics.statistics import Interval, cluster_bootstrap, ends_of, wilson
+from evaluator.metrics.crossed import Matrix, fixed_tasks, sampled_tasks
+from evaluator.metrics.statistics import Interval, cluster_bootstrap, interval, wilson
 from evaluator.records import Outcome, ResultRecord
 from evaluator.suites.base import Column, IntervalMethod, Suite
 
@@ -23,6 +26,8 @@ class TaskScore:
     score: float | None
     indicators: Mapping[str, float] = field(default_factory=dict)
     """Further values of the result, by name."""
+    samples: tuple[float, ...] = ()
+    """The score of each sample, in order; empty where a plan is judged, or was not executed."""
 
     @classmethod
     def of(cls, record: ResultRecord) -> "TaskScore":
@@ -33,46 +38,41 @@ class TaskScore:
             outcome=record.outcome,
             score=record.score,
             indicators=record.indicators,
+            samples=scores_of_samples(record),
         )
 
 
-def summarise(*, suite: Suite, results: Iterable[TaskScore]) -> dict[str, JsonValue]:
+def summarise(*, suite: Suite, results: Iterable[TaskScore], samples: int = 1) -> dict[str, JsonValue]:
     """Means with 95 % intervals for each column of the suite, and how often each outcome occurred.
 
     Each column says which value of which tasks counts, and what a `planner_fault` counts. `not_run`, `infra_fault` and
     `cancelled` have no value and are left out, which is why an evaluation with an `infra_fault` must not be ranked.
 
+    Args:
+        suite: whose columns are computed.
+        results: of its tasks, in any order.
+        samples: of each task that is executed.
+
     Returns:
         `{"metrics": {key: {"mean", "low", "high", "tasks"}}, "outcomes": {outcome: count}}`; a metric without any
-        scored task is absent. `low` and `high` are None over fewer than `statistics.LEAST_VALUES` tasks.
+        scored task is absent. `low` and `high` are None over fewer than `statistics.LEAST_VALUES` independent tasks or
+        scenes, as the column's method of intervals says.
     """
-    return summarise_columns(columns=suite.metrics, results=results)
+    return summarise_columns(columns=suite.metrics, results=results, samples=samples)
 
 
-def summarise_columns(*, columns: Iterable[Column], results: Iterable[TaskScore]) -> dict[str, JsonValue]:
+def summarise_columns(
+    *, columns: Iterable[Column], results: Iterable[TaskScore], samples: int = 1
+) -> dict[str, JsonValue]:
     """`summarise` for a suite of which only the columns are known."""
     found = list(results)
     metrics: dict[str, JsonValue] = {}
     for column in columns:
-        values = [value for value in counted(column=column, results=found) if value is not None]
-        if values:
-            interval = _interval(column=column, values=values)
-            metrics[column.key] = {
-                "mean": interval.mean,
-                "low": interval.low,
-                "high": interval.high,
-                "tasks": interval.count,
-            }
+        made = interval_of(column=column, results=found, samples=samples)
+        if made is not None:
+            metrics[column.key] = {"mean": made.mean, "low": made.low, "high": made.high, "tasks": made.count}
     outcomes = Counter(str(result.outcome) for result in found)
     return {"metrics": metrics, "outcomes": {outcome: outcomes[outcome] for outcome in sorted(outcomes)}}
-
-
-def with_shown_interval(value: Mapping[str, Any]) -> dict[str, Any]:
-    """A metric of a summary or snapshot, without an interval that an earlier version computed over too few tasks."""
-    shown = dict(value)
-    if ends_of(low=value.get("low"), high=value.get("high"), count=value.get("tasks")) is None:
-        shown |= {name: None for name in ("low", "high") if name in value}
-    return shown
 
 
 def counted(*, column: Column, results: Sequence[TaskScore]) -> list[float | None]:
@@ -94,7 +94,41 @@ def _value(*, column: Column, result: TaskScore) -> float | None:
     return None if value is None else float(value)
 
 
-def _interval(*, column: Column, values: Sequence[float]) -> Interval:
+def interval_of(*, column: Column, results: Sequence[TaskScore], samples: int) -> Interval | None:
+    """Mean and interval of a column; None if no task counts. `samples` is the number of each executed task."""
+    found = counted(column=column, results=results)
+    counting = [(value, result) for value, result in zip(found, results, strict=True) if value is not None]
+    return _interval(column=column, counting=counting, samples=samples) if counting else None
+
+
+def _interval(*, column: Column, counting: Sequence[tuple[float, TaskScore]], samples: int) -> Interval:
+    values = [value for value, _ in counting]
     if column.interval is IntervalMethod.WILSON:
         return wilson(successes=round(sum(values)), total=len(values))
-    return cluster_bootstrap(values)
+    if not column.interval.over_scenes:
+        return cluster_bootstrap(values)
+    table = by_sample(counting=counting, samples=samples)
+    if table is None:
+        return interval(mean=fsum(values) / len(values), low=0.0, high=0.0, count=len(values), units=0)
+    if column.interval is IntervalMethod.FIXED_TASKS:
+        return fixed_tasks(table).interval
+    return sampled_tasks(table, strata=[result.metric for _, result in counting]).interval
+
+
+def by_sample(*, counting: Sequence[tuple[float, TaskScore]], samples: int) -> Matrix | None:
+    """Scores as (tasks, samples); None if a plan was executed on another number of samples.
+
+    Args:
+        counting: what each task counts, with its result. A task without an executed plan counts the same on every
+            sample.
+        samples: of each task.
+    """
+    rows = [result.samples if result.outcome is Outcome.SCORED else (value,) * samples for value, result in counting]
+    return np.array(rows, dtype=np.float64) if all(len(row) == samples for row in rows) else None
+
+
+def scores_of_samples(record: ResultRecord) -> tuple[float, ...]:
+    """The score of each sample of a record, in order; empty unless all were scored."""
+    scores = [sample.score for sample in sorted(record.samples, key=lambda sample: sample.index)]
+    known = tuple(score for score in scores if score is not None)
+    return known if len(known) == len(scores) else ()

@@ -9,8 +9,8 @@ import numpy as np
 LEAST_VALUES = 10
 """Values that an interval needs. Resampling fewer says more about the few than about what they are drawn from: over two
 equal values it has no width at all."""
-TOO_FEW = f"No 95 % interval: it needs at least {LEAST_VALUES} tasks."
-"""What pages say where an interval over tasks would be."""
+TOO_FEW = f"No 95 % interval: it needs at least {LEAST_VALUES} independent tasks or scenes."
+"""What pages say where an interval would be."""
 RESAMPLES = 2000
 SEED = 20240229
 PERMUTATIONS = 20_000
@@ -27,7 +27,7 @@ class Interval:
 
     mean: float
     low: float | None
-    """None, as is `high`, over fewer than `LEAST_VALUES` values."""
+    """None, as is `high`, over fewer than `LEAST_VALUES` independent values."""
     high: float | None
     count: int
     """Number of values, such as tasks."""
@@ -35,34 +35,38 @@ class Interval:
     @property
     def ends(self) -> tuple[float, float] | None:
         """Where the interval begins and ends, if there is one."""
-        return ends_of(low=self.low, high=self.high, count=self.count)
+        return ends_of(low=self.low, high=self.high)
 
     def in_words(self, *, form: str = ".4f") -> str:
         """The interval as a text, such as `0.6500 to 0.7700`; where there is none, a dash with the reason."""
-        return ends_in_words(low=self.low, high=self.high, count=self.count, form=form)
+        return ends_in_words(low=self.low, high=self.high, form=form)
 
 
-def interval(*, mean: float, low: float, high: float, count: int) -> Interval:
-    """A mean with its interval, or without one if there are too few values. Every interval is made here."""
-    ends = ends_of(low=low, high=high, count=count)
-    return Interval(mean=mean, low=ends and ends[0], high=ends and ends[1], count=count)
-
-
-def ends_of(*, low: float | None, high: float | None, count: int | None) -> tuple[float, float] | None:
-    """The ends of an interval that may be shown; also of one that an earlier version computed over too few values.
+def interval(*, mean: float, low: float, high: float, count: int, units: int | None = None) -> Interval:
+    """A mean with its interval, or without one if there are too few values. Every interval is made here.
 
     Args:
-        count: number of values; None where it is not known.
+        mean: the mean.
+        low: where the interval begins.
+        high: where it ends.
+        count: number of values, such as tasks.
+        units: how many of them are independent; None: all.
     """
-    if low is None or high is None or (count is not None and count < LEAST_VALUES):
-        return None
-    return low, high
+    enough = (count if units is None else units) >= LEAST_VALUES
+    return Interval(mean=mean, low=low if enough else None, high=high if enough else None, count=count)
 
 
-def ends_in_words(*, low: float | None, high: float | None, count: int | None, form: str = ".4f") -> str:
+def ends_of(*, low: float | None, high: float | None) -> tuple[float, float] | None:
+    """The ends of an interval, if there is one."""
+    return None if low is None or high is None else (low, high)
+
+
+def ends_in_words(*, low: float | None, high: float | None, form: str = ".4f") -> str:
     """The ends of an interval as a text; where there is none, a dash with the reason."""
-    ends = ends_of(low=low, high=high, count=count)
-    return f"— (fewer than {LEAST_VALUES} values)" if ends is None else f"{ends[0]:{form}} to {ends[1]:{form}}"
+    ends = ends_of(low=low, high=high)
+    if ends is None:
+        return f"— (fewer than {LEAST_VALUES} independent values)"
+    return f"{ends[0]:{form}} to {ends[1]:{form}}"
 
 
 def cluster_bootstrap(values: Sequence[float]) -> Interval:

@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, FiniteFloat
 
 from evaluator import canonical_json
+from evaluator.suites.base import IntervalMethod
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 KeyId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
@@ -45,7 +46,7 @@ class ColumnFacts(_Shape):
     metric: _Text
     indicator: bool
     fault: FiniteFloat | None
-    interval: Literal["bootstrap", "wilson"]
+    interval: IntervalMethod
 
 
 class SuiteFacts(_Shape):
@@ -144,6 +145,8 @@ class TaskEntry(_Shape):
     accepted: bool
     """The owner accepted an infrastructure fault, which its record still says, as the planner's."""
     score: FiniteFloat | None
+    samples: list[FiniteFloat]
+    """The score of each sample, in order; empty of plans that are judged or were not executed."""
     indicators: dict[_Text, FiniteFloat]
     seconds: FiniteFloat | None
     """How long the planner took."""

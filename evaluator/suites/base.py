@@ -19,9 +19,33 @@ class IntervalMethod(StrEnum):
     """How a column's 95 % interval is computed."""
 
     BOOTSTRAP = "bootstrap"
-    """Bootstrap over tasks, for graded values."""
+    """Bootstrap over tasks, for graded values: the tasks are a sample, and each has one value."""
     WILSON = "wilson"
     """Wilson's score interval, for values that are 0 or 1."""
+    FIXED_TASKS = "fixed_tasks"
+    """The tasks are a fixed list; the scenes that all of them are executed on are a sample."""
+    SAMPLED_TASKS = "sampled_tasks"
+    """Tasks and scenes both are samples."""
+
+    @property
+    def over_scenes(self) -> bool:
+        """Whether it needs the score of each sample."""
+        return self in (IntervalMethod.FIXED_TASKS, IntervalMethod.SAMPLED_TASKS)
+
+    @property
+    def estimand(self) -> str:
+        """What a column's mean estimates, as a sentence."""
+        return _ESTIMANDS[self]
+
+
+_ESTIMANDS = {
+    IntervalMethod.BOOTSTRAP: "Estimates the mean over all tasks of this kind, of which these are a sample.",
+    IntervalMethod.WILSON: "Estimates the share among all tasks of this kind, of which these are a sample.",
+    IntervalMethod.FIXED_TASKS: "Estimates the mean of exactly these tasks over all scenes, of which those that "
+    "were executed are a sample.",
+    IntervalMethod.SAMPLED_TASKS: "Estimates the mean over all tasks that the generator draws and over all scenes; "
+    "both are samples here.",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

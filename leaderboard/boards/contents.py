@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from django.contrib.postgres.aggregates import BitXor
 from django.db.models import Count, F, Func, IntegerField, Max
 
-from evaluator.metrics.aggregate import with_shown_interval
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.ranking import rank_entries, to_row
 from leaderboard.boards.scales import scale_of
@@ -74,15 +73,9 @@ def contents_of(snapshots: Iterable[Snapshot]) -> dict[int, BoardContent]:
     found = {pk: kept for pk, digest in wanted.items() if (kept := _snapshots.get((pk, digest))) is not None}
     if missing := wanted.keys() - found.keys():
         for pk, content in Snapshot.objects.filter(pk__in=missing).order_by("pk").values_list("pk", "content"):
-            found[pk] = BoardContent(rows=tuple(map(_shown, content["rows"])), coverage=content["coverage"])
+            found[pk] = BoardContent(rows=tuple(content["rows"]), coverage=content["coverage"])
             _snapshots.put((pk, wanted[pk]), found[pk])
     return found
-
-
-def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as it is shown: old snapshots hold intervals over too few tasks."""
-    metrics = {key: value and with_shown_interval(value) for key, value in row["metrics"].items()}
-    return {**row, "metrics": metrics}
 
 
 def content_of(snapshot: Snapshot) -> BoardContent:

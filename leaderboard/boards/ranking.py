@@ -29,7 +29,6 @@ from math import inf, isfinite
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from evaluator.metrics.aggregate import with_shown_interval
 from leaderboard.results.filters import sort_by
 
 _MILLION = 1_000_000
@@ -122,9 +121,8 @@ def read_metrics(summary: Mapping[str, Any]) -> dict[str, MetricValue]:
     read = {}
     for key, value in (summary.get("metrics") or {}).items():
         if value and value.get("mean") is not None:
-            shown = with_shown_interval(value)
             read[key] = MetricValue(
-                mean=float(shown["mean"]), low=shown.get("low"), high=shown.get("high"), tasks=shown.get("tasks")
+                mean=float(value["mean"]), low=value.get("low"), high=value.get("high"), tasks=value.get("tasks")
             )
     return read
 

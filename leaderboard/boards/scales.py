@@ -4,14 +4,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from evaluator.metrics.aggregate import with_shown_interval
-
 
 def scale_of(*, rows: Iterable[Mapping[str, Any]], metric: str) -> tuple[float, float] | None:
     """The tenths around all intervals of a metric: the ends of its bars."""
     ends: list[float] = []
     for row in rows:
-        value = with_shown_interval(row["metrics"].get(metric) or {})
+        value = row["metrics"].get(metric) or {}
         ends += [value[name] for name in ("low", "mean", "high") if value.get(name) is not None]
     return tenths(ends)
 

@@ -49,6 +49,11 @@ class Suite(models.Model):
         """The columns of its board."""
         return tuple(Column(**{**metric, "interval": IntervalMethod(metric["interval"])}) for metric in self.metrics)
 
+    @property
+    def ranking_column(self) -> Column:
+        """The column that its board ranks by."""
+        return next((column for column in self.columns if column.primary), self.columns[0])
+
     @cached_property
     def facets(self) -> Facets:
         """What its tasks are filtered and grouped by."""

@@ -33,12 +33,16 @@ class ComparedMetricOutput(serializers.Serializer[Any]):
     low = serializers.FloatField(
         source="difference.low",
         allow_null=True,
-        help_text=f"Lower end of the 95 % interval (bootstrap over tasks); null over fewer than {LEAST_VALUES} tasks.",
+        help_text=f"Lower end of the 95 % interval; null over fewer than {LEAST_VALUES} independent tasks or scenes.",
     )
     high = serializers.FloatField(source="difference.high", allow_null=True)
-    p_value = serializers.FloatField(help_text="Two-sided, paired permutation test.")
+    p_value = serializers.FloatField(
+        allow_null=True,
+        help_text="Two-sided and paired: of a permutation test over tasks, or of a t test over the scenes that plans "
+        "were executed on; null over too few scenes.",
+    )
     p_adjusted = serializers.FloatField(
-        source="adjusted", help_text="By Holm's method over the evaluations compared with the first."
+        source="adjusted", allow_null=True, help_text="By Holm's method over the evaluations compared with the first."
     )
     wins = serializers.IntegerField(help_text="Tasks on which it is better than the first.")
     losses = serializers.IntegerField()

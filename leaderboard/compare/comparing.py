@@ -6,16 +6,18 @@ over the tasks for which both have one; the metric's direction decides which is 
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evaluator.metrics.aggregate import TaskScore, counted
+from evaluator.metrics.crossed import Estimate, fixed_tasks, sampled_tasks
 from evaluator.metrics.paired import bootstrap_columns, holm, two_sided_p_values
 from evaluator.metrics.statistics import Interval
 from evaluator.records import Outcome
-from evaluator.suites.base import Column
+from evaluator.suites.base import Column, IntervalMethod
 from evaluator.suites.facets import Facet
 from leaderboard.results.task_filters import PENDING, TaskRow
 
@@ -35,6 +37,8 @@ class Scores(NamedTuple):
     outcomes: tuple[str, ...]
     values: Mapping[str, Values]
     """(tasks,) by metric; NaN where the task does not count."""
+    by_sample: Mapping[str, Values] = MappingProxyType({})
+    """(tasks, samples) of the metrics whose intervals are over scenes; rows of NaN where the task does not count."""
 
 
 class MetricDifference(NamedTuple):
@@ -45,8 +49,9 @@ class MetricDifference(NamedTuple):
     """Over the tasks that both have a value for, as all figures here."""
     other_mean: float
     difference: Interval
-    p_value: float
-    adjusted: float
+    p_value: float | None
+    """None where too few scenes were executed for a test."""
+    adjusted: float | None
     """By Holm's method over the evaluations that are compared with the first; equal to `p_value` for one."""
     wins: int
     """Tasks on which the other is better than the first; 0 for sizes, which have no better."""
@@ -104,16 +109,34 @@ def scores_of(*, metrics: Sequence[Column], tasks: Sequence[TaskRow], results: M
     outcomes = [PENDING] * len(tasks)
     for place, result in zip(places, found, strict=True):
         outcomes[place] = str(result.outcome)
-    values = {}
+    values, tables = dict[str, Values](), dict[str, Values]()
     for metric in metrics:
         row = np.full(len(tasks), np.nan)
         row[places] = np.array(counted(column=metric, results=found), dtype=np.float64)
         values[metric.key] = row
-    return Scores(outcomes=tuple(outcomes), values=values)
+        if metric.interval.over_scenes:
+            tables[metric.key] = _by_sample(row=row, places=places, found=found)
+    return Scores(outcomes=tuple(outcomes), values=values, by_sample=tables)
 
 
-def compare(*, metrics: Sequence[Column], scores: Sequence[Scores]) -> tuple[Pair, ...]:
-    """Every evaluation after the first against it, in all metrics; at least two evaluations."""
+def _by_sample(*, row: Values, places: Sequence[int], found: Sequence[TaskScore]) -> Values:
+    """A metric's values of each sample; what was not executed counts the same on all."""
+    samples = max((len(result.samples) for result in found), default=0) or 1
+    table = np.repeat(row[:, None], samples, axis=1)
+    for place, result in zip(places, found, strict=True):
+        if len(result.samples) == samples and not np.isnan(row[place]):
+            table[place] = result.samples
+    return table
+
+
+def compare(*, metrics: Sequence[Column], scores: Sequence[Scores], strata: Sequence[str] = ()) -> tuple[Pair, ...]:
+    """Every evaluation after the first against it, in all metrics; at least two evaluations.
+
+    Args:
+        metrics: the suite's columns.
+        scores: of each evaluation.
+        strata: the metric of each task, for metrics whose tasks are sampled.
+    """
     first, others = scores[0], scores[1:]
     table = np.stack(
         [other.values[metric.key] - first.values[metric.key] for other in others for metric in metrics], axis=1
@@ -122,7 +145,13 @@ def compare(*, metrics: Sequence[Column], scores: Sequence[Scores]) -> tuple[Pai
     paired = table[~np.isnan(table).all(axis=1)]
     paired = np.where(np.abs(paired) <= _SAME, 0.0, paired)
     intervals = bootstrap_columns(paired)
-    p_values = two_sided_p_values(paired)
+    p_values: list[float | None] = list(two_sided_p_values(paired))
+    for number, other in enumerate(others):
+        for place, metric in enumerate(metrics):
+            column = number * len(metrics) + place
+            if metric.interval.over_scenes and intervals[column] is not None:
+                estimate = _over_scenes(metric=metric, first=first, other=other, strata=strata)
+                intervals[column], p_values[column] = estimate.interval, estimate.p_value
     adjusted = _adjusted(p_values=p_values, known=[one is not None for one in intervals], metrics=len(metrics))
     pairs = []
     for number, other in enumerate(others):
@@ -137,6 +166,21 @@ def compare(*, metrics: Sequence[Column], scores: Sequence[Scores]) -> tuple[Pai
         ]  # fmt: skip
         pairs.append(Pair(differences=tuple(found), left_out=left_out(first=first.outcomes, other=other.outcomes)))
     return tuple(pairs)
+
+
+def _over_scenes(*, metric: Column, first: Scores, other: Scores, strata: Sequence[str]) -> Estimate:
+    """The difference over the tasks that both have a value for, scene by scene."""
+    one, two = first.by_sample[metric.key], other.by_sample[metric.key]
+    if one.shape != two.shape:
+        # One of them executed no plan: all its tasks count the same on every sample.
+        samples = max(one.shape[1], two.shape[1])
+        one, two = (np.repeat(table, samples, axis=1) if table.shape[1] == 1 else table for table in (one, two))
+    differences = two - one
+    common = ~np.isnan(differences).any(axis=1)
+    found = np.where(np.abs(differences[common]) <= _SAME, 0.0, differences[common])
+    if metric.interval is IntervalMethod.FIXED_TASKS:
+        return fixed_tasks(found)
+    return sampled_tasks(found, strata=np.asarray(strata)[common].tolist())
 
 
 def left_out(*, first: Sequence[str], other: Sequence[str]) -> dict[str, int]:
@@ -191,7 +235,13 @@ def task_differences(*, metric: Column, scores: Sequence[Scores]) -> tuple[TaskD
 
 
 def _difference(
-    *, metric: Column, first: Scores, other: Scores, interval: Interval, p_value: float, adjusted: float
+    *,
+    metric: Column,
+    first: Scores,
+    other: Scores,
+    interval: Interval,
+    p_value: float | None,
+    adjusted: float | None,
 ) -> MetricDifference:
     one, two = first.values[metric.key], other.values[metric.key]
     common = ~(np.isnan(one) | np.isnan(two))
@@ -223,12 +273,16 @@ def _count(*, metric: Column, differences: Values) -> GroupCount:
     )
 
 
-def _adjusted(*, p_values: Sequence[float], known: Sequence[bool], metrics: int) -> list[float]:
+def _adjusted(*, p_values: Sequence[float | None], known: Sequence[bool], metrics: int) -> list[float | None]:
     """Each metric's tests are adjusted among each other: one for each evaluation compared with the first."""
     found = list(p_values)
     for metric in range(metrics):
-        columns = [column for column in range(metric, len(p_values), metrics) if known[column]]
-        for column, p_value in zip(columns, holm([p_values[column] for column in columns]), strict=True):
+        tests = {
+            column: p_value
+            for column in range(metric, len(p_values), metrics)
+            if known[column] and (p_value := p_values[column]) is not None
+        }
+        for column, p_value in zip(tests, holm(list(tests.values())), strict=True):
             found[column] = p_value
     return found
 

@@ -176,7 +176,7 @@ def _comparison(*, pks: Sequence[UUID], suite: Suite, shows_gold: bool) -> Compa
         tasks=tasks,
         facets=common_facets(tasks=tasks, facets=suite.facets.named(suite.facets.comparisons)),
         scores=scores,
-        pairs=compare(metrics=suite.columns, scores=scores),
+        pairs=compare(metrics=suite.columns, scores=scores, strata=[task.metric for task in tasks]),
     )
 
 
@@ -188,7 +188,13 @@ def _results(*, pks: Sequence[UUID], tasks: Sequence[TaskRow]) -> dict[UUID, dic
     reading thousands of small ones takes five times as long."""
     measured_by = {task.pk: task.metric for task in tasks}
     row = Func(
-        F("task_id"), F("outcome"), F("score"), F("indicators"), function="json_build_array", output_field=TextField()
+        F("task_id"),
+        F("outcome"),
+        F("score"),
+        F("indicators"),
+        F("sample_scores"),
+        function="json_build_array",
+        output_field=TextField(),
     )
     packed = Aggregate(
         row, function="json_agg", template="%(function)s(%(expressions)s)::text", output_field=TextField()
@@ -203,7 +209,8 @@ def _results(*, pks: Sequence[UUID], tasks: Sequence[TaskRow]) -> dict[UUID, dic
                 outcome=_OUTCOMES[outcome],
                 score=score,
                 indicators=indicators,
+                samples=tuple(samples),
             )
-            for task, outcome, score, indicators in json.loads(text)
+            for task, outcome, score, indicators, samples in json.loads(text)
         }
     return results

@@ -45,8 +45,11 @@ def verdicts(*, evaluations: Sequence[Evaluation], comparison: Comparison, metri
     )  # fmt: skip
 
 
-def p_text(value: float) -> str:
-    """A p-value with its significant digits; a bound below the resolution of 20,000 random sign changes."""
+def p_text(value: float | None) -> str:
+    """A p-value with its significant digits; a bound below the resolution of 20,000 random sign changes; a dash where
+    there was no test."""
+    if value is None:
+        return "—"
     if value < 0.0001:
         return "< 0.0001"
     return f"{value:.4f}" if value < 0.001 else f"{value:.3f}" if value < 0.1 else f"{value:.2f}"
@@ -81,7 +84,11 @@ def _verdict(
     behind = first if mean > 0 else other
     if ends is not None and mean <= 0:
         ends = -ends[1], -ends[0]
-    span = f"{_plain(ends[0])} to {_plain(ends[1])}" if ends else f"no interval over fewer than {LEAST_VALUES} tasks"
+    span = (
+        f"{_plain(ends[0])} to {_plain(ends[1])}"
+        if ends
+        else f"no interval over fewer than {LEAST_VALUES} independent tasks or scenes"
+    )
     adjusted = f" (Holm, {tests} tests)" if tests > 1 else ""
     p_value = f"p = {p_text(found.adjusted)}{adjusted}".replace("= <", "<")
     sentence = f"{ahead} scores higher than {behind} in {metric.label} by {abs(mean):.3f} ({span}), {p_value}, {over}."
@@ -90,7 +97,11 @@ def _verdict(
     elif not metric.higher_is_better:
         sentence += " Lower is better in this metric."
         letter = letters[0] if letter == letters[1] else letters[1]
-    caution = "" if found.adjusted < LEVEL else "A difference of this size may be due to chance."
+    caution = (
+        ""
+        if found.adjusted is not None and found.adjusted < LEVEL
+        else "A difference of this size may be due to chance."
+    )
     return Verdict(better=letter if metric.ordered and not caution else "", sentence=sentence, caution=caution)
 
 

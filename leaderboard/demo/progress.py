@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from evaluator.metrics.statistics import LEAST_VALUES, ends_of
+from evaluator.metrics.statistics import TOO_FEW, ends_of
 from evaluator.records import Outcome
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite
@@ -146,11 +146,9 @@ def print_board(*, console: Console, url: str) -> None:
     if any(
         _has_no_interval(row["metrics"].get(column["key"])) for row in snapshot.content["rows"] for column in columns
     ):
-        console.print(f"[—]: no interval over fewer than {LEAST_VALUES} tasks.", markup=False, highlight=False)
+        console.print(f"[—]: {TOO_FEW}", markup=False, highlight=False)
     coverage = snapshot.content["coverage"]
-    console.print(
-        f"{coverage['run']} of {coverage['total']} tasks run; 95 % intervals over tasks. {url}/boards/{SUITE}/"
-    )
+    console.print(f"{coverage['run']} of {coverage['total']} tasks run; with 95 % intervals. {url}/boards/{SUITE}/")
 
 
 def _cell(metric: dict[str, float] | None) -> str:
@@ -165,4 +163,4 @@ def _has_no_interval(metric: dict[str, float] | None) -> bool:
 
 
 def _ends(metric: dict[str, float]) -> tuple[float, float] | None:
-    return ends_of(low=metric["low"], high=metric["high"], count=int(metric["tasks"]))
+    return ends_of(low=metric["low"], high=metric["high"])

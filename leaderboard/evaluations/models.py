@@ -335,6 +335,8 @@ class TaskResult(models.Model):
     reason_text = models.TextField(blank=True)
     score = models.FloatField(null=True)
     """The task's metric, averaged over its samples; null where nothing was measured."""
+    sample_scores = ArrayField(models.FloatField(), default=list, db_default=[])
+    """The score of each sample, in order; empty of plans that are judged or were not executed."""
     indicators = models.JSONField(default=dict, blank=True)
     """Of suites that judge plans: each indicator of the plan, in [0, 1]; empty where there is no plan to judge."""
     seconds = models.FloatField(default=0.0)

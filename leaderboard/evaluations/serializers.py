@@ -1,12 +1,9 @@
 """Evaluations as the API writes them."""
 
-from typing import Any
-
 from django.urls import reverse
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from evaluator.metrics.aggregate import with_shown_interval
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.planners.serializers import PlannerOutput
@@ -91,14 +88,6 @@ class EvaluationOutput(serializers.ModelSerializer[Evaluation]):
 
     def get_hidden(self, evaluation: Evaluation) -> str:
         return evaluation.hidden_reason
-
-    def to_representation(self, instance: Evaluation) -> dict[str, Any]:
-        shown = super().to_representation(instance)
-        if shown.get("summary"):
-            metrics = (shown["summary"].get("metrics") or {}).items()
-            open_metrics = {key: value and with_shown_interval(value) for key, value in metrics}
-            shown["summary"] = {**shown["summary"], "metrics": open_metrics}
-        return shown
 
     def get_own_worker(self, evaluation: Evaluation) -> bool:
         return hasattr(evaluation, "own_worker_run")

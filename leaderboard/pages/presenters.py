@@ -168,8 +168,16 @@ def _gather(evaluation: Evaluation, *, rows: Sequence[TaskRow], version: Hashabl
         tasks=index(rows=rows, suite=suite.facets),
         failures=tuple(failures(rows)),
         breakdowns=share_breakdowns(rows=rows, suite=suite.facets) if suite.has(Panel.INDICATORS) else (),
-        score_breakdowns=score_breakdowns(rows=rows, suite=suite.facets) if suite.has(Panel.SCORES) else (),
+        score_breakdowns=_score_breakdowns(evaluation=evaluation, rows=rows),
     )
+
+
+def _score_breakdowns(*, evaluation: Evaluation, rows: Sequence[TaskRow]) -> tuple[Breakdown[ScoreRow], ...]:
+    suite = evaluation.suite
+    if not suite.has(Panel.SCORES):
+        return ()
+    method = suite.ranking_column.interval
+    return score_breakdowns(rows=rows, suite=suite.facets, method=method, samples=evaluation.samples)
 
 
 def _progress(*, rows: Sequence[TaskRow], evaluation: Evaluation) -> Progress:

@@ -11,7 +11,7 @@ from django.db import transaction
 from evaluator.planners.breaker import UNREACHABLE_TASKS
 from evaluator.records import Outcome, Reason
 from gpu_jobs.launchers import Launcher, LaunchError, LaunchGivenUpError
-from leaderboard.catalog.library import TaskOutcome, library
+from leaderboard.catalog.library import library
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Loss, Shard, ShardState, TaskResult
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance, explain
@@ -24,6 +24,7 @@ from leaderboard.queue.leasing.leases import cancel_attempts, lose, lose_overdue
 from leaderboard.queue.shards import end_shard
 from leaderboard.queue.unreachable import AWAY
 from leaderboard.queue.workers.own import runs_on_own_worker
+from leaderboard.results.task_scores import task_score
 from leaderboard.results.usage import usage_of
 
 logger = logging.getLogger(__name__)
@@ -196,16 +197,8 @@ def _first_said(faults: Sequence[TaskResult]) -> str:
 def _summarise(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool:
     summary = library().summarise(
         suite=evaluation.suite.slug,
-        results=[
-            TaskOutcome(
-                task=result.task.key,
-                metric=result.task.metric,
-                outcome=Outcome(result.outcome),
-                score=result.score,
-                indicators=result.indicators,
-            )
-            for result in results
-        ],
+        results=[task_score(result) for result in results],
+        samples=evaluation.samples,
     )
     summary = {**summary, "usage": usage_of(results)}
     own = runs_on_own_worker(evaluation.pk)

@@ -6,8 +6,11 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from evaluator.metrics.aggregate import TaskScore, interval_of
 from evaluator.metrics.paired import bootstrap_columns
 from evaluator.metrics.statistics import Interval
+from evaluator.records import Outcome
+from evaluator.suites.base import Column, IntervalMethod
 from evaluator.suites.facets import MODALITY, Facet, Facets
 from leaderboard.results.figures import value_of
 from leaderboard.results.indicators import Share, shares
@@ -53,17 +56,33 @@ class Breakdown(NamedTuple, Generic[Row]):
     rows: tuple[Row, ...]
 
 
-def score_breakdowns(*, rows: Sequence[TaskRow], suite: Facets) -> tuple[Breakdown[ScoreRow], ...]:
+def score_breakdowns(
+    *,
+    rows: Sequence[TaskRow],
+    suite: Facets,
+    method: IntervalMethod = IntervalMethod.BOOTSTRAP,
+    samples: int = 1,
+) -> tuple[Breakdown[ScoreRow], ...]:
     """Mean score with a 95 % interval for each value of each facet, over the tasks that have a score.
 
     A task with two values of a facet is in two groups. Facets that all tasks share are left out.
+
+    Args:
+        rows: the tasks.
+        suite: its facets.
+        method: of the column that the board ranks by.
+        samples: of each task.
     """
     scored = [row for row in rows if row.score is not None]
     facets = suite.named(suite.breakdowns)
     groups = [(facet.name, value) for facet in facets for value in _as_met(facet=facet, rows=scored)]
     if not groups:
         return ()
-    intervals = dict(zip(groups, bootstrap_columns(_table(scored=scored, groups=groups)), strict=True))
+    intervals: dict[tuple[str, str], Interval | None]
+    if method.over_scenes:
+        intervals = {group: _over_scenes(rows=scored, group=group, method=method, samples=samples) for group in groups}
+    else:
+        intervals = dict(zip(groups, bootstrap_columns(_table(scored=scored, groups=groups)), strict=True))
     found = []
     for facet in facets:
         shown = tuple(
@@ -74,6 +93,19 @@ def score_breakdowns(*, rows: Sequence[TaskRow], suite: Facets) -> tuple[Breakdo
         if len(shown) >= FEWEST:
             found.append(Breakdown(facet.name, facet.heading or facet.label, shown))
     return tuple(found)
+
+
+def _over_scenes(
+    *, rows: Sequence[TaskRow], group: tuple[str, str], method: IntervalMethod, samples: int
+) -> Interval | None:
+    facet, value = group
+    column = Column(key="", label="", description="", interval=method)
+    members = [
+        TaskScore(row.key, row.metric, Outcome(row.outcome), row.score, samples=row.samples)
+        for row in rows
+        if value in row.facets.get(facet, ())
+    ]
+    return interval_of(column=column, results=members, samples=samples)
 
 
 def _as_met(*, facet: Facet, rows: Sequence[TaskRow]) -> list[str]:

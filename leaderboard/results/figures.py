@@ -17,8 +17,8 @@ def value_of(found: Interval) -> dict[str, float | None]:
 
 
 def interval_ends(value: Mapping[str, Any]) -> tuple[float, float] | None:
-    """The ends of a value's 95 % interval; None over too few tasks."""
-    return ends_of(low=value.get("low"), high=value.get("high"), count=value.get("tasks"))
+    """The ends of a value's 95 % interval; None over too few independent values."""
+    return ends_of(low=value.get("low"), high=value.get("high"))
 
 
 def interval_words(value: Mapping[str, Any] | None) -> str:

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from evaluator import canonical_json
 from evaluator.engine.store import Store
+from evaluator.metrics.aggregate import scores_of_samples
 from evaluator.planners.secret_header import SecretHeader
 from evaluator.planners.storable import keepable_text
 from evaluator.records import Outcome, ResultRecord
@@ -223,6 +224,7 @@ def _insert(
                 reason=record.reason or "",
                 reason_text=keepable_text(record.reason_text),
                 score=record.score,
+                sample_scores=list(scores_of_samples(record)),
                 indicators=record.indicators,
                 seconds=_seconds(record),
                 **usage_fields(record.planner),

@@ -34,6 +34,8 @@ class TaskRow(NamedTuple):
     reason: str = ""
     reason_text: str = ""
     score: float | None = None
+    samples: tuple[float, ...] = ()
+    """The score of each sample that a plan was executed on."""
     seconds: float | None = None
     plan_summary: str = ""
     plan_is_withheld: bool = False

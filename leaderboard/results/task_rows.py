@@ -32,6 +32,7 @@ class Result(NamedTuple):
     reason: str
     reason_text: str
     score: float | None
+    sample_scores: Sequence[float]
     indicators: Mapping[str, float]
     seconds: float
     plan_summary: str
@@ -131,6 +132,7 @@ def _row(*, task: TaskRow, result: Result | None, columns: Sequence[Column]) -> 
         reason=result.reason,
         reason_text=result.reason_text,
         score=result.score,
+        samples=tuple(result.sample_scores),
         seconds=result.seconds,
         plan_summary=result.plan_summary,
         tools=tools_of(result.plan_summary),

@@ -12,7 +12,7 @@ from typing import Any
 
 from evaluator import canonical_json
 from evaluator.client.verify.fetching import MissingError
-from evaluator.metrics.aggregate import TaskScore, summarise_columns
+from evaluator.metrics.aggregate import TaskScore, scores_of_samples, summarise_columns
 from evaluator.records import ArtefactReference, Outcome, PlannerCall, Reason, ResultRecord, SampleResult
 from evaluator.signatures import (
     ColumnFacts,
@@ -147,7 +147,8 @@ class SignedSite:
             entries.append(entry_of(record, salt=salt, digest=records[record.task]))
         entries.append(
             TaskEntry(
-                task="t12", metric="ViT", outcome="not_run", accepted=False, score=None, indicators={}, seconds=None,
+                task="t12", metric="ViT", outcome="not_run", accepted=False, score=None, samples=[], indicators={},
+                seconds=None,
                 prompt_tokens=None, completion_tokens=None, record=None,
             )
         )  # fmt: skip
@@ -289,7 +290,8 @@ def entry_of(record: ResultRecord, *, salt: str, digest: str) -> TaskEntry:
     assert record.planner is not None
     return TaskEntry(
         task=record.task, metric=record.metric, outcome=record.outcome.value, accepted=False, score=record.score,
-        indicators=record.indicators, seconds=record.planner.seconds, prompt_tokens=record.planner.prompt_tokens,
+        samples=list(scores_of_samples(record)), indicators=record.indicators,
+        seconds=record.planner.seconds, prompt_tokens=record.planner.prompt_tokens,
         completion_tokens=record.planner.completion_tokens,
         record=record_commitment(salt=salt, task=record.task, digest=digest),
     )  # fmt: skip

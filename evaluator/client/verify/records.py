@@ -12,6 +12,7 @@ from evaluator.client.verify.documents import EvaluationProof
 from evaluator.client.verify.fetching import FetchError, MissingError
 from evaluator.client.verify.report import Report
 from evaluator.client.verify.site import Site
+from evaluator.metrics.aggregate import scores_of_samples
 from evaluator.records import Outcome, ResultRecord
 from evaluator.signatures import TaskEntry, record_commitment
 
@@ -123,6 +124,7 @@ def _compare(*, record: ResultRecord, one: Drawn, report: Report) -> None:
     ]
     if not task.accepted:
         pairs.append(("score", task.score, record.score))
+        pairs.append(("scores of samples", task.samples, list(scores_of_samples(record))))
     if task.seconds is not None:
         pairs.append(("seconds", task.seconds, record.planner and record.planner.seconds))
     for name, expected, found in pairs:

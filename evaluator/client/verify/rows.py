@@ -10,7 +10,6 @@ from evaluator.client.verify.documents import EvaluationProof, MalformedError, M
 from evaluator.client.verify.report import Report
 from evaluator.client.verify.trust import Trust
 from evaluator.metrics.aggregate import TaskScore, summarise_columns
-from evaluator.metrics.statistics import ends_of
 from evaluator.records import Outcome
 from evaluator.signatures import (
     ColumnFacts,
@@ -26,7 +25,7 @@ from evaluator.signatures import (
     rows_digest,
     tasks_digest,
 )
-from evaluator.suites.base import Column, IntervalMethod
+from evaluator.suites.base import Column
 
 _SAME_MEAN, _SAME_END, _SAME_USAGE = 1e-12, 1e-9, 1.1e-6
 """Relative, relative and absolute: processors add numbers in different orders, and usage is rounded to six digits."""
@@ -145,7 +144,7 @@ def check_evaluation(
         trust=trust,
         report=report,
     )
-    _check_figures(row=row, tasks=proof.tasks, suite=snapshot.suite, report=report)
+    _check_figures(row=row, tasks=proof.tasks, snapshot=snapshot, report=report)
     return True
 
 
@@ -175,9 +174,12 @@ def _check_statement(
             report.mismatch("results", f"the statement of {where} names another {name}", expected=expected, found=found)
 
 
-def _check_figures(*, row: Row, tasks: Sequence[TaskEntry], suite: SuiteFacts, report: Report) -> None:
+def _check_figures(*, row: Row, tasks: Sequence[TaskEntry], snapshot: SnapshotStatement, report: Report) -> None:
+    suite = snapshot.suite
     summary: Mapping[str, Any] = summarise_columns(
-        columns=[_column(facts) for facts in suite.columns], results=[_score(task) for task in tasks]
+        columns=[_column(facts) for facts in suite.columns],
+        results=[_score(task) for task in tasks],
+        samples=snapshot.conditions.samples,
     )
     for name, expected, found in (
         *_differing_metrics(row=row, computed=summary["metrics"], ranked_by=suite.ranked_by),
@@ -198,14 +200,15 @@ def _check_figures(*, row: Row, tasks: Sequence[TaskEntry], suite: SuiteFacts, r
 def _column(facts: ColumnFacts) -> Column:
     return Column(
         key=facts.key, label=facts.key, description="", metric=facts.metric, indicator=facts.indicator,
-        fault=facts.fault, interval=IntervalMethod(facts.interval),
+        fault=facts.fault, interval=facts.interval,
     )  # fmt: skip
 
 
 def _score(task: TaskEntry) -> TaskScore:
     return TaskScore(
-        task=task.task, metric=task.metric, outcome=Outcome(task.outcome), score=task.score, indicators=task.indicators
-    )
+        task=task.task, metric=task.metric, outcome=Outcome(task.outcome), score=task.score, indicators=task.indicators,
+        samples=tuple(task.samples),
+    )  # fmt: skip
 
 
 def _differing_metrics(
@@ -221,9 +224,7 @@ def _differing_metrics(
             yield f"the mean of {key}", found["mean"], shown.mean
         if found["tasks"] != shown.tasks:
             yield f"the number of tasks of {key}", found["tasks"], shown.tasks
-        # Earlier releases kept intervals over too few tasks, which nobody is shown.
-        ends = ends_of(low=shown.low, high=shown.high, count=shown.tasks) or (None, None)
-        for end, end_shown in zip(("low", "high"), ends, strict=True):
+        for end, end_shown in (("low", shown.low), ("high", shown.high)):
             if not _same_end(found[end], end_shown):
                 yield f"the interval of {key}", found[end], end_shown
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 
-from evaluator.suites.base import Column, Conditions, Panel, Suite, Task
+from evaluator.suites.base import Column, Conditions, IntervalMethod, Panel, Suite, Task
 from evaluator.suites.facets import MODALITY, STRUCTURE, Facet, Facets
 from evaluator.suites.hidden import HIDDEN, derived
 from evaluator.suites.openagi.gold import gold_plan, resource_names
@@ -16,23 +17,25 @@ from evaluator.tools.types import ResourceType
 
 VERSION = "1"
 
+_column = partial(Column, interval=IntervalMethod.FIXED_TASKS)
+
 COLUMNS = (
-    Column(
+    _column(
         key="overall",
         label="Overall",
         description="Mean score over all tasks that can run, whatever their metric.",
         primary=True,
     ),
-    Column(
+    _column(
         key="ViT",
         label="ViT",
         metric="ViT",
         description="Cosine similarity of ViT CLS embeddings, answer against reference image.",
     ),
-    Column(
+    _column(
         key="BERT", label="BERT", metric="BERT", description="BERTScore F1 of the answer against the reference text."
     ),
-    Column(
+    _column(
         key="CLIP",
         label="CLIP",
         metric="CLIP",

@@ -72,7 +72,7 @@ def _print_tables(*, suite: Suite, report: Report) -> None:
         found = report.summary["metrics"].get(column.key)
         if found is not None:
             better = "" if column.higher_is_better else "lower is better"
-            interval = ends_in_words(low=found["low"], high=found["high"], count=found["tasks"])
+            interval = ends_in_words(low=found["low"], high=found["high"])
             table.add_row(column.label, f"{found['mean']:.4f}", interval, better)
     breakdowns = [
         _breakdown(title=title, rows=rows)

@@ -138,12 +138,12 @@ def task_entries(*, evaluation_id: UUID, salt: str) -> tuple[list[TaskEntry], Ma
     """The results of an evaluation's tasks in the suite's order, as they are signed, and the digests of its records by
     task."""
     fields = (
-        "task__key", "task__metric", "outcome", "accepted", "score", "indicators", "planning_seconds", "prompt_tokens",
-        "completion_tokens", "record_digest",
+        "task__key", "task__metric", "outcome", "accepted", "score", "sample_scores", "indicators", "planning_seconds",
+        "prompt_tokens", "completion_tokens", "record_digest",
     )  # fmt: skip
     entries, records = list[TaskEntry](), dict[str, str]()
     found = TaskResult.objects.filter(evaluation=evaluation_id).order_by("task__position").values_list(*fields)
-    for task, metric, outcome, accepted, score, indicators, seconds, prompt, completion, record in found:
+    for task, metric, outcome, accepted, score, samples, indicators, seconds, prompt, completion, record in found:
         entries.append(
             TaskEntry(
                 task=task,
@@ -151,6 +151,7 @@ def task_entries(*, evaluation_id: UUID, salt: str) -> tuple[list[TaskEntry], Ma
                 outcome=outcome,
                 accepted=accepted,
                 score=score,
+                samples=samples,
                 indicators=indicators,
                 seconds=seconds,
                 prompt_tokens=prompt,
@@ -176,7 +177,7 @@ def suite_facts(suite: Suite) -> SuiteFacts:
                 metric=column.metric,
                 indicator=column.indicator,
                 fault=column.fault,
-                interval=column.interval.value,
+                interval=column.interval,
             )
             for column in suite.columns
         ],

@@ -36,7 +36,7 @@ class ScoreGroupOutput(serializers.Serializer[Any]):
     low = serializers.FloatField(
         read_only=True,
         allow_null=True,
-        help_text=f"Lower end of the 95 % interval (bootstrap over tasks); null over fewer than {LEAST_VALUES} tasks.",
+        help_text=f"Lower end of the 95 % interval; null over fewer than {LEAST_VALUES} independent tasks or scenes.",
     )
     high = serializers.FloatField(read_only=True, allow_null=True)
     faults = serializers.IntegerField(read_only=True, help_text="Faults of the planner among them, which count as 0.")

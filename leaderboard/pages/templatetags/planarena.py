@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from django import template
 from django.utils.html import format_html
 
-from evaluator.metrics.statistics import LEAST_VALUES, TOO_FEW
+from evaluator.metrics.statistics import TOO_FEW
 from leaderboard.evaluations.models import Submission
 from leaderboard.evaluations.visibility import words_of
 from leaderboard.planners.kinds import KINDS
@@ -128,7 +128,7 @@ def interval(value: Mapping[str, Any], scale: tuple[float, float] = (0.0, 1.0)) 
 
 @register.simple_tag
 def interval_text(value: Mapping[str, Any], label: str = "") -> str:
-    """The ends of a metric's 95 % interval; over too few tasks a dash that says why, to every kind of reader.
+    """The ends of a metric's 95 % interval; where there is none, a dash that says why.
 
     Args:
         label: what stands before it in sight; else only those who hear the page are told what it is.
@@ -136,7 +136,7 @@ def interval_text(value: Mapping[str, Any], label: str = "") -> str:
     ends = interval_ends(value)
     if ends is not None:
         return format_html(_ENDS_LABELLED if label else _ENDS, label or "95 % interval", score(ends[0]), score(ends[1]))
-    if value.get("tasks") is not None and value["tasks"] < LEAST_VALUES:
+    if value.get("mean") is not None:
         return format_html(_NO_ENDS, f"{label} " if label else "", TOO_FEW, TOO_FEW)
     return ""
 

@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from evaluator.experts.profile import load_profile
+from evaluator.metrics.aggregate import TaskScore
 from evaluator.records import Outcome
-from leaderboard.catalog.library import AddressRefusedError, Library, NotReadyError, TaskOutcome
+from leaderboard.catalog.library import AddressRefusedError, Library, NotReadyError
 
 
 @pytest.mark.parametrize(
@@ -35,9 +36,9 @@ def test_what_cannot_run_follows_from_suite_and_profile(monkeypatch):
 
 def test_a_summary_has_the_documented_form():
     results = [
-        TaskOutcome(task=str(number), metric="ViT", outcome=Outcome.SCORED, score=number / 10) for number in range(5)
+        TaskScore(task=str(number), metric="ViT", outcome=Outcome.SCORED, score=number / 10) for number in range(5)
     ]
-    summary = Library().summarise(suite="openagi", results=results)
+    summary = Library().summarise(suite="openagi", results=results, samples=1)
     assert set(summary["metrics"]["overall"]) == {"mean", "low", "high", "tasks"}
     assert summary["outcomes"] == {"scored": 5}
 
@@ -55,7 +56,7 @@ def test_submitting_loads_no_torch(tmp_path):
         "library.rules_digest(suite='openagi', profile='lilliput');"
         "library.check_endpoint(url='https://1.1.1.1/', allow_private=False);"
         "library.not_run_reasons(suite='openagi', profile='lilliput', split='public');"
-        "library.summarise(suite='openagi', results=[]);"
+        "library.summarise(suite='openagi', results=[], samples=1);"
         "print('torch' in sys.modules)"
     )
     environment = {**os.environ, "TMPDIR": str(tmp_path)}

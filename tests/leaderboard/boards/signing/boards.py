@@ -10,12 +10,12 @@ from evaluator.client.verify.fetching import FetchError, MissingError
 from evaluator.client.verify.pins import KnownSite
 from evaluator.client.verify.report import Kind, Report
 from evaluator.client.verify.site import Site
-from evaluator.records import Outcome
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import publish
-from leaderboard.catalog.library import Library, TaskOutcome
+from leaderboard.catalog.library import Library
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.results.task_scores import task_score
 from leaderboard.results.usage import usage_of
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_results, make_user
 
@@ -44,14 +44,7 @@ def evaluated(*, suite: Suite, owner: str, **fields: Any) -> Evaluation:
     evaluation = make_evaluation(planner=planner, suite=suite, **fields)
     make_results(evaluation, samples=1, faults=False, upto=TASKS)
     results = list(evaluation.results.select_related("task").order_by("task__position"))
-    outcomes = [
-        TaskOutcome(
-            task=one.task.key, metric=one.task.metric, outcome=Outcome(one.outcome), score=one.score,
-            indicators=one.indicators,
-        )
-        for one in results
-    ]  # fmt: skip
-    summary = Library().summarise(suite="openagi", results=outcomes)
+    summary = Library().summarise(suite="openagi", results=list(map(task_score, results)), samples=evaluation.samples)
     Evaluation.objects.filter(pk=evaluation.pk).update(summary={**summary, "usage": usage_of(results)})
     evaluation.refresh_from_db()
     return evaluation
