@@ -10,10 +10,10 @@ from django.db.models.functions import Lower
 
 
 class PlannerKind(models.TextChoices):
-    """How a planner is asked for a plan. `kinds/` has a module with the rules of each."""
+    """The kinds as rows name them, with their labels. `kinds/` has a module with the rules of each."""
 
     BUNDLED = "bundled", "Bundled with PlanArena"
-    ENDPOINT = "endpoint", "HTTP endpoint (planner/1)"
+    ENDPOINT = "endpoint", "HTTP endpoint"
     CHAT = "chat", "Chat endpoint"
     HUB = "hub", "Hugging Face model"
     CHECKPOINT = "checkpoint", "Uploaded checkpoint"
@@ -28,10 +28,7 @@ NEEDED: Mapping[PlannerKind, tuple[str, ...]] = {
     PlannerKind.CHECKPOINT: ("checkpoint_digest", "strategy"),
     PlannerKind.PLANS: ("plans_digest",),
 }
-"""The text fields that a planner of each kind has; those that only others have are empty."""
-
-CALLED = frozenset({PlannerKind.ENDPOINT, PlannerKind.CHAT})
-"""Those that stand behind an address of their owner's, which may ask for a secret header."""
+"""The text columns that a planner of each kind must have; those of other kinds are empty. PostgreSQL enforces it."""
 
 
 def _has_what_its_kind_needs() -> models.Q:

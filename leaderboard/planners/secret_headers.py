@@ -12,7 +12,7 @@ from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
 from leaderboard.planners.call_fields import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE, REMOVE_HEADER
 from leaderboard.planners.data import PlannerData
-from leaderboard.planners.models import CALLED, EndpointSecret, Planner
+from leaderboard.planners.models import EndpointSecret, Planner
 from leaderboard.site.encryption import UnreadableSecretError, decrypt, encrypt
 from leaderboard.site.field_errors import FieldErrors
 
@@ -105,7 +105,7 @@ def replace(*, planner: Planner, name: str, value: str, by: User) -> None:
     data = PlannerData.of(
         name=planner.name, kind=planner.kind, endpoint_url=planner.endpoint_url, header_name=name, header_value=value
     )
-    if planner.kind not in CALLED:
+    if not planner.endpoint_url:
         raise FieldErrors({HEADER_NAME.name: ["Only an endpoint has a secret header."]})
     missing = {} if name and value else {HEADER_VALUE.name: ["Give the header's name and its value."]}
     if errors := {**missing, **check(data)}:
@@ -166,7 +166,7 @@ def header_to_send(*, planner: Planner | None, data: PlannerData) -> SecretHeade
 
 def header_to_hide(planner: Planner) -> SecretHeader | None:
     """The header whose value is to be taken out of what workers send; None if there is none that could be sent."""
-    if planner.kind not in CALLED:
+    if not planner.endpoint_url:
         return None
     try:
         return header_of(planner)

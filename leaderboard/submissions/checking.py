@@ -14,8 +14,9 @@ from leaderboard.catalog.models import Suite
 from leaderboard.planners import plans_files, secret_headers
 from leaderboard.planners.call_fields import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE, REMOVE_HEADER
 from leaderboard.planners.data import NAME, PlannerData
+from leaderboard.planners.kinds import fields_of
 from leaderboard.planners.kinds.plans import PLANS_DIGEST
-from leaderboard.planners.models import CALLED, Planner
+from leaderboard.planners.models import Planner
 from leaderboard.planners.services import check_name, find_planner
 from leaderboard.quotas.services import Quota, quotas_of, quotas_of_teams
 from leaderboard.site.field_errors import FieldErrors
@@ -124,7 +125,7 @@ def _good_news(*, user: User, data: services.SubmissionData, content: PlansConte
         yield NAME.name, again if there else "This name is available."
     if planner[ENDPOINT_URL]:
         yield ENDPOINT_URL.name, "This address is allowed."
-    if planner.kind in CALLED:
+    if HEADER_NAME in fields_of(planner.kind):
         yield from _header_news(planner, there=there)
     if content is not None:
         yield "plans_file", plans_news(content, suites=data.suites)

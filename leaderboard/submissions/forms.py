@@ -16,11 +16,11 @@ from leaderboard.catalog.models import Suite
 from leaderboard.planners import checkpoints
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.fields import FIELD_TEMPLATE
-from leaderboard.planners.kinds import FIELDS, KINDS, SECRETS, kinds_with
+from leaderboard.planners.kinds import FIELDS, KINDS, SECRETS, fields_of, kinds_with
 from leaderboard.planners.kinds.bundled import BUNDLED_NAME
 from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
 from leaderboard.planners.kinds.plans import PLANS_DIGEST
-from leaderboard.planners.models import CheckpointUpload, PlannerKind
+from leaderboard.planners.models import CheckpointUpload
 from leaderboard.planners.uploading import ReceivedFile
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.submissions.fields import OWN_WORKER, PRIORITY, TEAM
@@ -72,7 +72,7 @@ class SubmitForm(VisibilityFields, ServiceForm):
         label="Kind of planner",
         choices=[(name, kind.choice) for name, kind in KINDS.items()],
         widget=forms.RadioSelect,
-        initial=PlannerKind.ENDPOINT,
+        initial=next(iter(KINDS)),
     )
     plans_file = forms.FileField(
         label="Plans file",
@@ -149,7 +149,7 @@ class SubmitForm(VisibilityFields, ServiceForm):
     def planner_entered(self) -> PlannerData:
         """The planner as far as it was entered. Fields of the kind that was not chosen do not count."""
         chosen = self.cleaned_data.get("kind", "")
-        own = KINDS[chosen].fields if chosen in KINDS else ()
+        own = fields_of(chosen)
         entered = [field for field in FIELDS if field.on_page and (field in own or not kinds_with(field))]
         values = {field.name: field.from_form(self.cleaned_data.get(field.name)) for field in entered}
         return PlannerData(kind=chosen, values=values)
@@ -178,7 +178,7 @@ class SubmitForm(VisibilityFields, ServiceForm):
     def keep_checkpoint(self, owner: User) -> None:
         """Keep a checkpoint that was sent with the form, whatever else is wrong with it: it need not be sent again."""
         file = self.files.get("checkpoint_file")
-        if file is None or self.data.get("kind") != PlannerKind.CHECKPOINT:
+        if file is None or CHECKPOINT_DIGEST not in fields_of(self.data.get("kind", "")):
             return
         assert isinstance(file, ReceivedFile)
         problems: dict[str, list[str]] = {}

@@ -21,10 +21,10 @@ from leaderboard.catalog.library import TryLaterError
 from leaderboard.evaluations.acting import acted_on_by
 from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.planners import plans_files, secret_headers
-from leaderboard.planners.kinds import KINDS, SECRETS
+from leaderboard.planners.kinds import KINDS, SECRETS, fields_of
 from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
 from leaderboard.planners.kinds.plans import PLANS_DIGEST
-from leaderboard.planners.models import Planner, PlannerKind
+from leaderboard.planners.models import Planner
 from leaderboard.planners.presenters import shown_trial
 from leaderboard.planners.uploading import ReceivedFile
 from leaderboard.queue.estimates import expected_of_new, queue_now
@@ -137,11 +137,11 @@ def _form(request: HttpRequest) -> SubmitForm:
 
 def _too_large(request: HttpRequest) -> str:
     """Name of the field of the chosen kind whose file is too large to be read; empty if none is."""
-    kind, files = request.POST.get("kind"), request.FILES
+    fields, files = fields_of(request.POST.get("kind", "")), request.FILES
     plans, checkpoint = files.get("plans_file"), files.get("checkpoint_file")
-    if kind == PlannerKind.PLANS and plans is not None and (plans.size or 0) > MAX_BYTES:
+    if PLANS_DIGEST in fields and plans is not None and (plans.size or 0) > MAX_BYTES:
         return "plans_file"
-    if kind == PlannerKind.CHECKPOINT and isinstance(checkpoint, ReceivedFile) and checkpoint.too_large:
+    if CHECKPOINT_DIGEST in fields and isinstance(checkpoint, ReceivedFile) and checkpoint.too_large:
         return "checkpoint_file"
     return ""
 
@@ -149,7 +149,7 @@ def _too_large(request: HttpRequest) -> str:
 def _take_plans(request: HttpRequest, *, form: SubmitForm) -> None:
     """Keep a plans file, also if something else is wrong: a browser does not send it again by itself."""
     file = request.FILES.get("plans_file")
-    if form.cleaned_data.get("kind") != PlannerKind.PLANS or file is None:
+    if file is None or PLANS_DIGEST not in fields_of(form.cleaned_data.get("kind", "")):
         return
     try:
         content = plans_files.read(file.read())
