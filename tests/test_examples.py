@@ -30,6 +30,15 @@ def test_the_example_endpoint_has_fewer_than_60_lines():
     assert len((ROOT / "examples" / "planner_server.py").read_text().splitlines()) < 60
 
 
+def test_the_changes_in_the_recipe_for_a_page_fit_the_files(tmp_path):
+    ((_, diff),) = [block for block in blocks("A page") if block[0] == "diff"]
+    linked_copy(tmp_path, changed=changed_files(diff))
+    apply(diff, root=tmp_path)
+    for name in changed_files(diff):
+        assert "newest" in (tmp_path / name).read_text()
+        assert '"profiles:newest"' not in (ROOT / name).read_text()
+
+
 @pytest.mark.django_db
 def test_the_kind_of_planner_in_the_recipe_comes_from_the_api_to_a_board(tmp_path):
     """In a copy with the recipe's files and another process, since models are loaded once."""
