@@ -1,6 +1,6 @@
-"""Checking a submission while it is typed: the same rules as submitting, and nothing is changed.
+"""Validating the form while the user types: by the rules of submitting, without side effects.
 
-A field that is empty as yet is not wrong yet, unless it is the one that was just changed.
+An empty field is no error until the user has changed it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,23 +24,23 @@ from leaderboard.submissions import services
 from leaderboard.submissions.forms import SubmitForm
 
 _READ_AT_MOST = 300
-"""So many plans of a file are tried while its owner waits."""
+"""Plans of a file that are parsed while its owner waits."""
 _SHOWN_BESIDE_ANOTHER = {PLANS_DIGEST.name: "plans_file"}
-"""Errors of fields that are not seen, and where they stand."""
+"""Hidden fields, and the visible fields that show their errors."""
 
 
 class Found(NamedTuple):
-    """What there is to say of a field."""
+    """The messages of a field."""
 
     field: str
     errors: Sequence[str] = ()
     good: str = ""
     caution: str = ""
-    """What may be submitted, and is probably not meant."""
+    """A warning: it may be submitted, but is probably a mistake."""
 
 
 def check(*, user: User, form: SubmitForm, changed: str, content: PlansContent | None = None) -> list[Found]:
-    """What there is to say of every field of the form; of most, nothing.
+    """The messages of every field of the form; most have none.
 
     Args:
         form: bound.
@@ -77,7 +77,7 @@ def _problems(
 ) -> Mapping[str, Sequence[str]]:
     found: dict[str, Sequence[str]] = dict(services.problems(user=user, data=data))
     if content is not None:
-        # It is kept when it is submitted, and until then it has no digest to be found by.
+        # It is stored, and gets its digest, only when it is submitted.
         for name in ("plans_file", PLANS_DIGEST.name):
             found.pop(name, None)
         found |= _problems_of_file(content=content, suites=data.suites)
@@ -155,7 +155,7 @@ def plans_news(content: PlansContent, *, suites: Sequence[str]) -> str:
 
 
 def _unreadable(content: PlansContent, *, data: services.SubmissionData) -> str:
-    """How many of the first plans no parser reads. That is no error: they count as what they are."""
+    """A warning with the number of the first plans that no parser reads. They may be submitted and score 0."""
     suite = Suite.objects.filter(slug__in=data.suites, current=True, conditions__experts=False).first()
     tried = dict(list(content.plans.items())[:_READ_AT_MOST])
     plans = {task: given.plan for task, given in tried.items()}
