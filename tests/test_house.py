@@ -62,6 +62,10 @@ NAMES_OF_SUITES = {
     "leaderboard/docs_pages/chapters.py": "a chapter's file",
 }
 
+KIND_NAMES = re.compile(r"\bPlannerKind\.[A-Z]|\bkind (?:==|!=) \"(?:bundled|endpoint|chat|hub|checkpoint|plans)\"")
+"""A kind of planner in the code: a member of the enumeration, or a comparison with its name."""
+KIND_FOLDERS = ("leaderboard/planners/kinds/", "leaderboard/planners/models.py")
+
 
 @cache
 def python_files() -> Mapping[str, str]:
@@ -127,6 +131,16 @@ def test_no_code_outside_its_folder_names_a_suite():
     }
     assert not {name: lines for name, lines in found.items() if lines and name not in NAMES_OF_SUITES}
     assert not [name for name in NAMES_OF_SUITES if not found.get(name)], "delete these exceptions"
+
+
+def test_no_code_outside_its_module_names_a_kind_of_planner():
+    """Other code asks the kind, so that a new kind is a new module."""
+    found = {
+        name: [line for line in text.splitlines() if KIND_NAMES.search(line)]
+        for name, text in python_files().items()
+        if name.startswith("leaderboard/") and not name.startswith(KIND_FOLDERS)
+    }
+    assert not {name: lines for name, lines in found.items() if lines}
 
 
 def test_no_modules_import_each_other_in_a_circle():

@@ -65,7 +65,7 @@ def as_csv(board: Exported) -> str:
 
 def as_json(board: Exported) -> str:
     """The rows as they are kept (`ranking.py` documents them), with what they were measured under."""
-    told = {
+    document = {
         "format": JSON_FORMAT,
         "address": board.address,
         "suite": {
@@ -84,7 +84,7 @@ def as_json(board: Exported) -> str:
         "snapshot": {"number": board.number, "digest": board.digest, "created": board.created.isoformat()},
         "content": {"rows": list(board.rows), "coverage": dict(board.coverage)},
     }
-    return json.dumps(told, ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 
 def board_as_bibtex(board: Exported) -> str:

@@ -69,7 +69,7 @@ class Entry(NamedTuple):
     parameters: int | None = None
     """Number of the language model's parameters."""
     open_weights: bool | None = None
-    """Whether anybody can get the language model's weights."""
+    """Whether the language model's weights are public."""
     prices: tuple[float, float] | None = None
     """US dollars for a million tokens of prompts and of answers, if the owner declared both."""
     declared: bool = False
@@ -159,8 +159,8 @@ def _known(entry: Entry) -> dict[str, Any]:
         "cost": _cost(entry),
     }
     known = {name: fact for name, fact in facts.items() if fact is not None}
-    told = known.keys() & {"model_name", "parameters", "open_weights", "cost"}
-    return {**known, "declared": True} if entry.declared and told else known
+    declared = known.keys() & {"model_name", "parameters", "open_weights", "cost"}
+    return {**known, "declared": True} if entry.declared and declared else known
 
 
 def _cost(entry: Entry) -> dict[str, float] | None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from leaderboard.boards.ranking import cost_of, sort_rows, tokens_of
+from leaderboard.planners.models import PlannerKind
 from leaderboard.results import filters
 from leaderboard.results.filters import Choice, Facet, Index, Parameter, Sort, day, one_of, read, select, written
 
@@ -23,13 +24,7 @@ SIZES = (
 )
 """Ranges of the number of a model's parameters: value, words, lower end, and upper end, which is outside."""
 WEIGHTS = {"open": "Open", "closed": "Closed"}
-KINDS = {
-    "bundled": "Bundled with PlanArena",
-    "endpoint": "HTTP endpoint",
-    "chat": "Chat endpoint",
-    "hub": "Hugging Face model",
-    "checkpoint": "Uploaded checkpoint",
-}
+KINDS = {kind.value: kind.label for kind in PlannerKind}
 FACTS = ("strategy", "model_name", "parameters", "weights", "tokens", "cost", "seconds", "tasks", "finished")
 """Columns besides the metrics, in their order."""
 UNSORTED = frozenset({"weights", "tasks"})

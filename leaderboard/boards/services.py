@@ -50,7 +50,7 @@ def publish_locked(evaluation: Evaluation) -> Snapshot | None:
     if newest is not None and newest.digest == digest:
         return newest
     if newest is None and not content["rows"]:
-        # A board that says no more than that something was run here would tell of what is private.
+        # An empty board would reveal that something private was run here.
         return None
     last = Snapshot.objects.filter(suite__slug=suite.slug).aggregate(last=Max("number"))["last"]
     made = Snapshot.objects.create(
@@ -119,7 +119,7 @@ def unranked(*, suite: Suite, reader: Reader) -> QuerySet[Evaluation]:
 
 
 def ranked_evaluations(*, suite: Suite, conditions: Conditions) -> QuerySet[Evaluation]:
-    """Every evaluation that may stand on a board."""
+    """Every evaluation that may be ranked on a board."""
     return published().filter(suite=suite, **conditions._asdict())
 
 
@@ -136,7 +136,7 @@ def newest_evaluations(*, suites: Iterable[Suite]) -> QuerySet[Evaluation]:
 
 
 def published() -> QuerySet[Evaluation]:
-    """Every evaluation that may stand on some board: completed, public now, and not hidden by an operator."""
+    """Every evaluation that may be ranked on any board: completed, public now, and not hidden by an operator."""
     # What its owner's own worker measured is ranked when a worker of this site has verified it.
     verified = Q(own_worker_run__isnull=True) | Q(own_worker_run__verified_by__isnull=False)
     return Evaluation.objects.filter(verified, on_boards(), state=EvaluationState.COMPLETED, verifies=None)
@@ -166,7 +166,7 @@ def _best_by_query(*, evaluations: QuerySet[Evaluation], metric: str, higher_is_
 
 
 def _coverage(evaluation: Evaluation | None) -> dict[str, int]:
-    """Tasks that can run and all tasks. Suite and profile alone decide, so any evaluation of the board tells."""
+    """Numbers of tasks that can run and of all tasks. Equal for all evaluations of a board."""
     if evaluation is None:
         return {"run": 0, "total": 0}
     return {"run": evaluation.tasks_total - evaluation.tasks_not_run, "total": evaluation.tasks_total}
@@ -206,7 +206,7 @@ def entry_of(evaluation: Evaluation) -> Entry:
 
 
 def _entry(source: _Source) -> Entry:
-    """Of what nobody told (model, tokens, prices) nothing is made up."""
+    """Unknown facts (model, tokens, prices) stay empty."""
     finished = source.finished or source.state_since
     prompt, completion = source.submission__planner__prompt_price, source.submission__planner__completion_price
     return Entry(

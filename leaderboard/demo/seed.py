@@ -8,7 +8,7 @@ from leaderboard.catalog.conditions import conditions_of
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.planners.data import PlannerData
-from leaderboard.planners.models import PlannerKind
+from leaderboard.planners.kinds.bundled import BundledKind
 from leaderboard.submissions.services import SubmissionData, resume, submit, validate
 
 OWNER = "planarena"
@@ -45,6 +45,6 @@ def _evaluation(*, name: str, owner: User) -> Evaluation:
         if present.state == EvaluationState.ON_HOLD:
             resume(present)
         return present
-    planner = PlannerData.of(name=name, kind=PlannerKind.BUNDLED, bundled_name=name, description=DESCRIPTIONS[name])
+    planner = PlannerData.of(name=name, kind=BundledKind.kind, bundled_name=name, description=DESCRIPTIONS[name])
     valid = validate(user=owner, data=SubmissionData(planner=planner, suites=[SUITE]))
     return submit(valid).evaluations.get()

@@ -27,7 +27,7 @@ from leaderboard.evaluations.transitions import CANCELLABLE
 from leaderboard.leaving.erasing import delete_sessions
 from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
 from leaderboard.notifications.outbox import enqueue
-from leaderboard.planners.models import CALLED, CheckpointUpload, EndpointSecret, Planner, PlansFile
+from leaderboard.planners.models import CheckpointUpload, EndpointSecret, Planner, PlansFile
 from leaderboard.queue.models import WorkerToken
 from leaderboard.submissions import services as evaluations
 
@@ -145,7 +145,7 @@ def _forget_rows(user: User) -> None:
 
 def _forget_what_planners_need(user: User) -> None:
     EndpointSecret.objects.filter(planner__owner=user).delete()
-    Planner.objects.filter(owner=user, kind__in=CALLED).update(endpoint_url=NO_ADDRESS)
+    Planner.objects.filter(owner=user).exclude(endpoint_url="").update(endpoint_url=NO_ADDRESS)
     Planner.objects.filter(owner=user).update(description="")
     PlansFile.objects.filter(owner=user).delete()
     CheckpointUpload.objects.filter(owner=user).delete()

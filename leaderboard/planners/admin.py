@@ -19,7 +19,7 @@ class PlannerAdmin(ReadOnlyAdmin):
 
 @admin.register(CheckpointUpload, site=site)
 class CheckpointUploadAdmin(ReadOnlyAdmin):
-    """Uploaded checkpoints: whose they are, and the room that they take. What nobody submitted goes by itself."""
+    """Uploaded checkpoints with their owners and sizes. Those never submitted are deleted after a day."""
 
     list_display = ("digest", "owner", "architecture", "bytes", "created", "wanted_at")
     list_select_related = ("owner",)

@@ -27,11 +27,11 @@ from leaderboard.site.coordination.locks import Lock, lock_until_commit
 from leaderboard.site.field_errors import FieldErrors
 
 FIELD = "file"
-"""What errors of an upload are about."""
+"""The field of errors in an upload."""
 
 
 class TooLargeError(Exception):
-    """An upload has more bytes than are taken; the message is a sentence."""
+    """The upload is larger than the limit; the message is a sentence."""
 
     def __init__(self) -> None:
         super().__init__(f"A checkpoint's zip has at most {settings.MAX_CHECKPOINT_BYTES} bytes here.")
@@ -54,7 +54,7 @@ class CheckpointStore:
         return self._path / digest[:2] / f"{digest[2:]}.zip"
 
     def take(self, *, path: Path, digest: str) -> None:
-        """Keep a file whose bytes have this digest, and which nobody changes any more. What is there already stays."""
+        """Store a complete file whose bytes have this digest. An existing file stays."""
         self._put(path=path, digest=digest, bring=_link_or_copy)
 
     def copy(self, *, path: Path, digest: str) -> None:
@@ -99,7 +99,7 @@ class CheckpointStore:
 
 
 def checkpoint_store() -> CheckpointStore:
-    """Where uploaded checkpoints are kept. No address serves them but the workers' own."""
+    """The store of uploaded checkpoints. Only the workers' API serves them."""
     return CheckpointStore(settings.STORE_DIR / "checkpoints")
 
 
@@ -151,7 +151,7 @@ def keep_file(*, owner: User, path: Path, digest: str) -> CheckpointUpload:
 
 
 def uploads_of(owner: User) -> "QuerySet[CheckpointUpload]":
-    """What they uploaded and is still there, the newest first."""
+    """The owner's stored uploads, newest first."""
     return CheckpointUpload.objects.filter(owner=owner).order_by("-created", "-pk")
 
 
@@ -181,7 +181,7 @@ def remove_unused() -> int:
 
 
 def remove_unnamed() -> int:
-    """Delete files that nobody has uploaded any more, and return how many.
+    """Delete files that belong to no upload, and return how many.
 
     Before: nothing; it may run twice at once.
     After: every file of the store is named by an upload or by a planner whose owner has an account.

@@ -1,4 +1,4 @@
-"""What a user enters of a planner, and the fields that planners of all kinds have."""
+"""A planner as a user enters it, and the fields that planners of all kinds have."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from leaderboard.planners.fields import Field, SeenBy, Text, Whole
 T = TypeVar("T")
 
 Errors = dict[str, list[str]]
-"""What is wrong with what was entered: sentences by field; empty if nothing is."""
+"""Error messages by field; empty: no errors."""
 
 NAME = Text(
     "name",
@@ -45,10 +45,10 @@ TIMEOUT = Whole(
     unit="seconds",
     seen_by=SeenBy.OWNER,
 )
-"""Only planners that are called wait for it. The API takes it of all kinds."""
+"""Has an effect only for planners that are called. The API accepts it for all kinds."""
 
 COMMON: tuple[Field[Any], ...] = (NAME, DESCRIPTION, TIMEOUT)
-"""What every planner may have."""
+"""The fields of every planner."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class PlannerData:
 
     kind: str
     values: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """By the names of fields; what is left out has the field's default. Secrets too, so that no log may hold it."""
+    """By name of the field; omitted fields have their defaults. Contains secrets: never log it."""
 
     @classmethod
     def of(cls, *, kind: str, **values: Any) -> Self:

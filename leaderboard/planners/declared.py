@@ -1,4 +1,4 @@
-"""What an owner declares of a planner that nobody can look into: its language model, its size, and what a token costs.
+"""Facts that an owner declares, since the site cannot inspect the planner: language model, size, and price of a token.
 
 It is shown as declared, never as measured. It may be added when the planner is submitted again, but not changed: rows
 of boards that are published already say it under the planner's name.
@@ -71,12 +71,12 @@ DECLARED: tuple[Field[Any], ...] = (MODEL_NAME, PARAMETERS, OPEN_WEIGHTS, PROMPT
 
 
 def given(data: PlannerData) -> dict[str, Any]:
-    """What was declared, by the names of the planner's columns."""
+    """The declared values by the names of the planner's columns."""
     return {field.name: field.clean(data[field]) for field in DECLARED if field.is_given(data[field])}
 
 
 def check_prices(data: PlannerData) -> Errors:
-    """Whether a price is missing beside the other."""
+    """Errors if only one of the prices is given."""
     if (data[PROMPT_PRICE] is None) == (data[COMPLETION_PRICE] is None):
         return {}
     missing = PROMPT_PRICE if data[PROMPT_PRICE] is None else COMPLETION_PRICE
@@ -90,7 +90,7 @@ def differing(*, planner: Planner, data: PlannerData) -> list[str]:
 
 
 def add(*, planner: Planner, data: PlannerData) -> None:
-    """Note on a planner what was not declared before."""
+    """Store the facts that were not declared before."""
     new = {name: value for name, value in given(data).items() if getattr(planner, name) in ("", None)}
     if new:
         Planner.objects.filter(pk=planner.pk).update(**new)

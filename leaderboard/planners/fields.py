@@ -30,7 +30,7 @@ class SeenBy(StrEnum):
     OWNER = "owner"
     """The planner's owner."""
     NOBODY = "nobody"
-    """It is a secret: kept encrypted, hidden while it is typed, absent from logs and answers."""
+    """A secret: stored encrypted, hidden while typed, absent from logs and responses."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +207,7 @@ class _Numeric(Field[T]):
 
 @dataclass(frozen=True, eq=False)
 class Whole(_Numeric[int | None]):
-    """A whole number; None: not told."""
+    """An integer; None: not given."""
 
     _: KW_ONLY
     default: int | None = None
@@ -222,7 +222,7 @@ class Whole(_Numeric[int | None]):
 
 @dataclass(frozen=True, eq=False)
 class Number(_Numeric[float | None]):
-    """A number; None: not told."""
+    """A number; None: not given."""
 
     _: KW_ONLY
     default: float | None = None
@@ -236,7 +236,7 @@ class Number(_Numeric[float | None]):
 
 @dataclass(frozen=True, eq=False)
 class Tick(Field[bool]):
-    """Something to tick."""
+    """A checkbox."""
 
     _: KW_ONLY
     default: bool = False
@@ -254,7 +254,7 @@ class Tick(Field[bool]):
 
 @dataclass(frozen=True, eq=False)
 class YesNo(Field[bool | None]):
-    """Yes, no, or None: not told."""
+    """Yes, no, or None: not given."""
 
     _: KW_ONLY
     default: bool | None = None

@@ -10,10 +10,10 @@ from django.db.models.functions import Lower
 
 
 class PlannerKind(models.TextChoices):
-    """How a planner is asked for a plan. `kinds/` has a module with the rules of each."""
+    """The kinds as rows name them, with their labels. `kinds/` has a module with the rules of each."""
 
     BUNDLED = "bundled", "Bundled with PlanArena"
-    ENDPOINT = "endpoint", "HTTP endpoint (planner/1)"
+    ENDPOINT = "endpoint", "HTTP endpoint"
     CHAT = "chat", "Chat endpoint"
     HUB = "hub", "Hugging Face model"
     CHECKPOINT = "checkpoint", "Uploaded checkpoint"
@@ -28,10 +28,7 @@ NEEDED: Mapping[PlannerKind, tuple[str, ...]] = {
     PlannerKind.CHECKPOINT: ("checkpoint_digest", "strategy"),
     PlannerKind.PLANS: ("plans_digest",),
 }
-"""The text fields that a planner of each kind has; those that only others have are empty."""
-
-CALLED = frozenset({PlannerKind.ENDPOINT, PlannerKind.CHAT})
-"""Those that stand behind an address of their owner's, which may ask for a secret header."""
+"""The text columns that a planner of each kind must have; those of other kinds are empty. PostgreSQL enforces it."""
 
 
 def _has_what_its_kind_needs() -> models.Q:
@@ -72,17 +69,17 @@ class Planner(models.Model):
     strategy = models.CharField(max_length=100, blank=True)
     """For `hub`, `checkpoint` and `chat`: what asks the language model (`evaluator.planners.strategies`)."""
     model_name = models.CharField(max_length=200, blank=True)
-    """The language model, as boards show it; empty: there is none, or nobody told."""
+    """The language model, as boards show it; empty: none or unknown."""
     parameters = models.BigIntegerField(null=True, blank=True)
-    """Of the language model; None: nobody told."""
+    """Of the language model; None: unknown."""
     open_weights = models.BooleanField(null=True, blank=True)
-    """Whether anybody can get the language model's weights; None: nobody told, or there is none."""
+    """Whether the language model's weights are public; None: unknown, or no language model."""
     weights_bytes = models.BigIntegerField(null=True, blank=True)
     """Of its safetensors."""
     prompt_price = models.FloatField(null=True, blank=True)
-    """US dollars for a million tokens of prompts, as its owner declares; None: nobody told."""
+    """US dollars per million prompt tokens, as its owner declares; None: not declared."""
     completion_price = models.FloatField(null=True, blank=True)
-    """The same for answers."""
+    """The same for completion tokens."""
     licence = models.CharField(max_length=100, blank=True)
     """As its card says."""
     proven = models.BooleanField(default=False, db_default=False)
@@ -107,7 +104,7 @@ class EndpointSecret(models.Model):
     sealed = models.TextField()
     """The value as `encryption.encrypt` leaves it."""
     ending = models.CharField(max_length=4, blank=True)
-    """The last characters of the value, by which its owner knows it again; empty where that would tell too much."""
+    """The last characters of the value, for its owner to recognise it; empty if they would reveal too much."""
     updated = models.DateTimeField(auto_now=True)
 
     def __str__(self) -> str:
@@ -161,7 +158,7 @@ class CheckpointUpload(models.Model):
     weights_bytes = models.BigIntegerField()
     created = models.DateTimeField(auto_now_add=True)
     wanted_at = models.DateTimeField()
-    """When it was uploaded or submitted last. A day later it is removed, if no planner of its owner has it."""
+    """When it was last uploaded or submitted. A day later it is deleted unless a planner of its owner uses it."""
 
     class Meta:
         constraints = [models.UniqueConstraint("owner", "digest", name="one_upload_per_owner_and_digest")]

@@ -1,4 +1,4 @@
-"""Plans files: kept by task, so that a worker is told the plans of its own tasks and no others."""
+"""Plans files, stored by task: a worker gets only the plans of its own tasks."""
 
 import json
 from collections.abc import Sequence
@@ -62,7 +62,7 @@ def check_tasks(content: FileContent, *, suite: str, field: str = "plans_file") 
 
 
 def keep(*, owner: User, content: FileContent) -> PlansFile:
-    """Keep a file that was read, or find the equal one that is kept. Old ones that nobody submitted are forgotten."""
+    """Store a file, or find the equal one that is stored. Deletes old files that were never submitted."""
     digest = content.digest()
     with transaction.atomic():
         _unused(owner).filter(created__lt=timezone.now() - _UNUSED_FOR).exclude(digest=digest).delete()
@@ -101,7 +101,7 @@ def tasks_of(suite: str) -> QuerySet[Task, str]:
 
 
 def plans_for(*, planner: Planner, tasks: Sequence[str]) -> dict[str, GivenPlan]:
-    """The plans of these tasks, as a worker is told them; tasks that the file leaves out are missing."""
+    """The plans of these tasks for a lease, without tasks that the file leaves out."""
     rows = FilePlan.objects.filter(file__owner=planner.owner_id, file__digest=planner.plans_digest, task__in=tasks)
     return {
         row.task: GivenPlan(plan=json.loads(row.plan), alternatives=tuple(json.loads(row.alternatives))) for row in rows

@@ -1,4 +1,4 @@
-"""What a test call came to, ready for the page."""
+"""The result of a test call, formatted for the page."""
 
 import json
 from collections.abc import Mapping
@@ -78,8 +78,8 @@ def _verdict(trial: Trial) -> str:
 
 def _step(step: Mapping[str, object]) -> ShownStep:
     inputs = step.get("inputs")
-    told = ", ".join(f"{name}: {value}" for name, value in inputs.items()) if isinstance(inputs, dict) else ""
-    return ShownStep(tool=str(step.get("tool", "?")), inputs=told)
+    named = ", ".join(f"{name}: {value}" for name, value in inputs.items()) if isinstance(inputs, dict) else ""
+    return ShownStep(tool=str(step.get("tool", "?")), inputs=named)
 
 
 def _pretty(text: str) -> str:
@@ -90,10 +90,10 @@ def _pretty(text: str) -> str:
 
 
 def _usage(trial: Trial) -> str:
-    told = [
+    reported = [
         f"{count:,} {name} tokens"
         for name, count in (("prompt", trial.prompt_tokens), ("completion", trial.completion_tokens))
         if count is not None
     ]
     more = [f"{trial.alternatives} alternative{'' if trial.alternatives == 1 else 's'}"] if trial.alternatives else []
-    return ", ".join([*told, *more])
+    return ", ".join([*reported, *more])

@@ -1,4 +1,4 @@
-"""The secret header of an endpoint: kept encrypted, given to nobody but a live attempt, never shown again."""
+"""The secret header of an endpoint: stored encrypted, sent to live attempts only, never shown again."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
 from leaderboard.planners.call_fields import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE, REMOVE_HEADER
 from leaderboard.planners.data import PlannerData
-from leaderboard.planners.models import CALLED, EndpointSecret, Planner
+from leaderboard.planners.models import EndpointSecret, Planner
 from leaderboard.site.encryption import UnreadableSecretError, decrypt, encrypt
 from leaderboard.site.field_errors import FieldErrors
 
@@ -20,23 +20,23 @@ PURPOSE = "secret header of an endpoint"
 """What it is encrypted for."""
 _ENDING = 4
 _LONG_ENOUGH = 20
-"""Of a shorter value the last characters would tell too much."""
+"""Characters. The ending of a shorter value would reveal too much."""
 UNREADABLE = "The stored secret header is unreadable because this site's key was changed: enter its value again."
 
 
 class HeaderUnreadableError(Exception):
-    """The key that a header was sealed with is gone; its owner must enter it again."""
+    """The key that encrypted a header is gone; its owner must enter the header again."""
 
     def __init__(self) -> None:
         super().__init__(UNREADABLE)
 
 
 class KeptHeader(NamedTuple):
-    """What its owner sees of a header that is kept."""
+    """The parts of a stored header that its owner may see."""
 
     name: str
     ending: str
-    """The last characters of its value; empty if they are not told."""
+    """The last characters of its value; empty if they would reveal too much."""
 
     def in_words(self) -> str:
         """For pages: "Authorization, set, ends in …ab12"."""
@@ -44,7 +44,7 @@ class KeptHeader(NamedTuple):
 
 
 def check(data: PlannerData) -> Mapping[str, list[str]]:
-    """What is wrong with the header as it was entered, by field; no sentence repeats the value."""
+    """Errors in the entered header by field; no message contains the value."""
     errors: dict[str, list[str]] = {}
     if data[REMOVE_HEADER] and (data[HEADER_NAME] or data[HEADER_VALUE]):
         errors[REMOVE_HEADER.name] = ["Either give a header or remove the stored one, not both."]
@@ -60,7 +60,7 @@ def check(data: PlannerData) -> Mapping[str, list[str]]:
 
 
 def check_kept(*, planner: Planner | None, data: PlannerData) -> Mapping[str, list[str]]:
-    """Whether a name without a value means the header that is kept for this planner (None: a new one)."""
+    """Errors if a name without a value does not match the header stored for this planner (None: a new planner)."""
     if not data[HEADER_NAME] or data[HEADER_VALUE]:
         return {}
     kept = None if planner is None else kept_header(planner)
@@ -76,7 +76,7 @@ def check_kept(*, planner: Planner | None, data: PlannerData) -> Mapping[str, li
 
 
 def keep(*, planner: Planner, data: PlannerData) -> None:
-    """Keep, replace or forget the header as it was entered; without a header in the data nothing changes.
+    """Store, replace or delete the header as entered; without a header in the data nothing changes.
 
     Raises:
         FieldErrors: a value is missing.
@@ -92,20 +92,20 @@ def keep(*, planner: Planner, data: PlannerData) -> None:
 
 
 def remove(planner: Planner) -> bool:
-    """Forget the header. False if there was none."""
+    """Delete the header. False if there was none."""
     return bool(EndpointSecret.objects.filter(planner=planner).delete()[0])
 
 
 def replace(*, planner: Planner, name: str, value: str, by: User) -> None:
-    """Keep another header for a planner that was entered before. What runs already goes on with the new one.
+    """Replace the header of an existing planner. Running evaluations continue with the new one.
 
     Raises:
-        FieldErrors: it cannot be one; nothing was changed.
+        FieldErrors: the header is invalid; nothing was changed.
     """
     data = PlannerData.of(
         name=planner.name, kind=planner.kind, endpoint_url=planner.endpoint_url, header_name=name, header_value=value
     )
-    if planner.kind not in CALLED:
+    if not planner.endpoint_url:
         raise FieldErrors({HEADER_NAME.name: ["Only an endpoint has a secret header."]})
     missing = {} if name and value else {HEADER_VALUE.name: ["Give the header's name and its value."]}
     if errors := {**missing, **check(data)}:
@@ -116,7 +116,7 @@ def replace(*, planner: Planner, name: str, value: str, by: User) -> None:
 
 
 def take_away(*, planner: Planner, by: User) -> bool:
-    """Forget the header of a planner. False if it had none."""
+    """Delete the header of a planner and log it. False if it had none."""
     with transaction.atomic():
         gone = remove(planner)
         if gone:
@@ -125,7 +125,7 @@ def take_away(*, planner: Planner, by: User) -> bool:
 
 
 def kept_header(planner: Planner) -> KeptHeader | None:
-    """What may be shown of the planner's header; None if it has none."""
+    """The parts of the planner's header that may be shown; None if it has none."""
     found = _secret(planner)
     return None if found is None else KeptHeader(name=found.name, ending=found.ending)
 
@@ -165,8 +165,8 @@ def header_to_send(*, planner: Planner | None, data: PlannerData) -> SecretHeade
 
 
 def header_to_hide(planner: Planner) -> SecretHeader | None:
-    """The header whose value is to be taken out of what workers send; None if there is none that could be sent."""
-    if planner.kind not in CALLED:
+    """The header whose value is removed from what workers send; None if there is none or it cannot be decrypted."""
+    if not planner.endpoint_url:
         return None
     try:
         return header_of(planner)
@@ -175,6 +175,6 @@ def header_to_hide(planner: Planner) -> SecretHeader | None:
 
 
 def _secret(planner: Planner) -> EndpointSecret | None:
-    """The row, which lists have read with their planners."""
+    """The row; lists select it with their planners."""
     found: EndpointSecret | None = getattr(planner, "secret", None)
     return found

@@ -9,20 +9,20 @@ from leaderboard.planners import secret_headers
 from leaderboard.planners.call_fields import HEADER_NAME, HEADER_VALUE
 from leaderboard.planners.data import NAME
 from leaderboard.planners.fields import SeenBy
-from leaderboard.planners.kinds import FIELDS, KINDS, kinds_with
+from leaderboard.planners.kinds import FIELDS, KINDS, fields_of, kinds_with
 from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.site.api.examples import example
 
-_OWN = KINDS[PlannerKind.ENDPOINT].fields
+_KIND = next(iter(KINDS))
 _ENTERED = {
-    "kind": PlannerKind.ENDPOINT.value,
+    "kind": _KIND,
     **{
-        field.name: field.example if field in _OWN or not kinds_with(field) else field.default
+        field.name: field.example if field in fields_of(_KIND) or not kinds_with(field) else field.default
         for field in FIELDS
         if field.in_api
     },
 }
-"""An endpoint, for examples."""
+"""A planner of the first kind, for examples."""
 
 
 @example(_ENTERED)

@@ -1,4 +1,4 @@
-"""Entering planners. Forms and API use the same functions, so that the same rules hold for both."""
+"""Creating planners. Forms and API use the same functions and so the same rules."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -16,13 +16,13 @@ from leaderboard.planners.models import Planner
 from leaderboard.site.field_errors import FieldErrors
 
 _KEPT = tuple(field for field in FIELDS if field.is_kept)
-"""Those with a column."""
+"""The fields with a column."""
 NOTHING_WRONG: Mapping[str, list[str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidPlanner:
-    """A planner that may be entered. Only `validate_planner` makes one."""
+    """A planner that may be created. Only `validate_planner` returns one."""
 
     owner: User
     data: PlannerData
@@ -32,15 +32,15 @@ class ValidPlanner:
 def validate_planner(
     *, owner: User, data: PlannerData, suites: Sequence[str] = (), besides: Mapping[str, list[str]] = NOTHING_WRONG
 ) -> ValidPlanner:
-    """Check a planner for these suites, and find out what there is to know of it.
+    """Check a planner for these suites, and find its facts.
 
-    May take seconds, since other services are asked: call it outside transactions.
+    May take seconds to ask other services: call it outside transactions.
 
     Args:
-        besides: what is wrong with other things that were entered with it.
+        besides: errors in other fields of the submission.
 
     Raises:
-        FieldErrors: something entered is wrong, or it turns out that there is no such planner.
+        FieldErrors: a field is wrong, or there is no such planner.
         NotReadyError: a service that must be asked does not answer.
     """
     if errors := planner_problems(owner=owner, data=data, suites=suites, besides=besides):
@@ -51,7 +51,7 @@ def validate_planner(
 def planner_problems(
     *, owner: User, data: PlannerData, suites: Sequence[str], besides: Mapping[str, list[str]] = NOTHING_WRONG
 ) -> Errors:
-    """What is wrong with a planner and its suites, by field, as far as this site can tell alone, and `besides`."""
+    """Errors in a planner and its suites by field, and `besides`. Asks no other service."""
     wrong_suites = {} if "suites" in besides else check_suites(data=data, suites=suites)
     if found := {**check_planner(data), **wrong_suites, **besides}:
         return found
@@ -61,7 +61,7 @@ def planner_problems(
 
 
 def check_planner(data: PlannerData) -> Errors:
-    """What is wrong with a planner, by field, without asking anybody else; empty if nothing is."""
+    """Errors in a planner by field. Asks no other service."""
     errors = {field.name: [problem] for field in FIELDS if (problem := field.problem(data[field]))}
     if not NAME.is_given(data[NAME]):
         errors[NAME.name] = ["Give the planner a name."]
@@ -84,14 +84,13 @@ def _foreign(*, data: PlannerData, kind: Kind) -> Errors:
 
 
 def check_suites(*, data: PlannerData, suites: Sequence[str]) -> Errors:
-    """What is wrong with the suites that a planner is entered for, by field; empty if nothing is."""
+    """Errors in the choice of suites by field."""
     kind = KINDS.get(data.kind)
     return {} if kind is None else kind.check_suites(data=data, suites=suites)
 
 
 def check_name(*, data: PlannerData, planner: Planner | None) -> Errors:
-    """Whether the owner's planner of this name (None: there is none) is another one, as far as that can be told without
-    asking anybody else."""
+    """Errors if the owner's planner of this name (None: none exists) has other values. Asks no other service."""
     kind = KINDS.get(data.kind)
     if planner is None or kind is None:
         return {}
@@ -105,7 +104,7 @@ def check_name(*, data: PlannerData, planner: Planner | None) -> Errors:
 
 
 def enter_planner(valid: ValidPlanner) -> Planner:
-    """The owner's planner with this name: made now, or the one that was entered before if it is the same.
+    """The owner's planner with this name: a new one, or the existing one if it is the same.
 
     Raises:
         FieldErrors: since it was checked, its owner entered a different planner of this name, or removed the header.
@@ -125,7 +124,7 @@ def _found_or_made(valid: ValidPlanner) -> Planner:
             with transaction.atomic():
                 return Planner.objects.create(owner=owner, **wanted)
         except IntegrityError:
-            # Entered at the same moment by another request.
+            # Another request created it at the same moment.
             found = find_planner(owner=owner, name=data[NAME])
             if found is None:
                 raise
@@ -143,7 +142,7 @@ def _another(planner: Planner, what: str) -> Errors:
 
 
 def data_of(planner: Planner) -> PlannerData:
-    """A planner as it would be entered today."""
+    """The data with which a planner would be submitted again."""
     of_kind = {*KINDS[planner.kind].fields, *COMMON}
     return PlannerData(
         kind=planner.kind, values={field.name: getattr(planner, field.name) for field in _KEPT if field in of_kind}
@@ -159,15 +158,15 @@ def _columns(*, data: PlannerData, facts: Facts) -> dict[str, Any]:
     return {
         "kind": data.kind,
         **{field.name: field.clean(data[field]) for field in _KEPT},
-        # After what was entered: a revision that was left out, for example, is one of the facts.
+        # Facts take precedence: an omitted revision, for example, is one of them.
         **{name: value for name, value in asdict(facts).items() if value not in ("", None)},
     }
 
 
 def _compared(data: PlannerData) -> list[Field[Any]]:
-    """The fields in which planners of one name do not differ; a description that is left out is the one before."""
-    told = [field for field in _KEPT if field is not NAME and field not in declared.DECLARED]
-    return [field for field in told if field is not DESCRIPTION or field.is_given(data[field])]
+    """The fields in which planners of one name must agree; an omitted description keeps the stored one."""
+    compared = [field for field in _KEPT if field is not NAME and field not in declared.DECLARED]
+    return [field for field in compared if field is not DESCRIPTION or field.is_given(data[field])]
 
 
 def _differences(*, planner: Planner, wanted: Mapping[str, Any], fields: Sequence[Field[Any]]) -> list[str]:

@@ -9,6 +9,6 @@ def remove_unused_checkpoints() -> None:
     """Remove checkpoints that were uploaded and never submitted.
 
     Before: nothing; it may run twice at once.
-    After: none is left that nobody wanted for a day.
+    After: no checkpoint is left that was unused for a day.
     """
     checkpoints.remove_unused()

@@ -56,7 +56,7 @@ class SubmissionAdmin(ReadOnlyAdmin):
 
 
 class ShardInline(ReadOnlyInline):
-    """The shards of an evaluation, each with how its attempts stand."""
+    """The shards of an evaluation, with the states of their attempts."""
 
     model = Shard
     fields = ("number", "state", "tries", "available_at", "tasks", "all_attempts")
@@ -204,7 +204,7 @@ def _rerun_for_owner(evaluation: Evaluation, *, by: User) -> None:
 
 
 def _each(*, request: HttpRequest, chosen: QuerySet[Evaluation], do: Callable[..., Any], said: str) -> None:
-    """Do it to each evaluation by itself, and say of each what became of it."""
+    """Apply the action to each evaluation separately, with a message for each."""
     for evaluation in chosen.select_related("suite", "submission__planner"):
         name = f"{evaluation.in_words()} ({evaluation.pk})"
         try:

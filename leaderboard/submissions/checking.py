@@ -1,6 +1,6 @@
-"""Checking a submission while it is typed: the same rules as submitting, and nothing is changed.
+"""Validating the form while the user types: by the rules of submitting, without side effects.
 
-A field that is empty as yet is not wrong yet, unless it is the one that was just changed.
+An empty field is no error until the user has changed it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,8 +14,9 @@ from leaderboard.catalog.models import Suite
 from leaderboard.planners import plans_files, secret_headers
 from leaderboard.planners.call_fields import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE, REMOVE_HEADER
 from leaderboard.planners.data import NAME, PlannerData
+from leaderboard.planners.kinds import fields_of
 from leaderboard.planners.kinds.plans import PLANS_DIGEST
-from leaderboard.planners.models import CALLED, Planner
+from leaderboard.planners.models import Planner
 from leaderboard.planners.services import check_name, find_planner
 from leaderboard.quotas.services import Quota, quotas_of, quotas_of_teams
 from leaderboard.site.field_errors import FieldErrors
@@ -23,23 +24,23 @@ from leaderboard.submissions import services
 from leaderboard.submissions.forms import SubmitForm
 
 _READ_AT_MOST = 300
-"""So many plans of a file are tried while its owner waits."""
+"""Plans of a file that are parsed while its owner waits."""
 _SHOWN_BESIDE_ANOTHER = {PLANS_DIGEST.name: "plans_file"}
-"""Errors of fields that are not seen, and where they stand."""
+"""Hidden fields, and the visible fields that show their errors."""
 
 
 class Found(NamedTuple):
-    """What there is to say of a field."""
+    """The messages of a field."""
 
     field: str
     errors: Sequence[str] = ()
     good: str = ""
     caution: str = ""
-    """What may be submitted, and is probably not meant."""
+    """A warning: it may be submitted, but is probably a mistake."""
 
 
 def check(*, user: User, form: SubmitForm, changed: str, content: PlansContent | None = None) -> list[Found]:
-    """What there is to say of every field of the form; of most, nothing.
+    """The messages of every field of the form; most have none.
 
     Args:
         form: bound.
@@ -76,7 +77,7 @@ def _problems(
 ) -> Mapping[str, Sequence[str]]:
     found: dict[str, Sequence[str]] = dict(services.problems(user=user, data=data))
     if content is not None:
-        # It is kept when it is submitted, and until then it has no digest to be found by.
+        # It is stored, and gets its digest, only when it is submitted.
         for name in ("plans_file", PLANS_DIGEST.name):
             found.pop(name, None)
         found |= _problems_of_file(content=content, suites=data.suites)
@@ -124,7 +125,7 @@ def _good_news(*, user: User, data: services.SubmissionData, content: PlansConte
         yield NAME.name, again if there else "This name is available."
     if planner[ENDPOINT_URL]:
         yield ENDPOINT_URL.name, "This address is allowed."
-    if planner.kind in CALLED:
+    if HEADER_NAME in fields_of(planner.kind):
         yield from _header_news(planner, there=there)
     if content is not None:
         yield "plans_file", plans_news(content, suites=data.suites)
@@ -154,7 +155,7 @@ def plans_news(content: PlansContent, *, suites: Sequence[str]) -> str:
 
 
 def _unreadable(content: PlansContent, *, data: services.SubmissionData) -> str:
-    """How many of the first plans no parser reads. That is no error: they count as what they are."""
+    """A warning with the number of the first plans that no parser reads. They may be submitted and score 0."""
     suite = Suite.objects.filter(slug__in=data.suites, current=True, conditions__experts=False).first()
     tried = dict(list(content.plans.items())[:_READ_AT_MOST])
     plans = {task: given.plan for task, given in tried.items()}

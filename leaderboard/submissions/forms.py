@@ -1,4 +1,4 @@
-"""The form that enters a planner. The rules are in `services.py`; the form reads input and shows errors."""
+"""The submit form. It reads input and shows errors; the rules are in `services.py`."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -16,11 +16,11 @@ from leaderboard.catalog.models import Suite
 from leaderboard.planners import checkpoints
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.fields import FIELD_TEMPLATE
-from leaderboard.planners.kinds import FIELDS, KINDS, SECRETS, kinds_with
+from leaderboard.planners.kinds import FIELDS, KINDS, SECRETS, fields_of, kinds_with
 from leaderboard.planners.kinds.bundled import BUNDLED_NAME
 from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
 from leaderboard.planners.kinds.plans import PLANS_DIGEST
-from leaderboard.planners.models import CheckpointUpload, PlannerKind
+from leaderboard.planners.models import CheckpointUpload
 from leaderboard.planners.uploading import ReceivedFile
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.submissions.fields import OWN_WORKER, PRIORITY, TEAM
@@ -38,19 +38,19 @@ _ORDER = (
     "visibility",
     "embargo_until",
 )
-"""Of the fields on the page, by which errors are listed."""
+"""Order of the fields on the page and in the list of errors."""
 _TYPED = frozenset({"text", "url", "number", "password"})
-"""Kinds of fields that change letter by letter; an area for text has none of its own."""
+"""Types of inputs that change with every key; textareas have no type."""
 _UNCHECKED = frozenset({"checkpoint_file"})
-"""Fields that are not checked as one types: a checkpoint is too large to be sent twice."""
+"""Fields that are only checked on submission: a checkpoint is too large to be sent twice."""
 
 
 class Card(NamedTuple):
-    """A choice with a sentence."""
+    """A kind to choose, with its description."""
 
     widget: BoundWidget
     title: str
-    told: str
+    description: str
 
 
 class Block(NamedTuple):
@@ -59,11 +59,11 @@ class Block(NamedTuple):
     template: str
     field: BoundField
     kinds: str
-    """The kinds that have it, separated by blanks; empty: all."""
+    """Names of the kinds that have it, separated by spaces; empty: all."""
 
 
 class SubmitForm(VisibilityFields, ServiceForm):
-    """A planner and the suites it is entered for. What is entered of the planner is defined by its kind.
+    """A planner and its suites. The kinds define the fields of the planner.
 
     Its view calls `offer_checkpoints`, and `keep_checkpoint` when something was sent.
     """
@@ -72,7 +72,7 @@ class SubmitForm(VisibilityFields, ServiceForm):
         label="Kind of planner",
         choices=[(name, kind.choice) for name, kind in KINDS.items()],
         widget=forms.RadioSelect,
-        initial=PlannerKind.ENDPOINT,
+        initial=next(iter(KINDS)),
     )
     plans_file = forms.FileField(
         label="Plans file",
@@ -110,7 +110,7 @@ class SubmitForm(VisibilityFields, ServiceForm):
             _check_as_one_types(name=name, field=of_form)
 
     def names_offered(self, field: str) -> list[str]:
-        """The values among which a field lets its user choose."""
+        """The values of a field's choices."""
         choices: Any = self._choice_field(field).choices
         return [str(value) for value, _ in choices]
 
@@ -123,7 +123,7 @@ class SubmitForm(VisibilityFields, ServiceForm):
         return field
 
     def kind_cards(self) -> Iterator[Card]:
-        """The kinds with what they are."""
+        """The kinds with their descriptions."""
         for choice in self["kind"]:
             yield Card(choice, str(choice.choice_label), KINDS[choice.data["value"]].card)
 
@@ -140,22 +140,22 @@ class SubmitForm(VisibilityFields, ServiceForm):
         return [field for field in self if field.errors]
 
     def planner_blocks(self) -> Iterator[Block]:
-        """What is shown of the kinds' fields below the kinds."""
+        """The blocks with the fields of all kinds."""
         shown = [field for field in FIELDS if field.on_page and field.template]
         for template, fields in groupby(shown, key=lambda field: field.template):
             for field in fields if template == FIELD_TEMPLATE else [next(fields)]:
                 yield Block(template=template, field=self[field.name], kinds=" ".join(kinds_with(field)))
 
     def planner_entered(self) -> PlannerData:
-        """The planner as far as it was entered. Fields of the kind that was not chosen do not count."""
+        """The entered planner, without the fields of other kinds."""
         chosen = self.cleaned_data.get("kind", "")
-        own = KINDS[chosen].fields if chosen in KINDS else ()
+        own = fields_of(chosen)
         entered = [field for field in FIELDS if field.on_page and (field in own or not kinds_with(field))]
         values = {field.name: field.from_form(self.cleaned_data.get(field.name)) for field in entered}
         return PlannerData(kind=chosen, values=values)
 
     def data_entered(self) -> SubmissionData:
-        """What was entered, for `services.submit`."""
+        """The entered submission, for `services.validate`."""
         entered = self.cleaned_data
         return SubmissionData(
             planner=self.planner_entered(),
@@ -166,19 +166,19 @@ class SubmitForm(VisibilityFields, ServiceForm):
         )
 
     def offer_checkpoints(self, owner: User) -> None:
-        """Let the owner choose among what they uploaded."""
+        """Offer the owner's uploaded checkpoints."""
         uploads = [(upload.digest, _upload_label(upload)) for upload in checkpoints.uploads_of(owner)]
         self.fields[CHECKPOINT_DIGEST.name].widget.choices = [("", "None of these"), *uploads]
 
     @property
     def has_checkpoints(self) -> bool:
-        """Whether there is one to choose."""
+        """Whether there is an uploaded checkpoint to choose."""
         return len(self.fields[CHECKPOINT_DIGEST.name].widget.choices) > 1
 
     def keep_checkpoint(self, owner: User) -> None:
-        """Keep a checkpoint that was sent with the form, whatever else is wrong with it: it need not be sent again."""
+        """Store an uploaded checkpoint even if other fields have errors, so that it is not sent again."""
         file = self.files.get("checkpoint_file")
-        if file is None or self.data.get("kind") != PlannerKind.CHECKPOINT:
+        if file is None or CHECKPOINT_DIGEST not in fields_of(self.data.get("kind", "")):
             return
         assert isinstance(file, ReceivedFile)
         problems: dict[str, list[str]] = {}
@@ -192,12 +192,12 @@ class SubmitForm(VisibilityFields, ServiceForm):
             self.data: Any = self.data.copy()
             self.data[CHECKPOINT_DIGEST.name] = digest
         for text in (text for texts in problems.values() for text in texts):
-            # Asking for the errors makes Django look for its own first, which would take this one away.
+            # The first access to `errors` validates the form, which would remove this error.
             assert self.errors is not None
             self.add_error("checkpoint_file", text)
 
     def remember_plans(self, digest: str) -> None:
-        """Let the hidden field come back with the file that was kept."""
+        """Return the digest of the stored file in the hidden field."""
         self.data = self.data.copy()
         self.data[PLANS_DIGEST.name] = digest
         self.cleaned_data[PLANS_DIGEST.name] = digest
@@ -213,7 +213,7 @@ def _label(suite: Suite) -> str:
 
 
 def _check_as_one_types(*, name: str, field: forms.Field) -> None:
-    """Have the server check the form when this field changes, and say beside it what it found."""
+    """Let htmx validate the form when this field changes, and show the result beside it."""
     described = f"id_{name}_status" + (f" id_{name}_helptext" if field.help_text else "")
     attributes = {"aria-describedby": described}
     if name not in _UNCHECKED and not isinstance(field.widget, forms.HiddenInput):

@@ -35,7 +35,7 @@ class KeyReusedError(ProblemError):
 
 
 class WrongKeyError(FieldErrors):
-    """The key cannot be one; nothing was changed."""
+    """The key is invalid; nothing was changed."""
 
     def __init__(self) -> None:
         sentence = f"An Idempotency-Key has 1 to {LONGEST_KEY} printable ASCII characters."
@@ -44,7 +44,7 @@ class WrongKeyError(FieldErrors):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Once:
-    """What came of a request."""
+    """The result of a request."""
 
     submission: Submission
     repeated: bool

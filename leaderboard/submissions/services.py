@@ -62,7 +62,7 @@ class SubmissionData:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidSubmission:
-    """A submission that may be submitted. Only `validate` makes one."""
+    """A checked submission. Only `validate` returns one."""
 
     user: User
     planner: ValidPlanner
@@ -96,7 +96,7 @@ def validate(*, user: User, data: SubmissionData) -> ValidSubmission:
 
 
 def problems(*, user: User, data: SubmissionData) -> Errors:
-    """What is wrong with a submission, by field, as far as this site can tell alone. Changes nothing."""
+    """Errors in a submission by field. Asks no other service and changes nothing."""
     _, wrong = _look_up_names(user=user, data=data)
     return planner_problems(owner=user, data=data.planner, suites=data.suites, besides=wrong)
 
@@ -122,7 +122,7 @@ def submit(valid: ValidSubmission) -> Submission:
 
     Before: nothing.
     After: planner, submission, one evaluation per suite with its shards, and the results of the tasks that cannot run
-    are there, all or none of them; the reconciler is told after the commit.
+    are there, all or none of them; the reconciler is notified after the commit.
 
     Raises:
         FieldErrors: since it was checked, its owner entered another planner of this name; nothing was changed.
@@ -304,7 +304,7 @@ def accept(evaluation: Evaluation, *, by: User | None = None) -> int:
 
 
 def cancel(evaluation: Evaluation, *, by: User | None = None) -> None:
-    """End an evaluation because somebody wants it so.
+    """Cancel an evaluation on request.
 
     Before: it is in any state that is not final.
     After: it is `cancelled`, its workers' next calls are refused, and tasks without a result are `cancelled`.
@@ -329,7 +329,7 @@ def cancel(evaluation: Evaluation, *, by: User | None = None) -> None:
 def _note(
     *, by: User | None, action: Action, evaluation: Evaluation, after: EvaluationState, **details: object
 ) -> None:
-    """Tell the audit log of a change of state; `evaluation` is what it was before."""
+    """Log a change of state in the audit log; `evaluation` has the state before."""
     states = {"before": {"state": evaluation.state}, "after": {"state": str(after)}}
     record(by=by, action=action, target=evaluation, label=evaluation.in_words(), details={**states, **details})
 

@@ -1,4 +1,4 @@
-"""Pages on which planners are entered and found again."""
+"""The submit form, and the list of a user's submissions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,10 +21,10 @@ from leaderboard.catalog.library import TryLaterError
 from leaderboard.evaluations.acting import acted_on_by
 from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.planners import plans_files, secret_headers
-from leaderboard.planners.kinds import KINDS, SECRETS
+from leaderboard.planners.kinds import KINDS, SECRETS, fields_of
 from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
 from leaderboard.planners.kinds.plans import PLANS_DIGEST
-from leaderboard.planners.models import Planner, PlannerKind
+from leaderboard.planners.models import Planner
 from leaderboard.planners.presenters import shown_trial
 from leaderboard.planners.uploading import ReceivedFile
 from leaderboard.queue.estimates import expected_of_new, queue_now
@@ -39,15 +39,15 @@ from leaderboard.submissions.readiness import report
 
 SUBMISSIONS_PER_PAGE = 25
 _SAY_ELSEWHERE = {PLANS_DIGEST.name: "plans_file", "file": "checkpoint_file"}
-"""Errors of services about fields that have another name here."""
+"""Fields in errors of services, and their names in the form."""
 
 
 @sensitive_post_parameters(*SECRETS)
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def submit(request: HttpRequest) -> HttpResponse:
-    """Enter a planner; what is wrong stands beside its field, with status 400. If the site cannot evaluate at present,
-    the form says so, with status 503; if the user's quota is used up, with 429; if a file is too large, with 413."""
+    """Submit a planner. The form shows errors with status 400, or 413 if a file is too large, 429 if the quota is used
+    up, and 503 if the site cannot evaluate at present."""
     form = _form(request)
     if request.method != "POST":
         return _page(request, form=form)
@@ -75,8 +75,8 @@ def submit(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 def check(request: HttpRequest) -> HttpResponse:
-    """What is wrong with the form as it is typed, for htmx: a message for each field, and when it would begin. Changes
-    nothing. 429 to who asks too often."""
+    """Validate the form while the user types, for htmx: messages by field, and the expected start. Changes nothing.
+    Rate limit: 429 with Retry-After."""
     if wait := seconds_to_wait(request, scope="checks"):
         return HttpResponse(status=429, headers={"Retry-After": str(wait)})
     form = _form(request)
@@ -97,14 +97,14 @@ def check(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 def test_call(request: HttpRequest) -> HttpResponse:
-    """Call the endpoint that was entered once, and show what came of it: beside the form for htmx, else as the page."""
+    """Call the entered endpoint once and show the result: as a fragment for htmx, else as the page."""
     form = _form(request)
     form.is_valid()
     status, tested = _tested(request, form=form)
     if "HX-Request" in request.headers:
         # With its own status htmx would not show it.
         return render(request, "planners/endpoint_test.html", tested)
-    # What is wrong with other fields is said when it is submitted.
+    # Errors in other fields are shown on submission.
     form.errors.clear()
     return _page(request, form=form, status=status, **tested)
 
@@ -137,19 +137,19 @@ def _form(request: HttpRequest) -> SubmitForm:
 
 def _too_large(request: HttpRequest) -> str:
     """Name of the field of the chosen kind whose file is too large to be read; empty if none is."""
-    kind, files = request.POST.get("kind"), request.FILES
+    fields, files = fields_of(request.POST.get("kind", "")), request.FILES
     plans, checkpoint = files.get("plans_file"), files.get("checkpoint_file")
-    if kind == PlannerKind.PLANS and plans is not None and (plans.size or 0) > MAX_BYTES:
+    if PLANS_DIGEST in fields and plans is not None and (plans.size or 0) > MAX_BYTES:
         return "plans_file"
-    if kind == PlannerKind.CHECKPOINT and isinstance(checkpoint, ReceivedFile) and checkpoint.too_large:
+    if CHECKPOINT_DIGEST in fields and isinstance(checkpoint, ReceivedFile) and checkpoint.too_large:
         return "checkpoint_file"
     return ""
 
 
 def _take_plans(request: HttpRequest, *, form: SubmitForm) -> None:
-    """Keep a plans file, also if something else is wrong: a browser does not send it again by itself."""
+    """Store a plans file even if other fields have errors: browsers do not send files again."""
     file = request.FILES.get("plans_file")
-    if form.cleaned_data.get("kind") != PlannerKind.PLANS or file is None:
+    if file is None or PLANS_DIGEST not in fields_of(form.cleaned_data.get("kind", "")):
         return
     try:
         content = plans_files.read(file.read())
@@ -160,17 +160,17 @@ def _take_plans(request: HttpRequest, *, form: SubmitForm) -> None:
 
 
 def _show_the_rest(request: HttpRequest, *, form: SubmitForm) -> None:
-    """What the services would find wrong besides, so that all is said at once."""
+    """Add the errors that the services find, so that the user sees all at once."""
     found = _renamed(FieldErrors(services.problems(user=user_of(request), data=form.data_entered()))).errors
     said = set(form.errors)
     if "checkpoint_file" in said:
-        # That there is no checkpoint follows from what is wrong with its file.
+        # A missing checkpoint follows from the error in its file.
         said.add(CHECKPOINT_DIGEST.name)
     form.show(FieldErrors({field: texts for field, texts in found.items() if field not in said}))
 
 
 def _entered(request: HttpRequest, *, form: SubmitForm) -> tuple[int, Submission | None]:
-    """Submit what was entered, or put into the form why not."""
+    """Submit the form, or add the reason for a refusal to it. Returns the status and the submission."""
     enter = submit_for_own_worker if form.cleaned_data["own_worker"] else services.submit
     try:
         return 302, enter(services.validate(user=user_of(request), data=form.data_entered()))
@@ -211,7 +211,7 @@ def _team_quotas(*, teams: Sequence[Team], suites: list[str]) -> list[tuple[Team
 
 
 def _expected(request: HttpRequest, *, form: SubmitForm) -> str:
-    """When the first of the chosen suites would begin and end, in words; empty where one's own worker runs it."""
+    """Expected start and end for the first chosen suite, in words; empty for self-hosted workers."""
     if form.is_bound:
         slugs, own, priority = form.data.getlist("suites"), form.data.get("own_worker"), form.data.get("priority", "")
     else:
@@ -223,7 +223,7 @@ def _expected(request: HttpRequest, *, form: SubmitForm) -> str:
 
 
 def _kept_plans(request: HttpRequest, *, form: SubmitForm) -> str:
-    """What is known of the plans file that came with the form before."""
+    """A sentence about the plans file that was stored with an earlier version of the form."""
     digest = form.data.get(PLANS_DIGEST.name, "") if form.is_bound else ""
     file = plans_files.find(owner=user_of(request), digest=digest) if digest else None
     if file is None:
@@ -235,7 +235,7 @@ def _kept_plans(request: HttpRequest, *, form: SubmitForm) -> str:
 @require_POST
 @login_required
 def remove_header(request: HttpRequest, submission_id: UUID) -> HttpResponse:
-    """Forget the secret header of a planner of one's own."""
+    """Delete the secret header of the user's own planner."""
     planner = get_object_or_404(Planner, submissions=submission_id, owner=request.user)
     if secret_headers.take_away(planner=planner, by=user_of(request)):
         messages.success(request, f"The secret header of {planner.name} is removed.")
@@ -245,7 +245,7 @@ def remove_header(request: HttpRequest, submission_id: UUID) -> HttpResponse:
 @require_safe
 @login_required
 def submissions(request: HttpRequest) -> HttpResponse:
-    """The reader's own submissions and those of their teams, the newest first."""
+    """The reader's own submissions and those of their teams, newest first."""
     submitted = Evaluation.objects.filter(verifies=None)
     own = (
         Submission.objects.filter(acted_on_by(user_of(request)))

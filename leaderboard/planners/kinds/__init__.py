@@ -1,5 +1,5 @@
-"""The kinds of planners, one module for each. A new one is a class here with its fields, a `PlannerKind` and its line
-in `NEEDED`, its message in `gpu_jobs.contract.lease` and its opener in `gpu_jobs.planners`."""
+"""The kinds of planners, one module for each, and the registry that everything else asks. docs/extending.md has the
+recipe for a new kind."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,25 +15,41 @@ from leaderboard.planners.kinds.hub import HubKind
 from leaderboard.planners.kinds.plans import PlansKind
 from leaderboard.planners.models import Planner
 
-__all__ = ["BUNDLED_PLANNERS", "FIELDS", "KINDS", "SECRETS", "Errors", "Facts", "Kind", "kind_of", "kinds_with"]
+__all__ = [
+    "BUNDLED_PLANNERS",
+    "FIELDS",
+    "KINDS",
+    "SECRETS",
+    "Errors",
+    "Facts",
+    "Kind",
+    "fields_of",
+    "kind_of",
+    "kinds_with",
+]
 
 KINDS: Mapping[str, Kind] = {
     kind.kind.value: kind
     for kind in (EndpointKind(), ChatKind(), HubKind(), CheckpointKind(), BundledKind(), PlansKind())
 }
-"""The rules by `PlannerKind`, in the order in which they are offered."""
+"""The kinds by name, in the order in which the form offers them."""
 
 FIELDS: tuple[Field[Any], ...] = merged([*(kind.fields for kind in KINDS.values()), COMMON])
-"""All that may be submitted of a planner, in the order of the page."""
+"""All fields of all kinds, in the order of the page."""
 SECRETS: tuple[str, ...] = tuple(field.name for field in FIELDS if field.seen_by is SeenBy.NOBODY)
-"""The names of those that nobody may read."""
+"""Names of the fields that nobody may read."""
+
+
+def fields_of(kind: str) -> tuple[Field[Any], ...]:
+    """The fields of a kind besides those of all planners; none if there is no such kind."""
+    return KINDS[kind].fields if kind in KINDS else ()
 
 
 def kinds_with(field: Field[Any]) -> list[str]:
-    """The kinds that have a field of their own; none: all planners may have it."""
+    """Names of the kinds that have a field of their own; empty: all planners may have it."""
     return [name for name, kind in KINDS.items() if field in kind.fields]
 
 
 def kind_of(planner: Planner) -> Kind:
-    """The rules of a planner that was entered."""
+    """The kind of a planner."""
     return KINDS[planner.kind]

@@ -1,4 +1,4 @@
-"""What a kind of planner says of itself. Services, queue, API and pages ask it instead of comparing kinds."""
+"""The interface of a kind of planner. Services, queue, API and pages ask it instead of comparing names of kinds."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from leaderboard.planners.models import Planner, PlannerKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What is found out about a planner when it is entered, and kept. The names are those of `Planner`'s fields."""
+    """Facts that the site finds when a planner is submitted. The names are those of `Planner`'s columns."""
 
     model_name: str = ""
     parameters: int | None = None
@@ -31,33 +31,33 @@ class Kind(ABC):
 
     kind: ClassVar[PlannerKind]
     noun: ClassVar[str]
-    """As a sentence begins with it: "A bundled planner"."""
+    """With its article, as a sentence begins: "A bundled planner"."""
     choice: ClassVar[str]
-    """What the page calls it where one chooses."""
+    """The title of its card in the form."""
     card: ClassVar[str]
-    """A sentence below it."""
+    """The sentence below the title."""
     fields: ClassVar[tuple[Field[Any], ...]]
-    """What its owner submits, besides what all planners have (`COMMON`), in the order of the page."""
+    """Fields besides those of all planners (`COMMON`), in the order of the page."""
     needs_network: ClassVar[bool] = False
-    """Whether its worker calls addresses outside."""
+    """Whether its worker needs access to the network."""
     needs_gpu: ClassVar[bool] = False
-    """Whether asking it takes a GPU, whatever is done with its plans."""
+    """Whether the planner needs a GPU, even if its plans are only judged."""
     loads_model: ClassVar[bool] = False
-    """Whether its worker downloads and loads a model before it asks."""
+    """Whether its worker loads a language model before the first task."""
     has_canary: ClassVar[bool] = True
-    """Whether one task is to run alone first: it may turn out that it cannot be asked at all."""
+    """Whether one task runs first, because the planner may be unreachable or unusable."""
     repeatable: ClassVar[bool] = False
-    """Whether it is known to give the same plan for the same request on every machine."""
+    """Whether it always gives the same plan for the same request, on every machine."""
     has_secret: ClassVar[bool] = False
-    """Whether its workers need a secret that only its owner's and the operator's workers may know."""
+    """Whether its workers need a secret or weights that only the owner's and the operator's workers may get."""
 
     @property
     def declares(self) -> bool:
-        """Whether its owner tells which language model it asks, because nobody can look."""
+        """Whether its owner may declare its language model, which the site cannot inspect."""
         return any(field in declared.DECLARED for field in self.fields)
 
     def received(self, *, data: PlannerData, owner: User) -> PlannerData:  # noqa: ARG002 - for others
-        """What the API received, as the services take it: content that came with it is kept.
+        """Store content that the API received with a planner, and return the data that the services take.
 
         Raises:
             FieldErrors: the content cannot be read.
@@ -65,16 +65,16 @@ class Kind(ABC):
         return data
 
     testable: ClassVar[bool] = False
-    """Whether its owner can have it called once before they submit it."""
+    """Whether its owner can test it by one call before submitting it."""
     note: ClassVar[str] = ""
-    """What boards and evaluation pages add about how such plans came about; empty: nothing."""
+    """How its plans were made, for boards and evaluation pages; empty: no note."""
 
     @abstractmethod
     def check(self, data: PlannerData) -> Errors:
-        """What is wrong with the fields of this kind beyond their limits, without asking anybody else."""
+        """Errors in the fields of this kind, besides exceeded limits. Asks no other service."""
 
     def check_suites(self, *, data: PlannerData, suites: Sequence[str]) -> Errors:  # noqa: ARG002 - for others
-        """Whether it understands the suites with these slugs."""
+        """Errors if it does not support the suites with these slugs."""
         return {}
 
     def check_owned(
@@ -93,7 +93,7 @@ class Kind(ABC):
         return {}
 
     def find_facts(self, *, data: PlannerData, owner: User) -> Facts:  # noqa: ARG002 - for others
-        """What there is to know of checked data. May ask other services, so it is called outside of transactions.
+        """Find facts about a checked planner. May ask other services: call it outside transactions.
 
         Raises:
             FieldErrors: it turns out that there is no such planner, or that it cannot be evaluated here.
@@ -101,7 +101,7 @@ class Kind(ABC):
         return Facts()
 
     def entered(self, *, planner: Planner, data: PlannerData) -> None:  # noqa: B027 - most keep nothing else
-        """Keep what belongs to a planner and is no part of what it is; within the transaction that enters it.
+        """Store what belongs to a planner besides its columns, in the transaction that creates it.
 
         Raises:
             FieldErrors: something is missing.
@@ -109,4 +109,4 @@ class Kind(ABC):
 
     @abstractmethod
     def lease(self, *, planner: Planner, tasks: Sequence[str]) -> LeasedPlanner:
-        """The planner as the lease of these tasks describes it to a worker, without secrets."""
+        """The planner's description in the lease of these tasks, without secrets."""

@@ -16,7 +16,7 @@ from leaderboard.planners.kinds.base import Facts, Kind
 from leaderboard.planners.models import Planner, PlannerKind
 
 BUNDLED_PLANNERS: Mapping[str, str] = {name: planner.description for name, planner in offline_planners().items()}
-"""What the bundled planners do, by name."""
+"""Descriptions of the bundled planners by name."""
 
 
 def _label(planner: OfflinePlanner) -> str:
@@ -37,7 +37,7 @@ BUNDLED_NAME = Choice(
 
 
 class BundledKind(Kind):
-    """Its canary would tell nothing: it comes with this release, and cannot be away or speak another protocol."""
+    """Has no canary: it is part of this release, so that it is always reachable and follows the protocol."""
 
     kind = PlannerKind.BUNDLED
     noun = "A bundled planner"
@@ -60,8 +60,8 @@ class BundledKind(Kind):
         made_for = ", ".join(planner.suites)
         return {"suites": [f"{planner.name} does not support requests of {foreign[0]}; it is made for {made_for}."]}
 
-    def find_facts(self, *, data: PlannerData, owner: User) -> Facts:  # noqa: ARG002 - anybody may enter it
-        """What the weights say of a language model that is shipped."""
+    def find_facts(self, *, data: PlannerData, owner: User) -> Facts:  # noqa: ARG002 - open to everyone
+        """Facts about a shipped language model, read from its weights."""
         _, _, model = data[BUNDLED_NAME].partition(":")
         return _facts_of_shipped(model) if model else Facts()
 

@@ -1,4 +1,4 @@
-"""What the kinds have in common whose planners stand behind an address of their owner's."""
+"""The base of kinds that workers call at an address of the planner's owner."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -15,19 +15,19 @@ from leaderboard.planners.models import Planner
 
 
 class CalledKind(Kind):
-    """Workers call the address, with a secret header if its owner gave one."""
+    """Workers call the address, with a secret header if the planner has one."""
 
     needs_network = True
     has_secret = True
     example: ClassVar[str]
-    """An address as it should look."""
+    """An example of an address, for error messages."""
 
     def check(self, data: PlannerData) -> Errors:
         problem = self.problem_of_address(data[ENDPOINT_URL])
         return {**({ENDPOINT_URL.name: [problem]} if problem else {}), **secret_headers.check(data)}
 
     def problem_of_address(self, url: str) -> str:
-        """What is wrong with an address, as a sentence; empty if nothing is."""
+        """Why an address is refused, as a sentence; empty: it is accepted."""
         if not url:
             return f"Give the address of your endpoint, such as {self.example}."
         if problem := ENDPOINT_URL.problem(url):
@@ -54,12 +54,12 @@ class CalledKind(Kind):
         secret_headers.keep(planner=planner, data=data)
 
     def how_to_call(self, planner: Planner) -> dict[str, Any]:
-        """The fields of a lease that all called planners have.
+        """The fields of the lease that all called planners share.
 
-        They say whether there is a secret header, but not which: the attempt's worker asks for it by a call of its own.
+        They say only whether there is a secret header: the worker fetches it by a call of its attempt.
 
         Raises:
-            HeaderUnreadableError: it cannot be read any more, so that the lease would be in vain.
+            HeaderUnreadableError: the secret header cannot be decrypted, so that the planner cannot be called.
         """
         return {
             "has_header": secret_headers.header_of(planner) is not None,

@@ -21,7 +21,7 @@ from leaderboard.planners.models import Planner, PlannerKind
 
 
 class ChatKind(CalledKind):
-    """Only strategies that ask for free text: no chat endpoint tells the probabilities that the others need."""
+    """Only strategies that ask for free text: chat endpoints return no probabilities, which the others need."""
 
     kind = PlannerKind.CHAT
     noun = "A chat endpoint"
@@ -37,7 +37,7 @@ class ChatKind(CalledKind):
         return errors
 
     def problem_of_address(self, url: str) -> str:
-        """Besides what holds for all: the path of the call is put behind it."""
+        """Refuses a query and a fragment too, because the path of each call is appended."""
         problem = super().problem_of_address(url)
         if not problem and (urlsplit(url).query or urlsplit(url).fragment):
             return f"Give the base of the API alone, without '?' and '#', such as {self.example}."
@@ -46,8 +46,8 @@ class ChatKind(CalledKind):
     def check_suites(self, *, data: PlannerData, suites: Sequence[str]) -> Errors:
         return check_understanding(strategy=data[STRATEGY], suites=suites)
 
-    def find_facts(self, *, data: PlannerData, owner: User) -> Facts:  # noqa: ARG002 - nobody is asked
-        """The model that is asked, unless its owner calls it otherwise on boards."""
+    def find_facts(self, *, data: PlannerData, owner: User) -> Facts:  # noqa: ARG002 - asks no service
+        """The name of the model, unless its owner declares another for boards."""
         return Facts(model_name=MODEL_NAME.clean(data[MODEL_NAME]) or data[MODEL_ID])
 
     def lease(self, *, planner: Planner, tasks: Sequence[str]) -> ChatPlanner:  # noqa: ARG002 - as the base class
@@ -57,5 +57,5 @@ class ChatKind(CalledKind):
 def _check_strategy(name: str) -> Errors:
     if (errors := check_strategy(name)) or name in chat_strategies():
         return errors
-    told = f"{name} needs the probabilities of tokens, which a chat endpoint does not provide: choose one of"
-    return {STRATEGY.name: [f"{told} {', '.join(chat_strategies())}."]}
+    problem = f"{name} needs the probabilities of tokens, which a chat endpoint does not provide: choose one of"
+    return {STRATEGY.name: [f"{problem} {', '.join(chat_strategies())}."]}

@@ -30,7 +30,7 @@ CHECKPOINT_DIGEST = Text(
 
 
 class CheckpointKind(Kind):
-    """The weights are their owner's: the operator's workers get them, the owner's, and nobody else."""
+    """Only the operator's workers and the owner's get the weights."""
 
     kind = PlannerKind.CHECKPOINT
     noun = "An uploaded checkpoint"
@@ -51,7 +51,7 @@ class CheckpointKind(Kind):
         return check_understanding(strategy=data[STRATEGY], suites=suites)
 
     def find_facts(self, *, data: PlannerData, owner: User) -> Facts:
-        """What the upload's check found.
+        """The facts that were found when the checkpoint was uploaded.
 
         Raises:
             FieldErrors: its owner uploaded no such checkpoint, or it is too large for the GPU.

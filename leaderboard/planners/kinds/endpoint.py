@@ -10,7 +10,7 @@ from leaderboard.planners.models import Planner, PlannerKind
 
 
 class EndpointKind(CalledKind):
-    """What it understands nobody knows, so that it may be entered for every suite."""
+    """May be submitted to every suite, since the site cannot know which suites it supports."""
 
     kind = PlannerKind.ENDPOINT
     noun = "An HTTP endpoint"

@@ -37,7 +37,7 @@ _places = Places(at_once=2, waiting=4, wait_seconds=20.0)
 
 
 class HubUnreachableError(TryLaterError):
-    """The hub cannot be asked at present. Everybody may read why: it is no secret of the installation."""
+    """The hub does not answer at present. The reason contains no secret and is shown to everyone."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -45,7 +45,7 @@ class HubUnreachableError(TryLaterError):
 
 
 class HubKind(Kind):
-    """What the hub says of the model is checked before anything is saved; workers fetch it at the pinned commit."""
+    """The model's metadata is checked before anything is saved; workers download the pinned commit."""
 
     kind = PlannerKind.HUB
     noun = "A Hugging Face model"
@@ -57,7 +57,7 @@ class HubKind(Kind):
     loads_model = True
 
     def check(self, data: PlannerData) -> Errors:
-        # Its patterns only; nothing is asked here.
+        # Only patterns: sends no request to the hub.
         from evaluator.planners.language_models.admission.hub_lookup import check_names
 
         errors = check_strategy(data[STRATEGY])
@@ -76,12 +76,12 @@ class HubKind(Kind):
     def check_suites(self, *, data: PlannerData, suites: Sequence[str]) -> Errors:
         return check_understanding(strategy=data[STRATEGY], suites=suites)
 
-    def find_facts(self, *, data: PlannerData, owner: User) -> Facts:  # noqa: ARG002 - anybody may get it
-        """Ask the hub.
+    def find_facts(self, *, data: PlannerData, owner: User) -> Facts:  # noqa: ARG002 - the model is public
+        """Look the model up on the hub.
 
         Raises:
             FieldErrors: there is no such model, or it cannot be evaluated here.
-            HubUnreachableError: the hub does not say; it may later.
+            HubUnreachableError: the hub does not answer; a later try may succeed.
         """
         from evaluator.planners.language_models.admission.hub_lookup import HubAwayError, look_up
 

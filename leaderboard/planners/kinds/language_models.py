@@ -1,4 +1,4 @@
-"""What planners have in common that are a strategy with a language model."""
+"""The shared parts of kinds that combine a strategy with a language model."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -20,14 +20,14 @@ _GIGABYTE = 1024**3
 @cache
 def model_strategies() -> Mapping[str, StrategyEntry]:
     """The strategies that a language model can be submitted with, by name, those for all suites first. A model on the
-    worker can do all that any of them asks for."""
+    worker has all abilities that they need."""
     found = {name: entry for name, entry in strategies().items() if entry.needs or entry.optional}
     return MappingProxyType(dict(sorted(found.items(), key=lambda item: (bool(item[1].suites), item[0]))))
 
 
 @cache
 def chat_strategies() -> Mapping[str, StrategyEntry]:
-    """Those of them that ask for nothing but free text, which is all that a chat endpoint can give."""
+    """The strategies that need only generated text, which is all that a chat endpoint returns."""
     can = frozenset({Ability.GENERATE})
     found = {name: entry for name, entry in model_strategies().items() if entry.needs | entry.optional <= can}
     return MappingProxyType(found)
@@ -62,7 +62,7 @@ STRATEGY = Choice(
 
 
 def check_strategy(name: str) -> Errors:
-    """What is wrong with the strategy's name."""
+    """Errors in the strategy's name."""
     if name in model_strategies():
         return {}
     if name in strategies():
@@ -71,7 +71,7 @@ def check_strategy(name: str) -> Errors:
 
 
 def check_understanding(*, strategy: str, suites: Sequence[str]) -> Errors:
-    """Whether the strategy understands the suites with these slugs."""
+    """Errors if the strategy does not support the suites with these slugs."""
     entry = model_strategies().get(strategy)
     foreign = [slug for slug in suites if entry is not None and not entry.understands(slug)]
     if entry is None or not foreign:

@@ -1,7 +1,7 @@
-"""Plans that were written down beforehand, for suites that judge plans.
+"""Plans from a file, for suites that judge plans.
 
-Not for suites that execute plans: their boards rank what came of an execution, which is not done for a file. Where
-plans are judged, all are judged alike, and the board says of these rows that they came from a file.
+Not for suites that execute plans: their boards rank executions. Where plans are judged, all are judged alike, and the
+board marks these rows as uploaded from a file.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ PLANS = Json(
     example=None,
     is_kept=False,
 )
-"""As programs send them."""
+"""The plans themselves, in the API only."""
 PLANS_DIGEST = Text(
     "plans_digest",
     label="",
@@ -42,12 +42,12 @@ PLANS_DIGEST = Text(
     widget=forms.HiddenInput,
     template="planners/kinds/plans.html",
 )
-"""Of the plans that are kept: on the page, of the file that came with the form before, since a browser does not send it
-again by itself."""
+"""Digest of the stored plans. The page has it as a hidden field, since browsers do not send a file again with a
+corrected form."""
 
 
 class PlansKind(Kind):
-    """It can neither be away nor change its mind."""
+    """Always reachable, and always gives the same plans."""
 
     kind = PlannerKind.PLANS
     noun = "A plans file"
@@ -59,7 +59,7 @@ class PlansKind(Kind):
     note = "from an uploaded file; no planner was called"
 
     def received(self, *, data: PlannerData, owner: User) -> PlannerData:
-        """The digest in the place of the plans, which are kept.
+        """Store the plans and replace them by their digest.
 
         Raises:
             FieldErrors: there are no plans, or they cannot be read.

@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(max_length=80)),
                 ('description', models.TextField(blank=True)),
-                ('kind', models.CharField(choices=[('bundled', 'Bundled with PlanArena'), ('endpoint', 'HTTP endpoint (planner/1)'), ('chat', 'Chat endpoint'), ('hub', 'Hugging Face model'), ('checkpoint', 'Uploaded checkpoint'), ('plans', 'Plans file')], max_length=20)),
+                ('kind', models.CharField(choices=[('bundled', 'Bundled with PlanArena'), ('endpoint', 'HTTP endpoint'), ('chat', 'Chat endpoint'), ('hub', 'Hugging Face model'), ('checkpoint', 'Uploaded checkpoint'), ('plans', 'Plans file')], max_length=20)),
                 ('bundled_name', models.CharField(blank=True, max_length=100)),
                 ('endpoint_url', models.URLField(blank=True, max_length=500)),
                 ('timeout_seconds', models.PositiveIntegerField(default=30)),

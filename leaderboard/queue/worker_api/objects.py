@@ -24,7 +24,7 @@ from gpu_jobs.contract.objects import (
 )
 from gpu_jobs.redaction import Redactor
 from leaderboard.planners.checkpoints import checkpoint_store
-from leaderboard.planners.models import Planner, PlannerKind
+from leaderboard.planners.models import Planner
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.worker_api.attempts import DONE, ENDED, AttemptView
 from leaderboard.queue.worker_api.messages import answer, validated
@@ -126,7 +126,7 @@ class CheckpointView(AttemptView):
     def get(self, request: Request, attempt_id: UUID, digest: str) -> HttpResponse:
         leases.heartbeat(attempt_id)
         of_attempt = Planner.objects.filter(
-            submissions__evaluations__shards__attempts=attempt_id, kind=PlannerKind.CHECKPOINT, checkpoint_digest=digest
+            submissions__evaluations__shards__attempts=attempt_id, checkpoint_digest=digest
         )
         if not of_attempt.exists():
             raise NotFound("This attempt's planner has no such checkpoint.")

@@ -13,7 +13,7 @@ from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.signed_in import user_of
 from leaderboard.planners.call_fields import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE
 from leaderboard.planners.data import NAME, TIMEOUT, PlannerData
-from leaderboard.planners.models import PlannerKind
+from leaderboard.planners.kinds.endpoint import EndpointKind
 from leaderboard.site.api.examples import EXAMPLE_SUITE, PLAN, example
 from leaderboard.site.api.responses import NOT_READY
 from leaderboard.submissions.endpoint_tests import try_endpoint
@@ -88,7 +88,7 @@ class EndpointTestsView(APIView):
         fields = dict(body.validated_data)
         suite = fields.pop("suite")
         trial = try_endpoint(
-            user=user_of(request), data=PlannerData(kind=PlannerKind.ENDPOINT, values=fields), suite=suite
+            user=user_of(request), data=PlannerData(kind=EndpointKind.kind, values=fields), suite=suite
         )
         names = [name for name in EndpointTestOutput().fields.keys() if name != "request"]  # noqa: SIM118 - the stubs have an iterator of fields
         shown = {name: getattr(trial, name) for name in names}

@@ -12,6 +12,7 @@ from leaderboard.boards.selecting import (
     tidied,
     usual_columns,
 )
+from leaderboard.planners.models import PlannerKind
 from leaderboard.results.filters import index
 from leaderboard.site.field_errors import FieldErrors
 from tests.leaderboard.boards.rows import row, usage
@@ -57,6 +58,7 @@ ROWS = [
     ("query", "expected"),
     [
         ("kind=endpoint", ["Quick"]),
+        ("kind=plans", []),
         ("strategy=controlllm/adaptive", ["slow"]),
         ("size=medium", ["Quick"]),
         ("size=small", ["closed"]),
@@ -129,7 +131,7 @@ def test_a_filter_that_could_change_nothing_is_not_offered():
         ("size=gigantic", "'gigantic' is none of: none, small, medium, large, huge."),
         ("weights=x", "'x' is none of: open, closed."),
         ("since=yesterday", "'yesterday' is no day such as 2026-11-20."),
-        ("kind=alien", "'alien' is none of: bundled, endpoint, chat, hub, checkpoint."),
+        ("kind=alien", f"'alien' is none of: {', '.join(PlannerKind.values)}."),
         ("per_page=7", "Give one of 20, 50, 100."),
         ("page=0", "Give the number of a page, from 1."),
         ("own=2", "'2' is none of: 1."),

@@ -2,7 +2,7 @@
 
 Migrations may be rewritten; what they lead to may change only together with that list:
 
-    PLANARENA_WRITE_TABLES=1 ./planarena test tests/leaderboard/site/test_tables.py
+    WRITE_TABLES=1 ./planarena test tests/leaderboard/site/test_tables.py
 """
 
 import os
@@ -46,7 +46,7 @@ FUNCTIONS = r"""
 @pytest.mark.django_db
 def test_the_tables_hold_and_refuse_what_is_listed():
     found = described()
-    if os.environ.get("PLANARENA_WRITE_TABLES"):
+    if os.environ.get("WRITE_TABLES"):
         LISTED.write_text("\n".join(found) + "\n")
 
     listed = LISTED.read_text().splitlines()

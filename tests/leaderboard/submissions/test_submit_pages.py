@@ -13,6 +13,7 @@ from evaluator.plans_file import MAX_BYTES
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.planners import secret_headers
+from leaderboard.planners.kinds import KINDS
 from leaderboard.planners.models import Planner, PlansFile
 from leaderboard.site.api.throttling import Throttle
 from tests.evaluator.planners.test_endpoint import endpoint
@@ -260,6 +261,13 @@ class TestSubmitting:
     def test_each_kind_can_be_chosen_in_the_address(self, client, ada, kind):
         html = client.get("/submit/", {"kind": kind}).content.decode()
         assert re.search(rf'value="{kind}"[^>]*checked', html)
+
+    def test_the_stylesheet_hides_the_fields_of_other_kinds(self, client, ada):
+        assert 'href="/submit/kinds.css"' in client.get("/submit/").content.decode()
+        css = client.get("/submit/kinds.css")
+        assert css["Content-Type"] == "text/css"
+        chosen, shown = (re.findall(pattern, css.content.decode()) for pattern in (r'value="(\w+)"', r'~="(\w+)"'))
+        assert chosen == shown == list(KINDS)
 
     def test_the_page_takes_few_queries_whatever_there_is(self, client, ada, django_assert_max_num_queries):
         for number in range(5):

@@ -1,0 +1,93 @@
+"""Run in a copy that has the kind of planner `fixed` of docs/extending.md: enters, leases, opens and publishes one.
+
+Takes the test database's connection settings as JSON, and leaves the database as it was.
+"""
+
+import json
+import os
+import sys
+
+import django
+
+
+def main(database: str) -> None:
+    """Follow a planner of the kind from the API to a board, with the column that it needs.
+
+    Raises:
+        AssertionError: the kind does not do what the recipe says.
+    """
+    os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
+    django.setup()
+    from django.db import connection, transaction
+
+    connection.settings_dict.update(json.loads(database))
+    with transaction.atomic():
+        migrate()
+        follow()
+        transaction.set_rollback(True)
+
+
+def migrate() -> None:
+    """What `makemigrations planners` and `migrate` do."""
+    from django.apps import apps
+    from django.db import connection
+    from django.db.migrations.autodetector import MigrationAutodetector
+    from django.db.migrations.loader import MigrationLoader
+    from django.db.migrations.state import ProjectState
+
+    loader = MigrationLoader(connection)
+    state = loader.project_state()
+    changes = MigrationAutodetector(state, ProjectState.from_apps(apps)).changes(loader.graph)
+    assert changes.keys() == {"planners"}
+    with connection.schema_editor() as editor:
+        for migration in changes["planners"]:
+            state = migration.apply(state, editor)
+
+
+def follow() -> None:
+    """From the API to a board."""
+    from django.test import Client
+
+    from evaluator.client.shapes import NewSubmission, PlannerEntry
+    from leaderboard.evaluations.models import Evaluation
+    from leaderboard.queue.reconcile import sweep
+    from tests.leaderboard.factories import make_record, make_suite, make_user
+    from tests.leaderboard.site.api.helpers import ApiClient, client_of, lease_request, worker_client
+
+    suite, user = make_suite(), make_user()
+    entry = PlannerEntry(name="denoise", kind="fixed", fixed_plan="Image Denoising")  # type: ignore[arg-type, call-arg]  # of the copy
+    body = NewSubmission(planner=entry, suites=[suite.slug]).model_dump(mode="json")
+    submitted = client_of(user).post("submissions/", body)
+    assert submitted.status_code == 201, submitted.content
+    assert submitted.json()["planner"]["fixed_plan"] == "Image Denoising"
+    Evaluation.objects.update(state="launching")
+    lease = worker_client().post("worker/lease/", lease_request()).json()
+    assert answers(lease) == {"Image Denoising"}
+    records = [make_record(task, suite=suite.slug).model_dump(mode="json") for task in lease["tasks"]]
+    finished = ApiClient(lease["token"]).post(f"worker/attempts/{lease['attempt']}/finish/", {"results": records})
+    assert finished.status_code == 200, finished.content
+    sweep()
+    page = Client()
+    page.force_login(user)
+    assert "Fixed plan" in page.get(f"/evaluations/{lease['evaluation']}/").content.decode()
+    rows = ApiClient().get(f"boards/{suite.slug}/rows/", kind="fixed").json()["rows"]
+    assert [row["planner"] for row in rows] == ["denoise"]
+    assert 'data-kind="fixed"' in page.get("/submit/", {"kind": "fixed"}).content.decode()
+
+
+def answers(lease: dict) -> set[str]:
+    """The plans that the leased planner gives for the tasks of a suite."""
+    from evaluator.planners import request_for
+    from evaluator.suites import suite_of
+    from gpu_jobs.contract.lease import Lease
+    from gpu_jobs.planners import OPENERS
+
+    suite, wanted = suite_of("openagi"), Lease.model_validate(lease).planner
+    with OPENERS[type(wanted)](wanted, suite, None) as planner:
+        tools = frozenset(suite.catalogue.tools)
+        asked = [(task, suite.context(task=task, offered=tools)) for task in suite.tasks[:3]]
+        return {planner.plan(request_for(suite=suite, task=task, context=context)).plan for task, context in asked}
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
