@@ -6,6 +6,7 @@ from rest_framework import generics, serializers
 from leaderboard.catalog.models import Suite
 from leaderboard.site.api.examples import DIGEST, EXAMPLE_SUITE, example
 from leaderboard.site.api.selection import Selected
+from leaderboard.site.api.shapes import ModelOutput
 
 
 @example({
@@ -14,15 +15,14 @@ from leaderboard.site.api.selection import Selected
     "description": "Requests on images and texts whose plans are executed.",
     "metrics": [{"key": "overall", "label": "Overall", "higher_is_better": True}], "tasks": 185,
 })  # fmt: skip
-class SuiteOutput(serializers.ModelSerializer[Suite]):
+class SuiteOutput(ModelOutput[Suite]):
     """A suite."""
 
-    tasks = serializers.IntegerField(source="task_count", read_only=True)
+    tasks = serializers.IntegerField(source="task_count")
 
     class Meta:
         model = Suite
         fields = ["slug", "version", "digest", "title", "description", "conditions", "metrics", "tasks"]
-        read_only_fields = fields
 
 
 class SuitesView(Selected, generics.ListAPIView[Suite]):
