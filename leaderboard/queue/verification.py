@@ -260,12 +260,7 @@ def _draw_consequences(*, own: Evaluation, verification: Verification, ending: E
         return
     agrees = ending.verdict == VerificationVerdict.AGREES
     OwnWorkerRun.objects.filter(evaluation=own).update(verified_by=verification if agrees else None)
-    explain(
-        evaluation_id=own.pk,
-        source=EvaluationState.COMPLETED,
-        reason=_REASONS[ending.verdict],
-        facts={"detail": ending.detail},
-    )
+    explain(own.pk, source=EvaluationState.COMPLETED, reason=_REASONS[ending.verdict], detail=ending.detail)
     if agrees or was_verified:
         publish_again(Evaluation.objects.select_related("suite", "submission__planner").get(pk=own.pk))
     tell_verdict(evaluation_id=own.pk, agrees=agrees)
@@ -280,12 +275,7 @@ def _look_closer(*, own: Evaluation, verification: Verification) -> None:
 
 
 def _say_awaiting(own: Evaluation, *, count: int) -> None:
-    explain(
-        evaluation_id=own.pk,
-        source=EvaluationState.COMPLETED,
-        reason=EvaluationReason.AWAITING_VERIFICATION,
-        facts={"count": count},
-    )
+    explain(own.pk, source=EvaluationState.COMPLETED, reason=EvaluationReason.AWAITING_VERIFICATION, count=count)
 
 
 _REASONS: Mapping[str, EvaluationReason] = {

@@ -222,14 +222,6 @@ def enrolled(token: str) -> Holder:
     return Holder(token=found)
 
 
-def holder_of(token: str) -> Holder | None:
-    """The worker of an enrolment token; None if it opens no session."""
-    try:
-        return enrolled(token)
-    except EnrolmentRefusedError:
-        return None
-
-
 def is_valid(token: WorkerToken) -> bool:
     """Whether the token was not revoked and its owner, which is read with it, still has an account."""
     return token.revoked_at is None and (token.owner is None or token.owner.is_active)

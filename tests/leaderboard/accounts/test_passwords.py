@@ -10,8 +10,8 @@ from leaderboard.accounts.models import User
 from leaderboard.accounts.services import create_token
 from leaderboard.audit.models import Action, AuditEntry
 from leaderboard.notifications.models import OutboxMessage
-from leaderboard.queue.workers.tokens import create_worker_token, holder_of
-from tests.leaderboard.factories import PASSWORD, make_user
+from leaderboard.queue.workers.tokens import create_worker_token
+from tests.leaderboard.factories import PASSWORD, holder_of, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NEW = "a battery of correct horses"

@@ -30,9 +30,17 @@ from leaderboard.notifications.models import OutboxMessage, Webhook
 from leaderboard.notifications.webhooks import add_webhook
 from leaderboard.planners import secret_headers
 from leaderboard.planners.models import CheckpointUpload, Planner
-from leaderboard.queue.workers.tokens import create_worker_token, holder_of
+from leaderboard.queue.workers.tokens import create_worker_token
 from leaderboard.site.api import throttling
-from tests.leaderboard.factories import PASSWORD, make_evaluation, make_submission, make_suite, make_team, make_user
+from tests.leaderboard.factories import (
+    PASSWORD,
+    holder_of,
+    make_evaluation,
+    make_submission,
+    make_suite,
+    make_team,
+    make_user,
+)
 from tests.leaderboard.site.api.test_reading import finish
 
 pytestmark = pytest.mark.django_db

@@ -13,8 +13,7 @@ from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
 from leaderboard.notifications.signing import opened, sealed
 from leaderboard.queue.models import WorkerToken
 from leaderboard.queue.workers.own import runs_on_own_worker
-from leaderboard.queue.workers.tokens import holder_of
-from tests.leaderboard.factories import make_evaluation, make_lease, make_suite, make_team, make_user
+from tests.leaderboard.factories import holder_of, make_evaluation, make_lease, make_suite, make_team, make_user
 
 pytestmark = pytest.mark.django_db
 FORM = {"kind": "bundled", "bundled_name": "gold", "name": "mine"}
