@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import Q
+from django.forms.models import model_to_dict
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
@@ -69,7 +70,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "is_owner": services.owns(user=user_of(request), team=found),
         "members": found.memberships.select_related("user").order_by("joined", "pk"),
         "invitations": found.invitations.select_related("user").order_by("created", "pk"),
-        "about": TeamProfileForm(initial=_about(found)),
+        "about": TeamProfileForm(initial=model_to_dict(found, TeamProfileForm.base_fields)),
     }
     return render(request, "accounts/team.html", context, status=400 if form.errors else 200)
 
@@ -170,10 +171,6 @@ def _change(
         messages.success(request, said)
     still_in = services.is_member(user_id=request.user.pk, team_id=found.pk)
     return redirect("accounts:team", slug=slug) if still_in else redirect("accounts:teams")
-
-
-def _about(team: Team) -> dict[str, Any]:
-    return {field: getattr(team, field) for field in ("description", "link", "shows_members")}
 
 
 def _of_member(*, request: HttpRequest, slug: str) -> Team:
