@@ -9,6 +9,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from leaderboard.boards.models import Snapshot
+from leaderboard.catalog.models import Suite
+from leaderboard.catalog.services import primary_metric
 from leaderboard.results.figures import interval_words
 
 JSON_FORMAT = "planarena-board/1"
@@ -98,7 +100,7 @@ def row_as_bibtex(*, board: Exported, row: Mapping[str, Any]) -> str:
         "author": f"{{{_escaped(str(row.get('team') or row['owner']))}}}",
         **_when(finished),
         "url": f"{board.site}/evaluations/{row['evaluation']}/",
-        "note": f"{_scores(row=row, metrics=suite.metrics)}, {rank} of {len(board.rows)}. {_note(board)}",
+        "note": f"{_scores(row=row, suite=suite)}, {rank} of {len(board.rows)}. {_note(board)}",
     }
     return _entry(key=f"planarena-{suite.slug}-{str(row['evaluation'])[:8]}", fields=fields)
 
@@ -125,8 +127,8 @@ def _safe(value: Any) -> Any:
     return "" if value is None else value
 
 
-def _scores(*, row: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]]) -> str:
-    primary = next((metric for metric in metrics if metric.get("primary")), metrics[0])
+def _scores(*, row: Mapping[str, Any], suite: Suite) -> str:
+    primary = primary_metric(suite)
     value = row["metrics"].get(primary["key"])
     if not value:
         return f"no value for {primary['label']}"

@@ -1,6 +1,6 @@
 """The API about suites."""
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count
 from rest_framework import generics, serializers
 
 from leaderboard.catalog.models import Suite
@@ -28,18 +28,14 @@ class SuiteOutput(ModelOutput[Suite]):
 class SuitesView(Selected, generics.ListAPIView[Suite]):
     """The current suites."""
 
+    queryset = Suite.objects.filter(current=True).annotate(task_count=Count("tasks"))
     serializer_class = SuiteOutput
     ordering = ("slug",)
-
-    def get_queryset(self) -> QuerySet[Suite]:
-        return Suite.objects.filter(current=True).annotate(task_count=Count("tasks"))
 
 
 class SuiteView(Selected, generics.RetrieveAPIView[Suite]):
     """The current version of one suite."""
 
+    queryset = SuitesView.queryset
     serializer_class = SuiteOutput
     lookup_field = "slug"
-
-    def get_queryset(self) -> QuerySet[Suite]:
-        return Suite.objects.filter(current=True).annotate(task_count=Count("tasks"))

@@ -8,10 +8,11 @@ from uuid import UUID
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import transaction
 
+from evaluator.metrics.aggregate import TaskScore
 from evaluator.planners.breaker import UNREACHABLE_TASKS
 from evaluator.records import Outcome, Reason
 from gpu_jobs.launchers import Launcher, LaunchError, LaunchGivenUpError
-from leaderboard.catalog.library import TaskOutcome, library
+from leaderboard.catalog.library import library
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Loss, Shard, ShardState, TaskResult
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance, explain
@@ -180,7 +181,7 @@ def _summarise(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool
     summary = library().summarise(
         suite=evaluation.suite.slug,
         results=[
-            TaskOutcome(
+            TaskScore(
                 task=result.task.key,
                 metric=result.task.metric,
                 outcome=Outcome(result.outcome),
