@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from evaluator.records import Outcome, Reason
+from evaluator.metrics.aggregate import TaskScore, summarise
+from evaluator.records import Reason
 from evaluator.suites.hidden import HIDDEN
 from leaderboard.catalog.seasons import seed_now
 from leaderboard.site.problems import ProblemError
@@ -19,18 +19,6 @@ if TYPE_CHECKING:
     from evaluator.planners.endpoint import EndpointSettings
     from evaluator.planners.trial import Trial
     from evaluator.suites.base import Suite
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskOutcome:
-    """What the summary needs to know of one task."""
-
-    task: str
-    metric: str
-    outcome: Outcome
-    score: float | None
-    indicators: Mapping[str, float] = field(default_factory=dict)
-    """Of suites that judge plans."""
 
 
 class AddressRefusedError(Exception):
@@ -84,7 +72,7 @@ class EvaluatorLibrary(Protocol):
         """
         ...
 
-    def summarise(self, *, suite: str, results: Sequence[TaskOutcome]) -> dict[str, Any]:
+    def summarise(self, *, suite: str, results: Sequence[TaskScore]) -> dict[str, Any]:
         """The metrics of an evaluation with intervals, as `Evaluation.summary` documents it."""
         ...
 
@@ -126,21 +114,10 @@ class Library:
         with _ready(suite):
             return _episode(suite).not_run(suite=found, setting=Setting(profile=profile, split=split, hidden_seed=seed))
 
-    def summarise(self, *, suite: str, results: Sequence[TaskOutcome]) -> dict[str, Any]:
-        from evaluator.metrics.aggregate import TaskScore, summarise
+    def summarise(self, *, suite: str, results: Sequence[TaskScore]) -> dict[str, Any]:
         from evaluator.suites.registry import suite_of
 
-        scores = [
-            TaskScore(
-                task=result.task,
-                metric=result.metric,
-                outcome=result.outcome,
-                score=result.score,
-                indicators=result.indicators,
-            )
-            for result in results
-        ]
-        return summarise(suite=suite_of(suite), results=scores)
+        return summarise(suite=suite_of(suite), results=results)
 
     def check_endpoint(self, *, url: str, allow_private: bool) -> None:
         from evaluator.planners.guarded_connections import EgressRefusedError

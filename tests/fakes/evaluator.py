@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evaluator.metrics.aggregate import TaskScore
 from evaluator.planners import trial_process
 from evaluator.planners.endpoint import EndpointSettings
 from evaluator.planners.trial import Trial
 from evaluator.records import Outcome, Reason
 from evaluator.suites import suite_of
 from leaderboard.catalog.conditions import NO_PROFILE
-from leaderboard.catalog.library import AddressRefusedError, NotReadyError, TaskOutcome
+from leaderboard.catalog.library import AddressRefusedError, NotReadyError
 
 PROFILE_DIGEST = "f" * 64
 JUDGE_DIGEST = "e" * 64
@@ -27,7 +28,7 @@ class FakeEvaluator:
         keys = Task.objects.filter(suite__slug=suite, key__startswith="x").values_list("key", flat=True)
         return dict.fromkeys(keys, (Reason.NO_EXPERT, "The fake profile has no expert for it."))
 
-    def summarise(self, *, suite: str, results: Sequence[TaskOutcome]) -> dict[str, Any]:
+    def summarise(self, *, suite: str, results: Sequence[TaskScore]) -> dict[str, Any]:
         scores = [result.score for result in results if result.score is not None]
         outcomes: dict[str, int] = {}
         for result in results:
@@ -70,5 +71,5 @@ class BrokenEvaluator(FakeEvaluator):
 class UnsummarisingEvaluator(FakeEvaluator):
     """Scores cannot be computed."""
 
-    def summarise(self, *, suite: str, results: Sequence[TaskOutcome]) -> dict[str, Any]:
+    def summarise(self, *, suite: str, results: Sequence[TaskScore]) -> dict[str, Any]:
         raise ArithmeticError("no mean")

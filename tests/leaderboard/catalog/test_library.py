@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from evaluator.experts.profile import load_profile
+from evaluator.metrics.aggregate import TaskScore
 from evaluator.records import Outcome
-from leaderboard.catalog.library import AddressRefusedError, Library, NotReadyError, TaskOutcome
+from leaderboard.catalog.library import AddressRefusedError, Library, NotReadyError
 
 
 @pytest.mark.parametrize(
@@ -35,7 +36,7 @@ def test_what_cannot_run_follows_from_suite_and_profile(monkeypatch):
 
 def test_a_summary_has_the_documented_form():
     results = [
-        TaskOutcome(task=str(number), metric="ViT", outcome=Outcome.SCORED, score=number / 10) for number in range(5)
+        TaskScore(task=str(number), metric="ViT", outcome=Outcome.SCORED, score=number / 10) for number in range(5)
     ]
     summary = Library().summarise(suite="openagi", results=results)
     assert set(summary["metrics"]["overall"]) == {"mean", "low", "high", "tasks"}

@@ -10,10 +10,11 @@ from evaluator.client.verify.fetching import FetchError, MissingError
 from evaluator.client.verify.pins import KnownSite
 from evaluator.client.verify.report import Kind, Report
 from evaluator.client.verify.site import Site
+from evaluator.metrics.aggregate import TaskScore
 from evaluator.records import Outcome
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import publish
-from leaderboard.catalog.library import Library, TaskOutcome
+from leaderboard.catalog.library import Library
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.results.usage import usage_of
@@ -45,7 +46,7 @@ def evaluated(*, suite: Suite, owner: str, **fields: Any) -> Evaluation:
     make_results(evaluation, samples=1, faults=False, upto=TASKS)
     results = list(evaluation.results.select_related("task").order_by("task__position"))
     outcomes = [
-        TaskOutcome(
+        TaskScore(
             task=one.task.key, metric=one.task.metric, outcome=Outcome(one.outcome), score=one.score,
             indicators=one.indicators,
         )
