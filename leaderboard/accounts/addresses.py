@@ -10,11 +10,9 @@ from datetime import timedelta
 from typing import Any
 
 from allauth.account import forms as allauth_forms
-from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.auth_backends import AuthenticationBackend as AllauthBackend
 from allauth.account.internal.userkit import filter_users_by_email, get_user_by_username
 from allauth.account.models import EmailAddress
-from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.forms import SignupForm as SocialSignupForm
 from allauth.socialaccount.models import SocialLogin
 from django.core.exceptions import ValidationError
@@ -27,24 +25,6 @@ from leaderboard.accounts.models import User
 KEEP_UNCONFIRMED = timedelta(days=7)
 """For so long an account waits for its address to be confirmed before it is removed."""
 _LINK_INSTEAD = "An account with this address already exists: sign in to it, then link GitHub under Account, Sign-in."
-_NAME_IS_PUBLIC = "User names are public: choose one that is not an email address, without '@'."
-
-
-class AddressAdapter(DefaultAccountAdapter):
-    """What allauth asks the site about names and addresses of accounts."""
-
-    def clean_username(self, username: str, shallow: bool = False) -> str:
-        if "@" in username:
-            raise ValidationError(_NAME_IS_PUBLIC)
-        return super().clean_username(username, shallow)
-
-    def send_confirmation_mail(self, request: HttpRequest, emailconfirmation: Any, signup: bool) -> None:
-        """Ask to confirm an address, or tell its owner that somebody tried to use it for another account."""
-        address = emailconfirmation.email_address
-        if is_used_by_another(email=address.email, user=address.user):
-            self.send_account_already_exists_mail(address.email)
-        else:
-            super().send_confirmation_mail(request, emailconfirmation, signup)
 
 
 def is_used_by_another(*, email: str, user: User | None) -> bool:
@@ -78,21 +58,13 @@ class SignUpWithGitHubForm(_AnyAddress, SocialSignupForm):
     """Signing up with an account elsewhere."""
 
     def validate_unique_email(self, value: str) -> str:
-        if value in _own_addresses(self.sociallogin):
+        if value in own_addresses(self.sociallogin):
             # Who has shown that an address is theirs may know.
             raise ValidationError(_LINK_INSTEAD)
         return super().validate_unique_email(value)
 
 
-class GitHubAdapter(DefaultSocialAccountAdapter):
-    """What allauth asks the site about accounts elsewhere."""
-
-    def is_auto_signup_allowed(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
-        """Not where somebody has an account already: a second one would be a surprise."""
-        return not _own_addresses(sociallogin) and super().is_auto_signup_allowed(request, sociallogin)
-
-
-def _own_addresses(login: SocialLogin) -> set[str]:
+def own_addresses(login: SocialLogin) -> set[str]:
     """The addresses that were confirmed elsewhere and have an account here."""
     confirmed = {address.email.lower() for address in login.email_addresses if address.verified}
     return {email for email in confirmed if is_used_by_another(email=email, user=None)}

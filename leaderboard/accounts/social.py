@@ -1,19 +1,26 @@
-"""Sign-in with GitHub: its servers are called through the egress proxy, where there is one."""
+"""What allauth asks the site about accounts elsewhere."""
 
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import proxy_bypass
 
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.models import SocialLogin
 from django.conf import settings
+from django.http import HttpRequest
 
-from leaderboard.accounts.addresses import GitHubAdapter
+from leaderboard.accounts.addresses import own_addresses
 
 if TYPE_CHECKING:
     from requests import Session  # noqa: TID251 - what allauth speaks through
 
 
-class Adapter(GitHubAdapter):
-    """The site's, with the operator's proxy. `NO_PROXY` names servers that are reached without it."""
+class Adapter(DefaultSocialAccountAdapter):
+    """Reaches GitHub through the egress proxy, where there is one; `NO_PROXY` names servers that need none."""
+
+    def is_auto_signup_allowed(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
+        """Not where somebody has an account already: a second one would be a surprise."""
+        return not own_addresses(sociallogin) and super().is_auto_signup_allowed(request, sociallogin)
 
     def get_requests_session(self, *arguments: Any, **options: Any) -> "Session":
         session: Session = super().get_requests_session(*arguments, **options)  # type: ignore[no-untyped-call]  # the library has no annotation

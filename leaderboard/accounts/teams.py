@@ -52,7 +52,7 @@ def _check(*, owner: User, slug: str, name: str) -> dict[str, list[str]]:
     errors: dict[str, list[str]] = {}
     if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
         errors["name"] = [f"A team has a name of 1 to {LONGEST_NAME} printable characters."]
-    if not _is_slug(slug):
+    if re.fullmatch(r"[a-z0-9][a-z0-9_-]*", slug) is None or len(slug) > LONGEST_SLUG:
         errors["slug"] = [
             f"The short name has 1 to {LONGEST_SLUG} lower-case letters, digits, '-' and '_', and begins with a letter "
             "or digit, such as plan-lab."
@@ -67,10 +67,6 @@ def _taken(*, slug: str, name: str) -> dict[str, list[str]]:
     if Team.objects.filter(slug=slug).exists():
         return {"slug": [f"There is a team {slug!r} already: choose another short name."]}
     return {"name": [f"There is a team {name!r} already: choose another name."]}
-
-
-def _is_slug(slug: str) -> bool:
-    return re.fullmatch(r"[a-z0-9][a-z0-9_-]*", slug) is not None and len(slug) <= LONGEST_SLUG
 
 
 def teams_of(user: User) -> QuerySet[Team]:

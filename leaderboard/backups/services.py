@@ -67,7 +67,8 @@ def back_up(*, folder: Path, keep: int, allow_missing: bool = False) -> dict[str
     if whole:
         dump = dump.rename(dump.with_name(dump.name.replace(_INCOMPLETE, _WHOLE, 1)))
     manifest = _manifest(dump=dump, copied=copied, missing=missing)
-    _write_manifest(path=folder / (MANIFEST if whole else INCOMPLETE_MANIFEST), manifest=manifest)
+    target = folder / (MANIFEST if whole else INCOMPLETE_MANIFEST)
+    write_atomically([(target, (json.dumps(manifest, indent=1) + "\n").encode())], durable=True)
     _forget_old_dumps(folder=folder, keep=keep, whole=whole)
     if lost and not allow_missing:
         raise BackupError(_losses_sentence(lost=lost, missing=missing, folder=folder))
@@ -180,10 +181,6 @@ def _migrations() -> dict[str, str]:
     """The last migration of each app."""
     applied = MigrationRecorder.Migration.objects.order_by("app", "id").values_list("app", "name")
     return dict(applied)
-
-
-def _write_manifest(*, path: Path, manifest: Mapping[str, Any]) -> None:
-    write_atomically([(path, (json.dumps(manifest, indent=1) + "\n").encode())], durable=True)
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:

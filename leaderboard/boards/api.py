@@ -45,6 +45,7 @@ from leaderboard.site.api.examples import (
     example_of,
 )
 from leaderboard.site.api.selection import Selected
+from leaderboard.site.api.shapes import ModelOutput, Output
 
 _UNPUBLISHED = OpenApiResponse(OpenApiTypes.OBJECT, description="There is no such board or snapshot.")
 _ROW = (
@@ -58,23 +59,22 @@ _ROW = (
     "profile_digest": DIGEST, "split": "public", "samples": 8,
     "content": {"rows": [], "coverage": {"run": 171, "total": 185}}, "reference": [],
 })  # fmt: skip
-class BoardOutput(serializers.Serializer[Any]):
+class BoardOutput(Output):
     """The newest published state of a board."""
 
-    suite = serializers.CharField(read_only=True)
-    number = serializers.IntegerField(read_only=True)
-    digest = serializers.CharField(read_only=True)
-    created = serializers.DateTimeField(read_only=True)
-    profile = serializers.CharField(read_only=True)
-    profile_digest = serializers.CharField(read_only=True)
-    split = serializers.CharField(read_only=True)
-    samples = serializers.IntegerField(read_only=True)
-    content = serializers.JSONField(read_only=True, help_text='`{"rows": [...], "coverage": {"run", "total"}}`')
+    suite = serializers.CharField()
+    number = serializers.IntegerField()
+    digest = serializers.CharField()
+    created = serializers.DateTimeField()
+    profile = serializers.CharField()
+    profile_digest = serializers.CharField()
+    split = serializers.CharField()
+    samples = serializers.IntegerField()
+    content = serializers.JSONField(help_text='`{"rows": [...], "coverage": {"run", "total"}}`')
     reference = serializers.JSONField(
-        read_only=True,
         help_text="Tables of papers that report figures for this suite: `source`, `name`, `title`, what `differs`, "
         "`columns` (`board_column` is the metric that means the same, or null) and `rows` with `figures` by column. "
-        "Not run here, never ranked, no part of the snapshot.",
+        "Not run here, never ranked, no part of the snapshot."
     )
 
 
@@ -82,55 +82,49 @@ class BoardOutput(serializers.Serializer[Any]):
     "snapshot": 12, "coverage": {"run": 171, "total": 185}, "total": 34, "matching": 1, "next": None,
     "previous": None, "rows": [ROW],
 })  # fmt: skip
-class BoardRowsOutput(serializers.Serializer[Any]):
+class BoardRowsOutput(Output):
     """A page of a board's rows."""
 
-    snapshot = serializers.IntegerField(read_only=True, help_text="Number of the newest snapshot.")
-    coverage = serializers.DictField(
-        read_only=True, child=serializers.IntegerField(), help_text="Tasks: `run` of `total`."
-    )
-    total = serializers.IntegerField(read_only=True, help_text="Rows of the whole board.")
-    matching = serializers.IntegerField(read_only=True, help_text="Rows that the filters leave.")
-    next = serializers.URLField(read_only=True, allow_null=True)
-    previous = serializers.URLField(read_only=True, allow_null=True)
-    rows = serializers.ListField(read_only=True, child=serializers.DictField(), help_text=_ROW)
+    snapshot = serializers.IntegerField(help_text="Number of the newest snapshot.")
+    coverage = serializers.DictField(child=serializers.IntegerField(), help_text="Tasks: `run` of `total`.")
+    total = serializers.IntegerField(help_text="Rows of the whole board.")
+    matching = serializers.IntegerField(help_text="Rows that the filters leave.")
+    next = serializers.URLField(allow_null=True)
+    previous = serializers.URLField(allow_null=True)
+    rows = serializers.ListField(child=serializers.DictField(), help_text=_ROW)
 
 
-class PointOutput(serializers.Serializer[Any]):
+class PointOutput(Output):
     """One evaluation of a plot."""
 
-    evaluation = serializers.UUIDField(read_only=True)
-    planner = serializers.CharField(read_only=True)
-    owner = serializers.CharField(read_only=True)
-    score = serializers.FloatField(read_only=True, help_text="Mean of the board's first metric.")
+    evaluation = serializers.UUIDField()
+    planner = serializers.CharField()
+    owner = serializers.CharField()
+    score = serializers.FloatField(help_text="Mean of the board's first metric.")
 
 
 class TimePointOutput(PointOutput):
     """One evaluation by the time at which it ended."""
 
-    finished = serializers.DateTimeField(read_only=True)
-    is_best = serializers.BooleanField(read_only=True, help_text="Whether it is better than all before it.")
+    finished = serializers.DateTimeField()
+    is_best = serializers.BooleanField(help_text="Whether it is better than all before it.")
 
 
 class CostPointOutput(PointOutput):
     """One planner by what a task costs it."""
 
-    per_task = serializers.FloatField(read_only=True, help_text="US dollars at declared prices, seconds, or tokens.")
-    on_front = serializers.BooleanField(
-        read_only=True, help_text="Whether no other one has a better score without costing more."
-    )
+    per_task = serializers.FloatField(help_text="US dollars at declared prices, seconds, or tokens.")
+    on_front = serializers.BooleanField(help_text="Whether no other one has a better score without costing more.")
 
 
-class GroupMeanOutput(serializers.Serializer[Any]):
+class GroupMeanOutput(Output):
     """One of the best planners in one group of tasks."""
 
-    facet = serializers.CharField(read_only=True)
-    value = serializers.CharField(read_only=True)
-    evaluation = serializers.UUIDField(read_only=True)
-    planner = serializers.CharField(read_only=True)
-    mean = serializers.FloatField(
-        read_only=True, allow_null=True, help_text="Null: none of its tasks of this group has a score."
-    )
+    facet = serializers.CharField()
+    value = serializers.CharField()
+    evaluation = serializers.UUIDField()
+    planner = serializers.CharField()
+    mean = serializers.FloatField(allow_null=True, help_text="Null: none of its tasks of this group has a score.")
 
 
 _POINT = {"evaluation": EVALUATION_ID, "planner": "my-planner", "owner": "ada", "score": 0.43}  # fmt: skip
@@ -147,17 +141,17 @@ _POINT = {"evaluation": EVALUATION_ID, "planner": "my-planner", "owner": "ada", 
         }
     ],
 })  # fmt: skip
-class PlotsOutput(serializers.Serializer[Any]):
+class PlotsOutput(Output):
     """The plots of a board as numbers."""
 
-    suite = serializers.CharField(read_only=True)
-    metric = serializers.CharField(read_only=True)
-    higher_is_better = serializers.BooleanField(read_only=True)
-    over_time = TimePointOutput(many=True, read_only=True, help_text="All published evaluations.")
-    cost = CostPointOutput(many=True, read_only=True, help_text="Best of each planner, by US dollars.")
-    seconds = CostPointOutput(many=True, read_only=True, help_text="The same by latency.")
-    tokens = CostPointOutput(many=True, read_only=True, help_text="The same by tokens.")
-    groups = GroupMeanOutput(many=True, read_only=True, help_text="The best planners by groups of tasks.")
+    suite = serializers.CharField()
+    metric = serializers.CharField()
+    higher_is_better = serializers.BooleanField()
+    over_time = TimePointOutput(many=True, help_text="All published evaluations.")
+    cost = CostPointOutput(many=True, help_text="Best of each planner, by US dollars.")
+    seconds = CostPointOutput(many=True, help_text="The same by latency.")
+    tokens = CostPointOutput(many=True, help_text="The same by tokens.")
+    groups = GroupMeanOutput(many=True, help_text="The best planners by groups of tasks.")
 
 
 @example({
@@ -166,11 +160,11 @@ class PlotsOutput(serializers.Serializer[Any]):
     "url": "https://planarena.example.org/boards/openagi/snapshots/12/",
     "signature": ENVELOPE,
 })  # fmt: skip
-class SnapshotOutput(serializers.ModelSerializer[Snapshot]):
+class SnapshotOutput(ModelOutput[Snapshot]):
     """One published state of a board, which never changes."""
 
-    suite = serializers.CharField(source="suite.slug", read_only=True)
-    suite_version = serializers.CharField(source="suite.version", read_only=True)
+    suite = serializers.CharField(source="suite.slug")
+    suite_version = serializers.CharField(source="suite.version")
     url = serializers.SerializerMethodField(help_text="Its page.")
     signature = serializers.SerializerMethodField(
         help_text="Its signed statement, a DSSE envelope that names the previous snapshot; null if it is not signed."
@@ -182,7 +176,6 @@ class SnapshotOutput(serializers.ModelSerializer[Snapshot]):
             "suite", "suite_version", "number", "digest", "created", "profile", "profile_digest", "split", "samples",
             "url", "signature",
         ]  # fmt: skip
-        read_only_fields = fields
 
     @extend_schema_field(serializers.URLField())
     def get_url(self, snapshot: Snapshot) -> str:
@@ -199,11 +192,10 @@ class SnapshotOutput(serializers.ModelSerializer[Snapshot]):
 class WholeSnapshotOutput(SnapshotOutput):
     """The same with its rows."""
 
-    content = serializers.JSONField(read_only=True, help_text='`{"rows": [...], "coverage": {"run", "total"}}`')
+    content = serializers.JSONField(help_text='`{"rows": [...], "coverage": {"run", "total"}}`')
 
     class Meta(SnapshotOutput.Meta):
         fields = [*SnapshotOutput.Meta.fields, "content"]
-        read_only_fields = fields
 
 
 def _parameter(name: str, description: str, **more: Any) -> OpenApiParameter:

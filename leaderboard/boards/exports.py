@@ -8,6 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from leaderboard.boards.models import Snapshot
+from leaderboard.catalog.models import Suite
+from leaderboard.catalog.services import primary_metric
 from leaderboard.results.figures import interval_words
 
 JSON_FORMAT = "planarena-board/1"
@@ -24,18 +27,8 @@ _BIBTEX = {
 class Exported(NamedTuple):
     """A snapshot with everything that its files name."""
 
-    suite: str
-    title: str
-    suite_version: str
-    suite_digest: str
-    metrics: Sequence[Mapping[str, Any]]
-    profile: str
-    profile_digest: str
-    split: str
-    samples: int
-    number: int
-    digest: str
-    created: datetime
+    snapshot: Snapshot
+    """With its suite. Its content may be another one than `rows` and `coverage`."""
     address: str
     """Absolute address of the snapshot's page."""
     site: str
@@ -47,7 +40,7 @@ class Exported(NamedTuple):
 def as_csv(board: Exported) -> str:
     """One line for each row, RFC 4180. Every line names suite, conditions and snapshot, so that a line cut out of the
     file is still evidence. Texts that a spreadsheet would take for a formula begin with an apostrophe."""
-    keys = [metric["key"] for metric in board.metrics]
+    keys = [metric["key"] for metric in board.snapshot.suite.metrics]
     head = ["rank", "rank_low", "rank_high", "planner", "owner", "team", "kind", "strategy", "model_name"]
     head += ["parameters", "open_weights", "declared"]
     head += [*[f"{key}_{part}" for key in keys for part in _METRIC_PARTS], *_OUTCOMES]
@@ -65,23 +58,19 @@ def as_csv(board: Exported) -> str:
 
 def as_json(board: Exported) -> str:
     """The rows as they are kept (`ranking.py` documents them), with what they were measured under."""
+    snapshot, suite = board.snapshot, board.snapshot.suite
     document = {
         "format": JSON_FORMAT,
         "address": board.address,
         "suite": {
-            "slug": board.suite,
-            "title": board.title,
-            "version": board.suite_version,
-            "digest": board.suite_digest,
-            "metrics": list(board.metrics),
+            "slug": suite.slug,
+            "title": suite.title,
+            "version": suite.version,
+            "digest": suite.digest,
+            "metrics": list(suite.metrics),
         },
-        "conditions": {
-            "profile": board.profile,
-            "profile_digest": board.profile_digest,
-            "split": board.split,
-            "samples": board.samples,
-        },
-        "snapshot": {"number": board.number, "digest": board.digest, "created": board.created.isoformat()},
+        "conditions": {name: getattr(snapshot, name) for name in ("profile", "profile_digest", "split", "samples")},
+        "snapshot": {"number": snapshot.number, "digest": snapshot.digest, "created": snapshot.created.isoformat()},
         "content": {"rows": list(board.rows), "coverage": dict(board.coverage)},
     }
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
@@ -89,12 +78,13 @@ def as_json(board: Exported) -> str:
 
 def board_as_bibtex(board: Exported) -> str:
     """An entry that cites the whole snapshot."""
+    snapshot, suite = board.snapshot, board.snapshot.suite
     return _entry(
-        key=f"planarena-{board.suite}-{board.number}",
+        key=f"planarena-{suite.slug}-{snapshot.number}",
         fields={
-            "title": f"{board.title}: board of PlanArena, snapshot {board.number}",
+            "title": f"{suite.title}: board of PlanArena, snapshot {snapshot.number}",
             "author": "{PlanArena}",
-            **_when(board.created),
+            **_when(snapshot.created),
             "url": board.address,
             "note": _note(board),
         },
@@ -103,20 +93,20 @@ def board_as_bibtex(board: Exported) -> str:
 
 def row_as_bibtex(*, board: Exported, row: Mapping[str, Any]) -> str:
     """An entry that cites one row: its author is who submitted the planner, or the team."""
-    finished = datetime.fromisoformat(row["finished"])
+    suite, finished = board.snapshot.suite, datetime.fromisoformat(row["finished"])
     rank = "unranked" if row["rank"] is None else f"rank {row['rank']}"
     fields = {
-        "title": f"{row['planner']} on {board.title}, evaluated by PlanArena",
+        "title": f"{row['planner']} on {suite.title}, evaluated by PlanArena",
         "author": f"{{{_escaped(str(row.get('team') or row['owner']))}}}",
         **_when(finished),
         "url": f"{board.site}/evaluations/{row['evaluation']}/",
-        "note": f"{_scores(row=row, metrics=board.metrics)}, {rank} of {len(board.rows)}. {_note(board)}",
+        "note": f"{_scores(row=row, suite=suite)}, {rank} of {len(board.rows)}. {_note(board)}",
     }
-    return _entry(key=f"planarena-{board.suite}-{str(row['evaluation'])[:8]}", fields=fields)
+    return _entry(key=f"planarena-{suite.slug}-{str(row['evaluation'])[:8]}", fields=fields)
 
 
 def _line(*, row: Mapping[str, Any], keys: Iterable[str], board: Exported) -> list[Any]:
-    usage = row.get("usage") or {}
+    usage, snapshot, suite = row.get("usage") or {}, board.snapshot, board.snapshot.suite
     line: list[Any] = [row["rank"], row["rank_low"], row["rank_high"], row["planner"], row["owner"]]
     line += [row.get(name, "") for name in ("team", "kind", "strategy", "model_name", "parameters", "open_weights")]
     line += [row.get("declared", False)]
@@ -126,9 +116,9 @@ def _line(*, row: Mapping[str, Any], keys: Iterable[str], board: Exported) -> li
     line += [row["outcomes"].get(outcome, 0) for outcome in _OUTCOMES]
     line += [usage.get(name, "") for name in _USAGE]
     line += [(row.get("cost") or {}).get(name, "") for name in ("usd", "prompt_price", "completion_price")]
-    line += [row["finished"], f"{board.site}/evaluations/{row['evaluation']}/", board.suite, board.suite_version]
-    line += [board.suite_digest, board.profile, board.profile_digest, board.split, board.samples, board.number]
-    return [*line, board.digest]
+    line += [row["finished"], f"{board.site}/evaluations/{row['evaluation']}/", suite.slug, suite.version]
+    line += [suite.digest, snapshot.profile, snapshot.profile_digest, snapshot.split, snapshot.samples]
+    return [*line, snapshot.number, snapshot.digest]
 
 
 def _safe(value: Any) -> Any:
@@ -137,8 +127,8 @@ def _safe(value: Any) -> Any:
     return "" if value is None else value
 
 
-def _scores(*, row: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]]) -> str:
-    primary = next((metric for metric in metrics if metric.get("primary")), metrics[0])
+def _scores(*, row: Mapping[str, Any], suite: Suite) -> str:
+    primary = primary_metric(suite)
     value = row["metrics"].get(primary["key"])
     if not value:
         return f"no value for {primary['label']}"
@@ -147,9 +137,10 @@ def _scores(*, row: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]]) -> 
 
 
 def _note(board: Exported) -> str:
+    snapshot, suite = board.snapshot, board.snapshot.suite
     return (
-        f"Suite {board.suite} {board.suite_version}, profile {board.profile}, split {board.split}; "
-        f"snapshot {board.number}, SHA-256 {board.digest}"
+        f"Suite {suite.slug} {suite.version}, profile {snapshot.profile}, split {snapshot.split}; "
+        f"snapshot {snapshot.number}, SHA-256 {snapshot.digest}"
     )
 
 

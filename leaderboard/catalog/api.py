@@ -1,11 +1,12 @@
 """The API about suites."""
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count
 from rest_framework import generics, serializers
 
 from leaderboard.catalog.models import Suite
 from leaderboard.site.api.examples import DIGEST, EXAMPLE_SUITE, example
 from leaderboard.site.api.selection import Selected
+from leaderboard.site.api.shapes import ModelOutput
 
 
 @example({
@@ -14,32 +15,27 @@ from leaderboard.site.api.selection import Selected
     "description": "Requests on images and texts whose plans are executed.",
     "metrics": [{"key": "overall", "label": "Overall", "higher_is_better": True}], "tasks": 185,
 })  # fmt: skip
-class SuiteOutput(serializers.ModelSerializer[Suite]):
+class SuiteOutput(ModelOutput[Suite]):
     """A suite."""
 
-    tasks = serializers.IntegerField(source="task_count", read_only=True)
+    tasks = serializers.IntegerField(source="task_count")
 
     class Meta:
         model = Suite
         fields = ["slug", "version", "digest", "title", "description", "conditions", "metrics", "tasks"]
-        read_only_fields = fields
 
 
 class SuitesView(Selected, generics.ListAPIView[Suite]):
     """The current suites."""
 
+    queryset = Suite.objects.filter(current=True).annotate(task_count=Count("tasks"))
     serializer_class = SuiteOutput
     ordering = ("slug",)
-
-    def get_queryset(self) -> QuerySet[Suite]:
-        return Suite.objects.filter(current=True).annotate(task_count=Count("tasks"))
 
 
 class SuiteView(Selected, generics.RetrieveAPIView[Suite]):
     """The current version of one suite."""
 
+    queryset = SuitesView.queryset
     serializer_class = SuiteOutput
     lookup_field = "slug"
-
-    def get_queryset(self) -> QuerySet[Suite]:
-        return Suite.objects.filter(current=True).annotate(task_count=Count("tasks"))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from django.conf import settings
 from django.utils.module_loading import import_string
 
+from evaluator.metrics.aggregate import TaskScore, summarise
 from evaluator.records import Reason
 from evaluator.suites.hidden import HIDDEN
 from leaderboard.catalog.seasons import seed_now
@@ -15,7 +16,6 @@ from leaderboard.site.problems import ProblemError
 
 if TYPE_CHECKING:
     from evaluator.episodes.base import Episode
-    from evaluator.metrics.aggregate import TaskScore
     from evaluator.planners.endpoint import EndpointSettings
     from evaluator.planners.trial import Trial
     from evaluator.suites.base import Suite
@@ -72,7 +72,7 @@ class EvaluatorLibrary(Protocol):
         """
         ...
 
-    def summarise(self, *, suite: str, results: "Sequence[TaskScore]", samples: int) -> dict[str, Any]:
+    def summarise(self, *, suite: str, results: Sequence[TaskScore], samples: int) -> dict[str, Any]:
         """The metrics of an evaluation with intervals, as `Evaluation.summary` documents it."""
         ...
 
@@ -114,9 +114,7 @@ class Library:
         with _ready(suite):
             return _episode(suite).not_run(suite=found, setting=Setting(profile=profile, split=split, hidden_seed=seed))
 
-    def summarise(self, *, suite: str, results: "Sequence[TaskScore]", samples: int) -> dict[str, Any]:
-        from evaluator.metrics.aggregate import summarise
-
+    def summarise(self, *, suite: str, results: Sequence[TaskScore], samples: int) -> dict[str, Any]:
         return summarise(suite=_suite(suite), results=results, samples=samples)
 
     def check_endpoint(self, *, url: str, allow_private: bool) -> None:

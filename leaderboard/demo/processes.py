@@ -47,7 +47,7 @@ class Supervisor:
         raise_if_interrupted: Callable[[], None] = lambda: None,
     ) -> None:
         """`raise_if_interrupted` comes from `interruptible`; every `watch` calls it."""
-        self._logs = logs
+        self.logs = logs
         self._home = home
         self._environment = dict(environment)
         self._raise_if_interrupted = raise_if_interrupted
@@ -71,7 +71,7 @@ class Supervisor:
             descriptors: open files that it inherits.
             environment: its own, in place of the one that the others have.
         """
-        log = self._logs / f"{name}.log"
+        log = self.logs / f"{name}.log"
         log.unlink(missing_ok=True)
         own = self._environment if environment is None else dict(environment)
         process = self._spawn(command=command, log=log, descriptors=descriptors, environment=own)
@@ -126,7 +126,7 @@ class Supervisor:
         families = [_family(child.process.pid) for child in self._children]
         processes = [process for family in families for process in family]
         _end(processes)
-        (self._logs / "pids").unlink(missing_ok=True)
+        (self.logs / "pids").unlink(missing_ok=True)
 
     def _spawn(
         self, *, command: Sequence[str], log: Path, descriptors: Sequence[int], environment: Mapping[str, str]
@@ -151,12 +151,12 @@ class Supervisor:
                 lines.append(f"{child.process.pid} {psutil.Process(child.process.pid).create_time()}")
             except psutil.NoSuchProcess:
                 continue
-        (self._logs / "pids").write_text("\n".join(lines))
+        (self.logs / "pids").write_text("\n".join(lines))
 
     def _end_leftovers(self) -> None:
         """End what a demo that was killed left behind in this data folder."""
         try:
-            lines = (self._logs / "pids").read_text().splitlines()
+            lines = (self.logs / "pids").read_text().splitlines()
         except FileNotFoundError:
             return
         for line in lines:

@@ -22,6 +22,7 @@ from leaderboard.evaluations.transitions import FINAL
 POLL_SECONDS = 0.3
 STALL_SECONDS = 180.0
 """Longer than any expert of the miniature world needs for a batch, and than every lease."""
+_NO_INTERVAL = "[—]"
 _ENDED = FINAL | {EvaluationState.ON_HOLD}
 
 
@@ -69,7 +70,8 @@ def follow(
             rows = list(_rows(ids))
             for row in rows:
                 if row.pk not in bars:
-                    bars[row.pk] = progress.add_task(row.submission.planner.name, total=_runnable(row), state="")
+                    total = row.tasks_total - row.tasks_not_run
+                    bars[row.pk] = progress.add_task(row.submission.planner.name, total=total, state="")
                 progress.update(bars[row.pk], completed=row.done, state=_state(row))  # type: ignore[attr-defined]  # annotated by `_rows`
             if all(row.state in _ENDED for row in rows):
                 return _unpublished(rows)
@@ -91,10 +93,6 @@ def _say_stall(*, console: Console, stalled: bool, seconds: float) -> None:
         console.print(text, style="yellow", markup=False, highlight=False, soft_wrap=True)
     else:
         console.print("The demo's own planners move again.", style="green")
-
-
-def _runnable(row: Evaluation) -> int:
-    return row.tasks_total - row.tasks_not_run
 
 
 def _state(row: Evaluation) -> str:
@@ -139,14 +137,14 @@ def print_board(*, console: Console, url: str) -> None:
         console = Console(width=120)
     columns = snapshot.suite.metrics
     table = Table("rank", "planner", *(column["label"] for column in columns), title=f"Board of {snapshot.suite.title}")
+    shown = []
     for row in snapshot.content["rows"]:
         cells = [_cell(row["metrics"].get(column["key"])) for column in columns]
         table.add_row(str(row["rank"]), row["planner"], *cells)
+        shown += cells
     console.print(table)
-    if any(
-        _has_no_interval(row["metrics"].get(column["key"])) for row in snapshot.content["rows"] for column in columns
-    ):
-        console.print(f"[—]: {TOO_FEW}", markup=False, highlight=False)
+    if any(cell.endswith(_NO_INTERVAL) for cell in shown):
+        console.print(f"{_NO_INTERVAL}: {TOO_FEW}", markup=False, highlight=False)
     coverage = snapshot.content["coverage"]
     console.print(f"{coverage['run']} of {coverage['total']} tasks run; with 95 % intervals. {url}/boards/{SUITE}/")
 
@@ -154,13 +152,5 @@ def print_board(*, console: Console, url: str) -> None:
 def _cell(metric: dict[str, float] | None) -> str:
     if metric is None:
         return "not measured"
-    ends = _ends(metric)
-    return f"{metric['mean']:.4f} [—]" if ends is None else f"{metric['mean']:.4f} [{ends[0]:.3f}, {ends[1]:.3f}]"
-
-
-def _has_no_interval(metric: dict[str, float] | None) -> bool:
-    return metric is not None and _ends(metric) is None
-
-
-def _ends(metric: dict[str, float]) -> tuple[float, float] | None:
-    return ends_of(low=metric["low"], high=metric["high"])
+    ends = ends_of(low=metric["low"], high=metric["high"])
+    return f"{metric['mean']:.4f} " + (_NO_INTERVAL if ends is None else f"[{ends[0]:.3f}, {ends[1]:.3f}]")

@@ -1,15 +1,54 @@
-"""What starts the parts of a site on this machine, for `demo` and `dev`."""
+"""What `demo` and `dev` have in common: the command, and what starts the parts of a site on this machine."""
 
 import io
 import sys
 from argparse import ArgumentTypeError
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
+from django.conf import settings
 from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from rich.console import Console
 
-from leaderboard.demo.processes import Supervisor
+from leaderboard.demo.processes import DemoError, Supervisor, interruptible
 from leaderboard.queue.launching import local_launcher
+from leaderboard.site.environment import BASE_DIR
+
+
+class SiteCommand(BaseCommand):
+    """Runs a site until Ctrl-C; a failure becomes one sentence and a non-zero exit code."""
+
+    title: str
+    """What it calls itself."""
+    name: str
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Run it. A subclass says in `run_site` what that is, and makes its supervisor with `supervisor`."""
+        if not settings.DEMO:
+            raise CommandError(f"{self.title} needs PLANARENA_DEMO=1; start it with ./planarena {self.name}.")
+        self.console = Console()
+        try:
+            with interruptible() as self._raise_if_interrupted:
+                self.run_site(**options)
+        except KeyboardInterrupt:
+            self.console.print("\nStopped.")
+            sys.exit(130 if options.get("once") else 0)
+        except DemoError as error:
+            raise CommandError(str(error)) from error
+
+    def run_site(self, **options: Any) -> None:
+        raise NotImplementedError
+
+    def supervisor(self, environment: Mapping[str, str]) -> Supervisor:
+        """What keeps processes running that have this environment."""
+        return Supervisor(
+            logs=settings.DATA_DIR / "logs",
+            home=BASE_DIR,
+            environment=environment,
+            raise_if_interrupted=self._raise_if_interrupted,
+        )
 
 
 def prepare_database() -> None:

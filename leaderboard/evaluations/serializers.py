@@ -18,6 +18,7 @@ from leaderboard.site.api.examples import (
     example,
     example_of,
 )
+from leaderboard.site.api.shapes import ModelOutput
 
 
 @example({
@@ -31,14 +32,14 @@ from leaderboard.site.api.examples import (
     "hidden": "", "rerun_of": None, "reruns": [],
     "url": f"https://planarena.example.org/evaluations/{EVALUATION_ID}/",
 })  # fmt: skip
-class EvaluationOutput(serializers.ModelSerializer[Evaluation]):
+class EvaluationOutput(ModelOutput[Evaluation]):
     """A submission on one suite."""
 
-    suite = serializers.CharField(source="suite.slug", read_only=True)
-    suite_version = serializers.CharField(source="suite.version", read_only=True)
-    suite_digest = serializers.CharField(source="suite.digest", read_only=True)
-    planner = PlannerOutput(source="submission.planner", read_only=True)
-    state_label = serializers.CharField(source="get_state_display", read_only=True)
+    suite = serializers.CharField(source="suite.slug")
+    suite_version = serializers.CharField(source="suite.version")
+    suite_digest = serializers.CharField(source="suite.digest")
+    planner = PlannerOutput(source="submission.planner")
+    state_label = serializers.CharField(source="get_state_display")
     final = serializers.SerializerMethodField()
     own_worker = serializers.SerializerMethodField(
         help_text="Whether a self-hosted worker measured it. Such results are ranked when they are verified."
@@ -50,28 +51,23 @@ class EvaluationOutput(serializers.ModelSerializer[Evaluation]):
         read_only=True, allow_null=True, help_text="The evaluation of which this one runs a sample of tasks again."
     )
     team = serializers.CharField(
-        source="submission.team.slug", read_only=True, default=None, allow_null=True, help_text="Slug of its team."
+        source="submission.team.slug", default=None, allow_null=True, help_text="Slug of its team."
     )
     visibility = serializers.CharField(
         source="submission.visibility",
-        read_only=True,
         help_text="`public`, `embargo` or `private`; what is not public is seen by who may act on it and by staff.",
     )
-    embargo_until = serializers.DateTimeField(source="submission.embargo_until", read_only=True, allow_null=True)
+    embargo_until = serializers.DateTimeField(source="submission.embargo_until", allow_null=True)
     hidden = serializers.SerializerMethodField(help_text="Why an operator took it off the boards; empty if none did.")
     rerun_of = serializers.UUIDField(
-        source="shown_rerun_of",
-        read_only=True,
-        allow_null=True,
-        help_text="The evaluation that this one runs again.",
+        source="shown_rerun_of", allow_null=True, help_text="The evaluation that this one runs again."
     )
     reruns = serializers.PrimaryKeyRelatedField[Submission](
         many=True, read_only=True, help_text="Submissions that run this evaluation again."
     )
     done = serializers.IntegerField(
-        read_only=True,
         help_text="Tasks that have ended. One that cannot run here counts; one that the end of its evaluation left out "
-        "does not.",
+        "does not."
     )
     url = serializers.SerializerMethodField()
 
@@ -84,7 +80,6 @@ class EvaluationOutput(serializers.ModelSerializer[Evaluation]):
             "own_worker", "verified", "verifies", "team", "visibility", "embargo_until", "hidden", "rerun_of",
             "reruns", "url",
         ]  # fmt: skip
-        read_only_fields = fields
 
     def get_hidden(self, evaluation: Evaluation) -> str:
         return evaluation.hidden_reason

@@ -40,10 +40,8 @@ def deadline_of(state: EvaluationState, *, now: datetime | Combinable) -> dateti
 
 
 def advance(
+    evaluation: Evaluation,
     *,
-    evaluation_id: UUID,
-    source: EvaluationState,
-    attempt: int,
     target: EvaluationState,
     reason: EvaluationReason,
     facts: dict[str, object] | None = None,
@@ -51,7 +49,7 @@ def advance(
     only_overdue: bool = False,
     **fields: Any,
 ) -> bool:
-    """Take an evaluation from `source` to `target` if it still is in `source` with this `attempt`.
+    """Take an evaluation to `target` if its state and `attempt` are still those that were read.
 
     Before: nothing is assumed; another process may have been faster.
     After: either the row has the new state, reason and deadline, tasks that `failed` and `cancelled` leave without a
@@ -63,14 +61,14 @@ def advance(
     Raises:
         IllegalTransitionError: the table does not allow it.
     """
-    transitions.check(source=source, target=target)
-    now = Now()
+    transitions.check(source=EvaluationState(evaluation.state), target=target)
+    now, text = Now(), sentence(reason, **(facts or {}))
     if raise_fence:
-        fields["attempt"] = attempt + 1
+        fields["attempt"] = evaluation.attempt + 1
     if target in transitions.FINAL:
         fields.setdefault("finished", now)
     with transaction.atomic(savepoint=False):
-        wanted = Evaluation.objects.filter(pk=evaluation_id, state=source, attempt=attempt)
+        wanted = Evaluation.objects.filter(pk=evaluation.pk, state=evaluation.state, attempt=evaluation.attempt)
         if only_overdue:
             wanted = wanted.filter(state_deadline__lte=now)
         changed = wanted.update(
@@ -78,24 +76,27 @@ def advance(
             state_since=now,
             state_deadline=deadline_of(target, now=now),
             reason=reason,
-            reason_text=sentence(reason, **(facts or {})),
+            reason_text=text,
             **fields,
         )
         if changed:
             # Before it is announced, so that the counts that go out are those of the end.
-            unfinished.close_open_tasks(
-                evaluation_id=evaluation_id, target=target, why=sentence(reason, **(facts or {}))
-            )
-            announce(evaluation_id=evaluation_id)
-            entered.call(Entered(evaluation_id=evaluation_id, state=target, reason=reason))
+            unfinished.close_open_tasks(evaluation_id=evaluation.pk, target=target, why=text)
+            announce(evaluation_id=evaluation.pk)
+            entered.call(Entered(evaluation_id=evaluation.pk, state=target, reason=reason))
     return bool(changed)
 
 
 def explain(
-    *, evaluation_id: UUID, source: EvaluationState, reason: EvaluationReason, facts: dict[str, object] | None = None
+    evaluation_id: UUID,
+    *,
+    reason: EvaluationReason,
+    source: EvaluationState = EvaluationState.RUNNING,
+    **facts: object,
 ) -> bool:
-    """Change the reason that is shown while an evaluation stays in `source`. False if it is shown already."""
-    text = sentence(reason, **(facts or {}))
+    """Change the reason that is shown while an evaluation stays in `source`, with the facts that its sentence needs.
+    False if it is shown already."""
+    text = sentence(reason, **facts)
     with transaction.atomic(savepoint=False):
         changed = (
             Evaluation.objects.filter(pk=evaluation_id, state=source)
@@ -131,7 +132,7 @@ def move_shard(
     Raises:
         IllegalTransitionError: the table does not allow it.
     """
-    transitions.check_shard(source=source, target=target)
+    transitions.check(source=source, target=target)
     if tries_after is not None:
         fields["tries"] = tries_after
     return bool(Shard.objects.filter(pk=shard_id, state=source, tries=tries).update(state=target, **fields))
@@ -157,6 +158,6 @@ def end_attempts_of(*, evaluation_id: UUID, target: AttemptState) -> int:
 
 
 def _end_attempts(attempts: QuerySet[Attempt], *, target: AttemptState, reason: str, loss: str = "") -> int:
-    transitions.check_attempt(source=AttemptState.LIVE, target=target)
+    transitions.check(source=AttemptState.LIVE, target=target)
     live = attempts.filter(state=AttemptState.LIVE)
     return live.update(state=target, reason=reason, loss=loss, ended_at=Now())

@@ -6,8 +6,9 @@
 Every state that is not final may also fail or be cancelled.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 from leaderboard.evaluations.models import AttemptState, EvaluationState, ShardState
 
@@ -40,6 +41,7 @@ SHARD: Mapping[ShardState, frozenset[ShardState]] = {
     _H.DONE: frozenset(),
 }
 
+_TABLES: Mapping[type, Mapping[Any, frozenset[Any]]] = {_S: EVALUATION, _A: ATTEMPT, _H: SHARD}
 FINAL = frozenset(state for state, following in EVALUATION.items() if not following)
 LEASABLE = frozenset({_S.LAUNCHING, _S.RUNNING})
 """States in which workers may take tasks."""
@@ -65,34 +67,15 @@ class IllegalTransitionError(Exception):
     """A transition that the table does not know: a mistake in the code that asked for it."""
 
 
-def check(*, source: EvaluationState, target: EvaluationState) -> None:
-    """Refuse a transition of an evaluation that is not in the table.
+def check(
+    *, source: EvaluationState | ShardState | AttemptState, target: EvaluationState | ShardState | AttemptState
+) -> None:
+    """Refuse a transition that is not in the table of its states.
 
     Raises:
         IllegalTransitionError: it is not.
     """
-    _check(what="an evaluation", source=source, target=target, following=EVALUATION[source])
-
-
-def check_shard(*, source: ShardState, target: ShardState) -> None:
-    """Refuse a transition of a shard that is not in the table.
-
-    Raises:
-        IllegalTransitionError: it is not.
-    """
-    _check(what="a shard", source=source, target=target, following=SHARD[source])
-
-
-def check_attempt(*, source: AttemptState, target: AttemptState) -> None:
-    """Refuse a transition of an attempt that is not in the table.
-
-    Raises:
-        IllegalTransitionError: it is not.
-    """
-    _check(what="an attempt", source=source, target=target, following=ATTEMPT[source])
-
-
-def _check(*, what: str, source: str, target: str, following: Collection[str]) -> None:
+    following = _TABLES[type(source)][source]
     if target not in following:
         allowed = ", ".join(sorted(following)) or "none, it is final"
-        raise IllegalTransitionError(f"{what} cannot go from {source} to {target}; allowed: {allowed}")
+        raise IllegalTransitionError(f"{type(source).__name__} cannot go from {source} to {target}; allowed: {allowed}")

@@ -1,7 +1,5 @@
 """The API about one's own account: taking the data along, closing it, deleting it."""
 
-from typing import Any
-
 from django.http import HttpResponseBase
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers, status
@@ -9,19 +7,19 @@ from rest_framework.exceptions import PermissionDenied, Throttled
 from rest_framework.exceptions import ValidationError as FieldValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from leaderboard.accounts.api.permissions import LOGGED_IN
+from leaderboard.accounts.api.views import LoggedInView
 from leaderboard.accounts.signed_in import user_of
 from leaderboard.leaving import closing
 from leaderboard.leaving.confirming import problem_with
 from leaderboard.leaving.downloads import export_response
 from leaderboard.site.api.examples import WHEN, example
+from leaderboard.site.api.shapes import Input, Output
 from leaderboard.site.api.throttling import seconds_to_wait
 
 
 @example({"password": "correct horse battery staple"})
-class PasswordInput(serializers.Serializer[Any]):
+class PasswordInput(Input):
     """Shows that it is the owner of the account who asks."""
 
     password = serializers.CharField(write_only=True, trim_whitespace=False, help_text="The password of the account.")
@@ -34,30 +32,29 @@ class PasswordInput(serializers.Serializer[Any]):
     "worker_tokens": [], "teams": [{"team": "plan-lab", "role": "owner"}], "planners": [], "submissions": [],
     "evaluations": [], "audit": [{"by": "ada", "at": WHEN, "action": "token_made"}],
 })  # fmt: skip
-class AccountExport(serializers.Serializer[Any]):
+class AccountExport(Output):
     """Everything that the site knows of the caller. Besides these there are lists of `webhooks`, `invitations`,
     `checkpoints`, `plans_files`, `plans`, `results` and `quota`."""
 
-    format = serializers.CharField(read_only=True, help_text="`planarena-account/1`.")
-    username = serializers.CharField(read_only=True)
-    exported_at = serializers.DateTimeField(read_only=True)
-    account = serializers.JSONField(read_only=True, help_text="Addresses, profile, settings, second factors.")
-    api_tokens = serializers.ListField(child=serializers.JSONField(), read_only=True)
-    worker_tokens = serializers.ListField(child=serializers.JSONField(), read_only=True)
-    teams = serializers.ListField(child=serializers.JSONField(), read_only=True)
-    planners = serializers.ListField(child=serializers.JSONField(), read_only=True)
-    submissions = serializers.ListField(child=serializers.JSONField(), read_only=True)
-    evaluations = serializers.ListField(child=serializers.JSONField(), read_only=True)
-    audit = serializers.ListField(child=serializers.JSONField(), read_only=True)
+    format = serializers.CharField(help_text="`planarena-account/1`.")
+    username = serializers.CharField()
+    exported_at = serializers.DateTimeField()
+    account = serializers.JSONField(help_text="Addresses, profile, settings, second factors.")
+    api_tokens = serializers.ListField(child=serializers.JSONField())
+    worker_tokens = serializers.ListField(child=serializers.JSONField())
+    teams = serializers.ListField(child=serializers.JSONField())
+    planners = serializers.ListField(child=serializers.JSONField())
+    submissions = serializers.ListField(child=serializers.JSONField())
+    evaluations = serializers.ListField(child=serializers.JSONField())
+    audit = serializers.ListField(child=serializers.JSONField())
 
 
 _WRONG = OpenApiResponse(description="The password is missing or wrong.")
 
 
-class AccountView(APIView):
+class AccountView(LoggedInView):
     """The caller's account."""
 
-    permission_classes = LOGGED_IN
     throttle_scope = "tokens"
 
     @extend_schema(request=PasswordInput, responses={204: None, 400: _WRONG, 413: None, 415: None})
@@ -69,10 +66,9 @@ class AccountView(APIView):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-class CloseView(APIView):
+class CloseView(LoggedInView):
     """Closing the caller's account."""
 
-    permission_classes = LOGGED_IN
     throttle_scope = "tokens"
 
     @extend_schema(request=PasswordInput, responses={204: None})
@@ -84,10 +80,8 @@ class CloseView(APIView):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-class ExportView(APIView):
+class ExportView(LoggedInView):
     """Everything that the site knows of the caller."""
-
-    permission_classes = LOGGED_IN
 
     @extend_schema(responses=AccountExport)
     def get(self, request: Request) -> HttpResponseBase:
@@ -100,8 +94,6 @@ class ExportView(APIView):
 def _confirm(request: Request) -> None:
     if not user_of(request).has_usable_password():
         raise PermissionDenied("This account has no password: use the account page, or set a password first.")
-    body = PasswordInput(data=request.data)
-    body.is_valid(raise_exception=True)
-    entered = body.validated_data["password"]
+    entered = PasswordInput.read(request)["password"]
     if problem := problem_with(request=request._request, user=user_of(request), entered=entered):
         raise FieldValidationError({"password": [problem]})

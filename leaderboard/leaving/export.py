@@ -71,7 +71,10 @@ def _lists(user: User) -> Mapping[str, Iterator[Row]]:
             WorkerToken.objects.filter(owner=user), _fields("id", "name", "created", "last_used", "revoked_at")
         ),
         "teams": _rows(Membership.objects.filter(user=user).select_related("team"), _membership),
-        "invitations": _rows(Invitation.objects.filter(user=user).select_related("team"), _invitation),
+        "invitations": _rows(
+            Invitation.objects.filter(user=user).select_related("team"),
+            lambda one: {"team": one.team.slug, "created": one.created},
+        ),
         "webhooks": _rows(
             Webhook.objects.filter(owner=user), _fields("id", "url", "active", "failures", "failing_since", "created")
         ),
@@ -130,10 +133,6 @@ def _api_token(token: AuthToken) -> Row:
 def _membership(membership: Membership) -> Row:
     team = membership.team
     return {"team": team.slug, "name": team.name, "role": membership.role, "joined": membership.joined}
-
-
-def _invitation(invitation: Invitation) -> Row:
-    return {"team": invitation.team.slug, "created": invitation.created}
 
 
 def _planner(planner: Planner) -> Row:

@@ -1,7 +1,5 @@
 """`GET /api/v1/status/`: how the site is doing, for everybody."""
 
-from typing import Any
-
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -10,14 +8,15 @@ from rest_framework.views import APIView
 
 from leaderboard.monitoring.status import checked_status, verdict
 from leaderboard.site.api.examples import LATER, WHEN, example
+from leaderboard.site.api.shapes import Output
 
 
-class StandingOutput(serializers.Serializer[Any]):
+class StandingOutput(Output):
     """Evaluations in one state that is not final."""
 
-    state = serializers.CharField(read_only=True)
-    evaluations = serializers.IntegerField(read_only=True)
-    longest_seconds = serializers.FloatField(read_only=True, help_text="How long the oldest of them has been in it.")
+    state = serializers.CharField()
+    evaluations = serializers.IntegerField()
+    longest_seconds = serializers.FloatField(help_text="How long the oldest of them has been in it.")
 
 
 @example({
@@ -25,24 +24,20 @@ class StandingOutput(serializers.Serializer[Any]):
     "shards": 12, "leased": 4, "standing": [{"state": "running", "evaluations": 2, "longest_seconds": 95.0}],
     "workers": 4, "last_lease": LATER, "published": WHEN,
 })  # fmt: skip
-class StatusOutput(serializers.Serializer[Any]):
+class StatusOutput(Output):
     """How the site is doing."""
 
-    at = serializers.DateTimeField(read_only=True)
+    at = serializers.DateTimeField()
     code = serializers.CharField(
-        read_only=True,
-        default="",
-        help_text="`running`, `idle`, `no_workers`, `paused`, `messages_late` or `control_late`.",
+        default="", help_text="`running`, `idle`, `no_workers`, `paused`, `messages_late` or `control_late`."
     )
-    sentence = serializers.CharField(read_only=True, default="")
-    shards = serializers.IntegerField(source="queue.shards", read_only=True, help_text="Not done.")
-    leased = serializers.IntegerField(source="queue.leased", read_only=True, help_text="Currently leased by a worker.")
-    standing = StandingOutput(many=True, read_only=True)
-    workers = serializers.IntegerField(
-        read_only=True, help_text="Workers of the site that took tasks within the last ten minutes."
-    )
-    last_lease = serializers.DateTimeField(read_only=True, allow_null=True)
-    published = serializers.DateTimeField(read_only=True, allow_null=True, help_text="When a board was last published.")
+    sentence = serializers.CharField(default="")
+    shards = serializers.IntegerField(source="queue.shards", help_text="Not done.")
+    leased = serializers.IntegerField(source="queue.leased", help_text="Currently leased by a worker.")
+    standing = StandingOutput(many=True)
+    workers = serializers.IntegerField(help_text="Workers of the site that took tasks within the last ten minutes.")
+    last_lease = serializers.DateTimeField(allow_null=True)
+    published = serializers.DateTimeField(allow_null=True, help_text="When a board was last published.")
 
 
 class StatusView(APIView):

@@ -79,11 +79,9 @@ def site_status() -> SiteStatus:
         .order_by()
     )
     found = {state: (number, longest, deadline) for state, number, longest, deadline in rows}
-    # An older release gave deadlines to states that have none any more: waiting in them is not late.
-    timed = {
-        state: deadline for state, (_, _, deadline) in found.items() if transitions.DEADLINES[EvaluationState(state)]
-    }
-    deadlines = [deadline for deadline in timed.values() if deadline is not None]
+    # Waiting in a state that may last for ever is not late.
+    limited = {state for state, lasts in transitions.DEADLINES.items() if lasts}
+    deadlines = [deadline for state, (_, _, deadline) in found.items() if deadline and state in limited]
     waiting = OutboxMessage.objects.filter(sent_at=None, given_up_at=None).aggregate(oldest=Min("available_at"))
     # What runs on researchers' own workers says nothing of the site's.
     attempts = Attempt.objects.filter(shard__evaluation__own_worker_run__isnull=True)

@@ -1,6 +1,5 @@
 """The API about one's own webhooks."""
 
-from typing import Any
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
@@ -8,33 +7,30 @@ from rest_framework import serializers, status
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from leaderboard.accounts.api.permissions import LOGGED_IN
+from leaderboard.accounts.api.views import LoggedInView
 from leaderboard.accounts.models import Mails
 from leaderboard.accounts.signed_in import user_of
 from leaderboard.notifications import webhooks as services
 from leaderboard.notifications.mails import choose_mails
 from leaderboard.notifications.models import OutboxMessage, Webhook
 from leaderboard.site.api.examples import ATTEMPT_ID, LATER, ROW_ID, WHEN, example
+from leaderboard.site.api.shapes import Input, ModelOutput, Output
 
 
 @example({"mails": "ended"})
-class MailsShape(serializers.Serializer[Any]):
+class MailsShape(Input):
     """Of what the caller gets mails."""
 
     mails = serializers.ChoiceField(
         choices=Mails.choices,
         help_text="`none`; `needed`: when an evaluation needs their action, failed or was not verified; "
-        "`ended`: when one "
-        "is complete, too.",
+        "`ended`: when one is complete, too.",
     )
 
 
-class MailsView(APIView):
+class MailsView(LoggedInView):
     """Of what the caller gets mails."""
-
-    permission_classes = LOGGED_IN
 
     @extend_schema(responses=MailsShape)
     def get(self, request: Request) -> Response:
@@ -43,14 +39,12 @@ class MailsView(APIView):
     @extend_schema(request=MailsShape, responses=MailsShape)
     def put(self, request: Request) -> Response:
         """Choose of what to get mails."""
-        chosen = MailsShape(data=request.data)
-        chosen.is_valid(raise_exception=True)
-        choose_mails(user=user_of(request), **chosen.validated_data)
+        choose_mails(user=user_of(request), **MailsShape.read(request))
         return Response(MailsShape(request.user).data)
 
 
 @example({"url": "https://example.org/hook"})
-class WebhookInput(serializers.Serializer[Any]):
+class WebhookInput(Input):
     """A webhook to add."""
 
     url = serializers.CharField(
@@ -58,16 +52,15 @@ class WebhookInput(serializers.Serializer[Any]):
     )
 
 
-class DeliveryOutput(serializers.ModelSerializer[OutboxMessage]):
+class DeliveryOutput(ModelOutput[OutboxMessage]):
     """A message to a webhook."""
 
-    state = serializers.CharField(source="standing", read_only=True, help_text="`waiting`, `sent` or `given up`.")
-    event = serializers.JSONField(source="payload.event", read_only=True)
+    state = serializers.CharField(source="standing", help_text="`waiting`, `sent` or `given up`.")
+    event = serializers.JSONField(source="payload.event")
 
     class Meta:
         model = OutboxMessage
         fields = ["id", "event", "state", "tries", "created", "available_at", "sent_at", "given_up_at", "last_error"]
-        read_only_fields = fields
 
 
 _DELIVERY = {
@@ -79,30 +72,27 @@ _DELIVERY = {
 @example({
     "id": ROW_ID, "url": "https://example.org/hook", "active": True, "created": WHEN, "deliveries": [_DELIVERY],
 })  # fmt: skip
-class WebhookOutput(serializers.Serializer[Any]):
+class WebhookOutput(Output):
     """A webhook with its last messages. Its secret is shown once, when it is added."""
 
-    id = serializers.UUIDField(source="webhook.id", read_only=True)
-    url = serializers.CharField(source="webhook.url", read_only=True)
-    active = serializers.BooleanField(source="webhook.active", read_only=True)
-    created = serializers.DateTimeField(source="webhook.created", read_only=True)
-    deliveries = DeliveryOutput(many=True, read_only=True)
+    id = serializers.UUIDField(source="webhook.id")
+    url = serializers.CharField(source="webhook.url")
+    active = serializers.BooleanField(source="webhook.active")
+    created = serializers.DateTimeField(source="webhook.created")
+    deliveries = DeliveryOutput(many=True)
 
 
 @example({"id": ROW_ID, "url": "https://example.org/hook", "secret": "whsec_" + "x" * 32})
-class NewWebhookOutput(serializers.ModelSerializer[Webhook]):
+class NewWebhookOutput(ModelOutput[Webhook]):
     """A webhook that was just added."""
 
     class Meta:
         model = Webhook
         fields = ["id", "url", "secret"]
-        read_only_fields = fields
 
 
-class WebhooksView(APIView):
+class WebhooksView(LoggedInView):
     """One's webhooks, each with its last messages."""
-
-    permission_classes = LOGGED_IN
 
     @extend_schema(responses=WebhookOutput(many=True))
     def get(self, request: Request) -> Response:
@@ -110,16 +100,12 @@ class WebhooksView(APIView):
 
     @extend_schema(request=WebhookInput, responses={201: NewWebhookOutput})
     def post(self, request: Request) -> Response:
-        body = WebhookInput(data=request.data)
-        body.is_valid(raise_exception=True)
-        made = services.add_webhook(owner=user_of(request), url=body.validated_data["url"])
+        made = services.add_webhook(owner=user_of(request), **WebhookInput.read(request))
         return Response(NewWebhookOutput(made).data, status=status.HTTP_201_CREATED)
 
 
-class WebhookView(APIView):
+class WebhookView(LoggedInView):
     """One of one's webhooks."""
-
-    permission_classes = LOGGED_IN
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, webhook_id: UUID) -> Response:
@@ -129,10 +115,8 @@ class WebhookView(APIView):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-class TestView(APIView):
+class TestView(LoggedInView):
     """Trying a webhook out."""
-
-    permission_classes = LOGGED_IN
 
     @extend_schema(request=None, responses={202: None})
     def post(self, request: Request, webhook_id: UUID) -> Response:

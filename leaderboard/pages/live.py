@@ -202,10 +202,6 @@ def _put(queue: "asyncio.Queue[Event]", event: Event) -> None:
 _hubs: "WeakKeyDictionary[asyncio.AbstractEventLoop, Hub]" = WeakKeyDictionary()
 
 
-def _hub() -> Hub:
-    return _hubs.setdefault(asyncio.get_running_loop(), Hub())
-
-
 @require_GET
 async def events(request: HttpRequest, evaluation_id: UUID) -> HttpResponseBase:
     """Stream the events of an evaluation until it has ended, or is not for this reader any more. 429 if the reader, or
@@ -242,7 +238,7 @@ def _take_slot(groups: dict[str, int]) -> UUID | None:
 
 
 async def _stream(evaluation_id: UUID, *, reader: Reader, slot: UUID) -> AsyncIterator[bytes]:
-    hub = _hub()
+    hub = _hubs.setdefault(asyncio.get_running_loop(), Hub())
     # Only from here on: a stream that nobody ever reads lets its slot expire.
     hub.slots.add(slot)
     try:

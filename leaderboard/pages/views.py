@@ -161,25 +161,32 @@ def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
     return response
 
 
-@require_POST
-@login_required
-def resume(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
-    """Run the tasks with infrastructure faults again."""
-    return _act(request=request, evaluation_id=evaluation_id, do=services.resume, said="The tasks were resumed.")
+def _action(*, do: Callable[..., Any], said: str, staff_may: bool = False) -> Callable[..., HttpResponse]:
+    """A view that does something to an evaluation for who may act on it, and says that it did."""
+
+    @require_POST
+    @login_required
+    def act(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
+        evaluation = _actable(request=request, evaluation_id=evaluation_id, staff_may=staff_may)
+        try:
+            do(evaluation, by=request.user)
+        except NotPossibleError as error:
+            messages.error(request, str(error))
+        else:
+            messages.success(request, said)
+        return redirect("evaluations:detail", evaluation_id=evaluation.pk)
+
+    return act
 
 
-@require_POST
-@login_required
-def accept(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
-    """Let infrastructure faults count as the planner's."""
-    return _act(request=request, evaluation_id=evaluation_id, do=services.accept, said="The faults were accepted.")
-
-
-@require_POST
-@login_required
-def cancel(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
-    """End an evaluation."""
-    return _act(request=request, evaluation_id=evaluation_id, do=services.cancel, said="The evaluation is cancelled.")
+resume = _action(do=services.resume, said="The tasks were resumed.")
+accept = _action(do=services.accept, said="The faults were accepted.")
+cancel = _action(do=services.cancel, said="The evaluation is cancelled.")
+verify = _action(
+    do=lambda evaluation, by: verification.order(user=by, evaluation=evaluation),
+    said="Verification has started.",
+    staff_may=True,
+)
 
 
 @require_POST
@@ -200,19 +207,6 @@ def rerun(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
         messages.success(request, "Submitted again. This page follows the new evaluation.")
         evaluation = submission.evaluations.get()
     return redirect("evaluations:detail", evaluation_id=evaluation.pk)
-
-
-@require_POST
-@login_required
-def verify(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
-    """Have a worker of this site run a sample of the tasks again."""
-    return _act(
-        request=request,
-        evaluation_id=evaluation_id,
-        do=lambda evaluation, by: verification.order(user=by, evaluation=evaluation),
-        said="Verification has started.",
-        staff_may=True,
-    )
 
 
 @require_POST
@@ -254,19 +248,6 @@ def allowed_actions(evaluation: Evaluation) -> tuple[Action, ...]:
     if evaluation.state in transitions.FINAL:
         actions += (RERUN,)
     return actions
-
-
-def _act(
-    *, request: HttpRequest, evaluation_id: UUID, do: Callable[..., Any], said: str, staff_may: bool = False
-) -> HttpResponse:
-    evaluation = _actable(request=request, evaluation_id=evaluation_id, staff_may=staff_may)
-    try:
-        do(evaluation, by=request.user)
-    except NotPossibleError as error:
-        messages.error(request, str(error))
-    else:
-        messages.success(request, said)
-    return redirect("evaluations:detail", evaluation_id=evaluation.pk)
 
 
 def _evaluation(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:

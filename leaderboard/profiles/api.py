@@ -1,14 +1,12 @@
 """The API about people and planners: what they tell of themselves, and what the caller may see of their results."""
 
 from dataclasses import fields as fields_of
-from typing import Any
 
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import generics, serializers
 from rest_framework.exceptions import NotAuthenticated, PermissionDenied
-from rest_framework.exceptions import ValidationError as FieldValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -20,7 +18,7 @@ from leaderboard.planners.serializers import PlannerOutput
 from leaderboard.profiles import services
 from leaderboard.site.api.examples import EVALUATION_ID, EXAMPLE_SUITE, WHEN, example, example_of
 from leaderboard.site.api.selection import Selected
-from leaderboard.site.field_errors import FieldErrors
+from leaderboard.site.api.shapes import Input, Output
 
 _BOARD_RESULT = {
     "suite": EXAMPLE_SUITE, "planner": "my-planner", "evaluation": EVALUATION_ID, "rank": 2, "planners": 14,
@@ -32,47 +30,47 @@ _PROFILE = {
 }  # fmt: skip
 
 
-class BoardResultOutput(serializers.Serializer[Any]):
+class BoardResultOutput(Output):
     """A planner's row on the newest board of a suite."""
 
-    suite = serializers.CharField(source="suite.slug", read_only=True)
-    planner = serializers.CharField(read_only=True)
-    evaluation = serializers.UUIDField(read_only=True)
-    rank = serializers.IntegerField(read_only=True, allow_null=True)
-    planners = serializers.IntegerField(read_only=True, help_text="Number of planners on the board.")
-    metric = serializers.CharField(read_only=True, help_text="Label of the metric that the board is ranked by.")
+    suite = serializers.CharField(source="suite.slug")
+    planner = serializers.CharField()
+    evaluation = serializers.UUIDField()
+    rank = serializers.IntegerField(allow_null=True)
+    planners = serializers.IntegerField(help_text="Number of planners on the board.")
+    metric = serializers.CharField(help_text="Label of the metric that the board is ranked by.")
     value = serializers.JSONField(
-        read_only=True, allow_null=True, help_text='`{"mean", "low", "high", "tasks"}`; null without a value.'
+        allow_null=True, help_text='`{"mean", "low", "high", "tasks"}`; null without a value.'
     )
 
 
-class ShownTeamOutput(serializers.Serializer[Any]):
+class ShownTeamOutput(Output):
     """A team that everybody sees somebody in."""
 
-    slug = serializers.CharField(read_only=True)
-    name = serializers.CharField(read_only=True)
+    slug = serializers.CharField()
+    name = serializers.CharField()
 
 
 @example({
     "username": "ada", **_PROFILE, "joined": WHEN, "evaluations": 3,
     "teams": [{"slug": "plan-lab", "name": "Plan Lab"}], "results": [_BOARD_RESULT],
 })  # fmt: skip
-class UserOutput(serializers.Serializer[Any]):
+class UserOutput(Output):
     """What a person tells of themselves, and their planners' rows on the boards."""
 
-    username = serializers.CharField(read_only=True)
-    display_name = serializers.CharField(read_only=True)
-    affiliation = serializers.CharField(read_only=True)
-    link = serializers.CharField(read_only=True)
-    bio = serializers.CharField(read_only=True)
-    joined = serializers.DateTimeField(source="date_joined", read_only=True)
-    evaluations = serializers.IntegerField(read_only=True, help_text="That they submitted and the caller sees.")
-    teams = ShownTeamOutput(many=True, read_only=True)
-    results = BoardResultOutput(many=True, read_only=True)
+    username = serializers.CharField()
+    display_name = serializers.CharField()
+    affiliation = serializers.CharField()
+    link = serializers.CharField()
+    bio = serializers.CharField()
+    joined = serializers.DateTimeField(source="date_joined")
+    evaluations = serializers.IntegerField(help_text="That they submitted and the caller sees.")
+    teams = ShownTeamOutput(many=True)
+    results = BoardResultOutput(many=True)
 
 
 @example(_PROFILE)
-class ProfileInput(serializers.Serializer[Any]):
+class ProfileInput(Input):
     """What to tell of oneself; fields that are left out stay as they are."""
 
     display_name = serializers.CharField(required=False, allow_blank=True)
@@ -96,13 +94,9 @@ class UserView(APIView):
         person = _active(username)
         if person.pk != request.user.pk:
             raise PermissionDenied("Users can change only their own profile.")
-        body = ProfileInput(data=request.data)
-        body.is_valid(raise_exception=True)
+        entered = ProfileInput.read(request)
         present = {field.name: getattr(person, field.name) for field in fields_of(ProfileData)}
-        try:
-            set_profile(user=person, data=ProfileData(**{**present, **body.validated_data}))
-        except FieldErrors as error:
-            raise FieldValidationError(error.errors) from error
+        set_profile(user=person, data=ProfileData(**{**present, **entered}))
         return _shown(request=request, username=username)
 
 

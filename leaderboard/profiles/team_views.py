@@ -1,11 +1,13 @@
 """Pages of teams: which one is in, and who is in one of them."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import Q
+from django.forms.models import model_to_dict
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
@@ -14,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from leaderboard.accounts import teams as services
 from leaderboard.accounts.forms import InviteForm, TeamForm
 from leaderboard.accounts.models import Team, User
+from leaderboard.accounts.once import made_from
 from leaderboard.accounts.profile import TeamProfileData, set_team_profile
 from leaderboard.accounts.signed_in import user_of
 from leaderboard.profiles.forms import TeamProfileForm
@@ -26,15 +29,10 @@ from leaderboard.site.field_errors import FieldErrors
 @login_required
 def teams(request: HttpRequest) -> HttpResponse:
     """One's teams and invitations; a POST makes a team."""
-    form = TeamForm(request.POST if request.method == "POST" else None)
-    if form.is_valid():
-        try:
-            made = services.create_team(owner=user_of(request), **form.cleaned_data)
-        except FieldErrors as problems:
-            form.show(problems)
-        else:
-            messages.success(request, f"The team {made.name} is created. Invite its members below.")
-            return redirect("accounts:team", slug=made.slug)
+    form, made = made_from(request, form=TeamForm, make=partial(services.create_team, owner=user_of(request)))
+    if made is not None:
+        messages.success(request, f"The team {made.name} is created. Invite its members below.")
+        return redirect("accounts:team", slug=made.slug)
     context = {
         "form": form,
         "teams": services.teams_of(user_of(request)).prefetch_related("memberships__user"),
@@ -69,7 +67,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "is_owner": services.owns(user=user_of(request), team=found),
         "members": found.memberships.select_related("user").order_by("joined", "pk"),
         "invitations": found.invitations.select_related("user").order_by("created", "pk"),
-        "about": TeamProfileForm(initial=_about(found)),
+        "about": TeamProfileForm(initial=model_to_dict(found, TeamProfileForm.base_fields)),
     }
     return render(request, "accounts/team.html", context, status=400 if form.errors else 200)
 
@@ -117,63 +115,36 @@ def decline(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect("accounts:teams")
 
 
-@require_POST
-@login_required
-def withdraw(request: HttpRequest, slug: str, username: str) -> HttpResponse:
-    """Take an invitation back."""
-    return _change(
-        request=request,
-        slug=slug,
-        username=username,
-        do=lambda team, user: services.end_invitation(team=team, user=user, by=user_of(request)),
-        said=f"{username} is no longer invited.",
-    )
+def _change(do: Callable[..., Any], *, said: str, said_of_oneself: str = "") -> Callable[..., HttpResponse]:
+    """A view that changes something about a member, or about somebody who is invited."""
+
+    @require_POST
+    @login_required
+    def change(request: HttpRequest, slug: str, username: str) -> HttpResponse:
+        found = _of_member(request=request, slug=slug)
+        user = get_object_or_404(User, username=username)
+        try:
+            do(found, user, by=user_of(request))
+        except services.NotAllowedError as error:
+            messages.error(request, str(error))
+        else:
+            is_oneself = user.pk == request.user.pk
+            messages.success(request, (is_oneself and said_of_oneself) or said.format(username))
+        still_in = services.is_member(user_id=request.user.pk, team_id=found.pk)
+        return redirect("accounts:team", slug=slug) if still_in else redirect("accounts:teams")
+
+    return change
 
 
-@require_POST
-@login_required
-def remove(request: HttpRequest, slug: str, username: str) -> HttpResponse:
-    """Take somebody out of the team, or leave it."""
-    leaves = username == request.user.username
-    return _change(
-        request=request,
-        slug=slug,
-        username=username,
-        do=lambda team, user: services.remove(team=team, user=user, by=user_of(request)),
-        said="You have left the team." if leaves else f"{username} is no longer in the team.",
-    )
-
-
-@require_POST
-@login_required
-def hand_over(request: HttpRequest, slug: str, username: str) -> HttpResponse:
-    """Make another member the owner."""
-    return _change(
-        request=request,
-        slug=slug,
-        username=username,
-        do=lambda team, user: services.hand_over(team=team, to=user, by=user_of(request)),
-        said=f"{username} now owns the team.",
-    )
-
-
-def _change(
-    *, request: HttpRequest, slug: str, username: str, do: Callable[[Team, User], Any], said: str
-) -> HttpResponse:
-    found = _of_member(request=request, slug=slug)
-    user = get_object_or_404(User, username=username)
-    try:
-        do(found, user)
-    except services.NotAllowedError as error:
-        messages.error(request, str(error))
-    else:
-        messages.success(request, said)
-    still_in = services.is_member(user_id=request.user.pk, team_id=found.pk)
-    return redirect("accounts:team", slug=slug) if still_in else redirect("accounts:teams")
-
-
-def _about(team: Team) -> dict[str, Any]:
-    return {field: getattr(team, field) for field in ("description", "link", "shows_members")}
+withdraw = _change(
+    lambda team, user, by: services.end_invitation(team=team, user=user, by=by), said="{} is no longer invited."
+)
+remove = _change(
+    lambda team, user, by: services.remove(team=team, user=user, by=by),
+    said="{} is no longer in the team.",
+    said_of_oneself="You have left the team.",
+)
+hand_over = _change(lambda team, user, by: services.hand_over(team=team, to=user, by=by), said="{} now owns the team.")
 
 
 def _of_member(*, request: HttpRequest, slug: str) -> Team:

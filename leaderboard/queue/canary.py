@@ -79,7 +79,8 @@ class Ending(NamedTuple):
 
 def judge(canaries: Sequence[Sequence[Ending]]) -> Verdict:
     """What it means that the canaries ended so, the first one first. Pure."""
-    if canaries and canaries[-1] and all(_is_away(ending) for ending in canaries[-1]):
+    last = canaries[-1] if canaries else ()
+    if last and all(ending.outcome == Outcome.INFRA_FAULT and ending.reason in AWAY for ending in last):
         return Verdict.AWAY
     ways = [_way(endings) for endings in canaries]
     if None in ways or len(set(ways)) > 1:
@@ -97,10 +98,6 @@ def _way(endings: Sequence[Ending]) -> str | None:
         return None
     (reason,) = reasons
     return reason if reason in BROKEN else None
-
-
-def _is_away(ending: Ending) -> bool:
-    return ending.outcome == Outcome.INFRA_FAULT and ending.reason in AWAY
 
 
 def split(*, planner: Planner, keys: Sequence[str], size: int) -> tuple[list[list[str]], int | None]:
@@ -155,12 +152,7 @@ def forget_faults(shard: Shard) -> None:
     """Delete the `infra_fault` results of a canary, which is about to be tried again, and tell its owner."""
     detail = _faults(shard).values_list("reason_text", flat=True).first() or ""
     _faults(shard).delete()
-    explain(
-        evaluation_id=shard.evaluation_id,
-        source=EvaluationState.RUNNING,
-        reason=EvaluationReason.CANARY_RETRY,
-        facts={"detail": detail[:300]},
-    )
+    explain(shard.evaluation_id, reason=EvaluationReason.CANARY_RETRY, detail=detail[:300])
 
 
 def _faults(shard: Shard) -> QuerySet[TaskResult]:
@@ -181,19 +173,14 @@ def act_on_canaries(evaluation: Evaluation) -> bool:
     canaries = list(of_this_run.order_by("number"))
     if any(shard.state != ShardState.DONE for shard in canaries):
         return False
-    results = [_results(shard) for shard in canaries]
+    results = [list(_results_of(shard).order_by("task__position")) for shard in canaries]
     last = results[-1][0] if results and results[-1] else None
     match judge([[Ending(row.outcome, row.reason) for row in rows] for rows in results]):
         case Verdict.FAN_OUT:
             _fan_out(evaluation, canaries=canaries)
         case Verdict.ASK_AGAIN:
             _open(evaluation, shards=leasable + 1)
-            explain(
-                evaluation_id=evaluation.pk,
-                source=EvaluationState.RUNNING,
-                reason=EvaluationReason.SECOND_CANARY,
-                facts={"detail": _said(last)},
-            )
+            explain(evaluation.pk, reason=EvaluationReason.SECOND_CANARY, detail=_said(last))
         case Verdict.AWAY:
             assert last is not None, "somebody could not be reached"
             unreachable.leave_to_owner(evaluation=evaluation, reason=Reason(last.reason), why=_said(last))
@@ -211,7 +198,7 @@ def _fan_out(evaluation: Evaluation, *, canaries: Sequence[Shard]) -> None:
         if keys := list(lost.order_by("task__position").values_list("task__key", flat=True)):
             lost.delete()
             add_shards(evaluation=evaluation, shards=[keys])
-    explain(evaluation_id=evaluation.pk, source=EvaluationState.RUNNING, reason=EvaluationReason.RUNNING)
+    explain(evaluation.pk, reason=EvaluationReason.RUNNING)
 
 
 def _stop_broken(evaluation: Evaluation, *, last: TaskResult | None) -> None:
@@ -223,19 +210,13 @@ def _stop_broken(evaluation: Evaluation, *, last: TaskResult | None) -> None:
         enqueue_reconcile(evaluation.pk)
         return
     advance(
-        evaluation_id=evaluation.pk,
-        source=EvaluationState(evaluation.state),
-        attempt=evaluation.attempt,
+        evaluation,
         target=EvaluationState.FAILED,
         reason=EvaluationReason.CANARY_ENDED_WORKERS if ended_workers else EvaluationReason.CANARY_FAILED,
         facts={"detail": _said(last)},
     )
     end_attempts_of(evaluation_id=evaluation.pk, target=AttemptState.CANCELLED)
     enqueue_stop(evaluation.pk)
-
-
-def _results(shard: Shard) -> list[TaskResult]:
-    return list(_results_of(shard).order_by("task__position"))
 
 
 def _results_of(shard: Shard) -> QuerySet[TaskResult]:

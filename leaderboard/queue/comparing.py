@@ -218,7 +218,7 @@ def _compare(*, mine: Measured, theirs: Measured, repeatable: bool) -> TaskCompa
 
 
 def _find(*, mine: Measured, theirs: Measured, repeatable: bool) -> Finding:
-    if not _same_plan(mine.plan, theirs.plan):
+    if canonical_json.dumps(mine.plan) != canonical_json.dumps(theirs.plan):
         if mine.plan is None and mine.outcome == Outcome.SCORED:
             return Finding.NO_PLAN
         return Finding.OTHER_PLAN_OF_REPEATABLE if repeatable else Finding.OTHER_PLAN
@@ -243,10 +243,6 @@ def _is_consistent(mine: Measured) -> bool:
 def _differing(mine: Measured, theirs: Measured) -> int:
     pairs = zip(mine.samples, theirs.samples, strict=True)
     return sum(abs(first - second) > SAMPLE_TOLERANCE for first, second in pairs)
-
-
-def _same_plan(first: JsonValue, second: JsonValue) -> bool:
-    return canonical_json.dumps(first) == canonical_json.dumps(second)
 
 
 def _same_indicators(first: Mapping[str, float], second: Mapping[str, float]) -> bool:

@@ -111,13 +111,7 @@ def _complete_together(evaluations: Sequence[Evaluation]) -> bool:
     boards: dict[tuple[int, Conditions], Evaluation] = {}
     completed = []
     for evaluation in evaluations:
-        done = advance(
-            evaluation_id=evaluation.pk,
-            source=EvaluationState.AGGREGATING,
-            attempt=evaluation.attempt,
-            target=EvaluationState.COMPLETED,
-            reason=published_or_not(evaluation.submission),
-        )
+        done = advance(evaluation, target=EvaluationState.COMPLETED, reason=published_or_not(evaluation.submission))
         if done:
             boards[evaluation.suite_id, conditions_of_board(evaluation)] = evaluation
             completed.append(evaluation.pk)

@@ -42,13 +42,7 @@ class LostAttempt(NamedTuple):
 
 def launch(evaluation: Evaluation) -> bool:
     """queued -> launching."""
-    return advance(
-        evaluation_id=evaluation.pk,
-        source=EvaluationState.QUEUED,
-        attempt=evaluation.attempt,
-        target=EvaluationState.LAUNCHING,
-        reason=EvaluationReason.STARTING_WORKER,
-    )
+    return advance(evaluation, target=EvaluationState.LAUNCHING, reason=EvaluationReason.STARTING_WORKER)
 
 
 def ensure_worker(*, evaluation: Evaluation, launching: Launcher) -> bool:
@@ -63,8 +57,7 @@ def ensure_worker(*, evaluation: Evaluation, launching: Launcher) -> bool:
     except LaunchGivenUpError as error:
         return _give_up_launching(evaluation=evaluation, why=str(error))
     except LaunchError as error:
-        facts: dict[str, object] = {"detail": str(error)[:1000]}
-        if explain(evaluation_id=evaluation.pk, source=state, reason=EvaluationReason.LAUNCH_FAILED, facts=facts):
+        if explain(evaluation.pk, source=state, reason=EvaluationReason.LAUNCH_FAILED, detail=str(error)[:1000]):
             logger.warning("no worker for evaluation %s: %s", evaluation.pk, error)
         return False
     if handle != evaluation.launch_handle:
@@ -76,7 +69,7 @@ def ensure_worker(*, evaluation: Evaluation, launching: Launcher) -> bool:
 def _say_what_it_waits_for(evaluation: Evaluation, reason: EvaluationReason) -> None:
     # Each sweep comes here with each evaluation that waits: what is said already needs no transaction.
     if evaluation.state == EvaluationState.LAUNCHING and evaluation.reason != reason:
-        explain(evaluation_id=evaluation.pk, source=EvaluationState.LAUNCHING, reason=reason)
+        explain(evaluation.pk, source=EvaluationState.LAUNCHING, reason=reason)
 
 
 def _give_up_launching(*, evaluation: Evaluation, why: str) -> bool:
@@ -84,9 +77,7 @@ def _give_up_launching(*, evaluation: Evaluation, why: str) -> bool:
     logger.warning("no worker for evaluation %s, given up: %s", evaluation.pk, why)
     with transaction.atomic():
         done = advance(
-            evaluation_id=evaluation.pk,
-            source=EvaluationState(evaluation.state),
-            attempt=evaluation.attempt,
+            evaluation,
             target=EvaluationState.FAILED,
             reason=EvaluationReason.LAUNCH_GIVEN_UP,
             facts={"detail": why[:1000]},
@@ -137,13 +128,7 @@ def settle_canary(evaluation: Evaluation) -> bool:
 
 def aggregate(evaluation: Evaluation) -> bool:
     """launching or running -> aggregating."""
-    return advance(
-        evaluation_id=evaluation.pk,
-        source=EvaluationState(evaluation.state),
-        attempt=evaluation.attempt,
-        target=EvaluationState.AGGREGATING,
-        reason=EvaluationReason.AGGREGATING,
-    )
+    return advance(evaluation, target=EvaluationState.AGGREGATING, reason=EvaluationReason.AGGREGATING)
 
 
 def summarise(evaluation: Evaluation) -> bool:
@@ -154,9 +139,7 @@ def summarise(evaluation: Evaluation) -> bool:
         # Nobody resumes a verification: another one is asked for.
         again = evaluation.verifies_id is not None
         return advance(
-            evaluation_id=evaluation.pk,
-            source=EvaluationState.AGGREGATING,
-            attempt=evaluation.attempt,
+            evaluation,
             target=EvaluationState.FAILED if again else EvaluationState.ON_HOLD,
             reason=EvaluationReason.NOT_RUN_AGAIN if again else _why_it_waits(faults),
             facts={
@@ -173,10 +156,10 @@ def summarise(evaluation: Evaluation) -> bool:
     except Exception as error:  # whatever it is, its owner must not be left without an answer
         logger.exception("the scores of evaluation %s could not be computed", evaluation.pk)
         explain(
-            evaluation_id=evaluation.pk,
+            evaluation.pk,
             source=EvaluationState.AGGREGATING,
             reason=EvaluationReason.AGGREGATE_RETRY,
-            facts={"detail": type(error).__name__},
+            detail=type(error).__name__,
         )
         return False
 
@@ -210,9 +193,7 @@ def _summarise(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool
     sample = verification.draw(evaluation=evaluation, results=results) if own else ()
     with transaction.atomic():
         done = advance(
-            evaluation_id=evaluation.pk,
-            source=EvaluationState.AGGREGATING,
-            attempt=evaluation.attempt,
+            evaluation,
             target=EvaluationState.COMPLETED,
             reason=_reason_of_end(evaluation=evaluation, sample=sample),
             facts={"count": len(sample)},
@@ -248,13 +229,7 @@ def fail_overdue(evaluation: Evaluation) -> bool:
     }.get(state, EvaluationReason.NO_WORKER)
     with transaction.atomic():
         done = advance(
-            evaluation_id=evaluation.pk,
-            source=state,
-            attempt=evaluation.attempt,
-            target=EvaluationState.FAILED,
-            reason=reason,
-            facts={"hours": hours},
-            only_overdue=True,
+            evaluation, target=EvaluationState.FAILED, reason=reason, facts={"hours": hours}, only_overdue=True
         )
         if done:
             cancel_attempts(evaluation.pk)
@@ -268,9 +243,7 @@ def abandon(evaluation: Evaluation) -> bool:
     """on_hold -> cancelled, since its owner did nothing."""
     lasts = DEADLINES[EvaluationState.ON_HOLD]
     return advance(
-        evaluation_id=evaluation.pk,
-        source=EvaluationState.ON_HOLD,
-        attempt=evaluation.attempt,
+        evaluation,
         target=EvaluationState.CANCELLED,
         reason=EvaluationReason.ABANDONED,
         facts={"days": lasts.days if lasts else 0},

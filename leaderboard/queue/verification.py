@@ -20,10 +20,8 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
-from pydantic import ValidationError
 
-from evaluator.engine.store import ObjectDamagedError, ObjectMissingError, Store
-from evaluator.records import Outcome, ResultRecord
+from evaluator.records import Outcome
 from leaderboard.accounts.models import User
 from leaderboard.catalog.conditions import RunConditions
 from leaderboard.catalog.services import primary_metric
@@ -39,7 +37,7 @@ from leaderboard.queue.entering import queue_tasks
 from leaderboard.queue.leasing.evaluation_locks import lock_evaluation
 from leaderboard.queue.models import OwnWorkerRun, Verification, VerificationVerdict
 from leaderboard.queue.publishing import publish_again
-from leaderboard.results.objects import server_store
+from leaderboard.results.objects import read_record, server_store
 from leaderboard.site.operators import is_operator
 
 MOST_IN_A_DAY = 3
@@ -260,12 +258,7 @@ def _draw_consequences(*, own: Evaluation, verification: Verification, ending: E
         return
     agrees = ending.verdict == VerificationVerdict.AGREES
     OwnWorkerRun.objects.filter(evaluation=own).update(verified_by=verification if agrees else None)
-    explain(
-        evaluation_id=own.pk,
-        source=EvaluationState.COMPLETED,
-        reason=_REASONS[ending.verdict],
-        facts={"detail": ending.detail},
-    )
+    explain(own.pk, source=EvaluationState.COMPLETED, reason=_REASONS[ending.verdict], detail=ending.detail)
     if agrees or was_verified:
         publish_again(Evaluation.objects.select_related("suite", "submission__planner").get(pk=own.pk))
     tell_verdict(evaluation_id=own.pk, agrees=agrees)
@@ -280,12 +273,7 @@ def _look_closer(*, own: Evaluation, verification: Verification) -> None:
 
 
 def _say_awaiting(own: Evaluation, *, count: int) -> None:
-    explain(
-        evaluation_id=own.pk,
-        source=EvaluationState.COMPLETED,
-        reason=EvaluationReason.AWAITING_VERIFICATION,
-        facts={"count": count},
-    )
+    explain(own.pk, source=EvaluationState.COMPLETED, reason=EvaluationReason.AWAITING_VERIFICATION, count=count)
 
 
 _REASONS: Mapping[str, EvaluationReason] = {
@@ -340,14 +328,7 @@ def _measured(*, evaluation: Evaluation, tasks: Sequence[str]) -> dict[str, comp
     rows = TaskResult.objects.filter(evaluation=evaluation, task__key__in=tasks, outcome__in=list(_COMPARABLE))
     found = {}
     for task, digest in rows.values_list("task__key", "record_digest"):
-        record = _record(store=store, digest=digest)
+        record = read_record(store=store, digest=digest)
         if record is not None:
             found[task] = comparing.measured(record=record, ranked_by=ranked_by)
     return found
-
-
-def _record(*, store: Store, digest: str) -> ResultRecord | None:
-    try:
-        return ResultRecord.model_validate_json(store.get(digest).data)
-    except (ObjectMissingError, ObjectDamagedError, ValidationError):
-        return None

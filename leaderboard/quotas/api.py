@@ -1,37 +1,33 @@
 """The API about quotas."""
 
-from typing import Any
-
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from leaderboard.accounts.api.permissions import LOGGED_IN
+from leaderboard.accounts.api.views import LoggedInView
 from leaderboard.accounts.signed_in import user_of
 from leaderboard.accounts.teams import teams_of
 from leaderboard.catalog.models import Suite
 from leaderboard.quotas.services import quotas_of, quotas_of_teams
 from leaderboard.site.api.examples import EXAMPLE_SUITE, example
+from leaderboard.site.api.shapes import Output
 
 
 @example({"team": "", "suite": EXAMPLE_SUITE, "limit": 50, "used": 3, "free_at": "2026-03-02T00:00:00Z"})
-class QuotaOutput(serializers.Serializer[Any]):
+class QuotaOutput(Output):
     """What a user or team has used today."""
 
-    team = serializers.CharField(read_only=True, help_text="Slug; empty: the user's own quota.")
-    suite = serializers.CharField(read_only=True)
-    limit = serializers.IntegerField(read_only=True, allow_null=True, help_text="Null: any number.")
-    used = serializers.IntegerField(read_only=True)
-    free_at = serializers.DateTimeField(read_only=True)
+    team = serializers.CharField(help_text="Slug; empty: the user's own quota.")
+    suite = serializers.CharField()
+    limit = serializers.IntegerField(allow_null=True, help_text="Null: any number.")
+    used = serializers.IntegerField()
+    free_at = serializers.DateTimeField()
 
 
-class QuotaView(APIView):
+class QuotaView(LoggedInView):
     """What the caller may still submit today, and for each of their teams (`team`): of all suites together (`suite` is
     empty), and of each."""
-
-    permission_classes = LOGGED_IN
 
     @extend_schema(responses=QuotaOutput(many=True))
     def get(self, request: Request) -> Response:

@@ -67,20 +67,15 @@ def _group(*, outcome: str, reason: str, members: Sequence[TaskRow]) -> FailureG
     by_cause: dict[str, list[TaskRow]] = {}
     for row in members:
         by_cause.setdefault(row.cause, []).append(row)
-    causes = sorted((_cause(key, rows) for key, rows in by_cause.items()), key=lambda cause: -cause.count)
+    causes = [
+        Cause(key, len(rows), rows[0].reason_text, tuple(row.key for row in rows[:MOST_EXAMPLES]))
+        for key, rows in by_cause.items()
+    ]
+    causes.sort(key=lambda cause: -cause.count)
     return FailureGroup(
         outcome=outcome,
         reason=reason,
         count=len(members),
         causes=tuple(causes[:MOST_CAUSES]),
         further=max(0, len(causes) - MOST_CAUSES),
-    )
-
-
-def _cause(key: str, rows: Sequence[TaskRow]) -> Cause:
-    return Cause(
-        key=key,
-        count=len(rows),
-        sentence=rows[0].reason_text,
-        examples=tuple(row.key for row in rows[:MOST_EXAMPLES]),
     )

@@ -11,8 +11,10 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotModified
 from django.urls import reverse
 from django.views.decorators.http import require_safe
+from pydantic import ValidationError
 
 from evaluator.engine.store import LocalStore, ObjectDamagedError, ObjectMissingError, Store
+from evaluator.records import ResultRecord
 from evaluator.suites.hidden import HIDDEN
 from evaluator.values import MediaType
 from leaderboard.evaluations.gold import is_gold_record
@@ -32,6 +34,14 @@ def _store(path: Path, *, private: bool) -> LocalStore:
         # Others on this machine are not to read it either.
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
     return LocalStore(path, durable=True)
+
+
+def read_record(*, digest: str, store: Store) -> ResultRecord | None:
+    """The record with this digest; None if the store has lost it or it is of another version."""
+    try:
+        return ResultRecord.model_validate_json(store.get(digest).data)
+    except (ObjectMissingError, ObjectDamagedError, ValidationError):
+        return None
 
 
 def object_url(*, digest: str, split: str) -> str:

@@ -12,7 +12,7 @@ from evaluator.suites.base import Task as LibraryTask
 from evaluator.suites.facets import Facet
 from evaluator.suites.registry import suite_of
 from leaderboard.catalog.models import Suite, Task
-from leaderboard.evaluations.gold import Withheld, withheld_from
+from leaderboard.evaluations.gold import withheld_from
 from leaderboard.evaluations.models import Evaluation, Shard, TaskResult
 from leaderboard.results.failures import cause_key
 from leaderboard.results.indicators import mark_columns, marks
@@ -47,7 +47,9 @@ def task_rows(evaluation: Evaluation) -> list[TaskRow]:
     rows = TaskResult.objects.filter(evaluation=evaluation.pk).values_list("task", *Result._fields)
     # Cached for all readers: without what only operators may see.
     withheld = withheld_from(reader=None, evaluation=evaluation)
-    results = {task: _open_result(Result(*values), withheld=withheld) for task, *values in rows}
+    results = {task: Result(*values) for task, *values in rows}
+    if withheld.plan:
+        results = {task: one._replace(plan_summary="", reason_text="") for task, one in results.items()}
     tasks = facts_of(evaluation.suite, shows_gold=not withheld.gold)
     if withheld.plan:
         tasks = tuple(row._replace(plan_is_withheld=True) for row in tasks)
@@ -56,10 +58,6 @@ def task_rows(evaluation: Evaluation) -> list[TaskRow]:
         tasks = tuple(row for row in tasks if row.key in sampled)
     columns = mark_columns(evaluation.suite.columns)
     return [_row(task=row, result=results.get(row.pk), columns=columns) for row in tasks]
-
-
-def _open_result(result: Result, *, withheld: Withheld) -> Result:
-    return result._replace(plan_summary="", reason_text="") if withheld.plan else result
 
 
 def facts_of(suite: Suite, *, shows_gold: bool = True) -> tuple[TaskRow, ...]:

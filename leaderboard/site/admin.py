@@ -74,10 +74,10 @@ class _ForOperators:
     """Staff read everything that is registered; nobody adds, changes or deletes a row."""
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        return _is_operator(request)
+        return is_operator(request.user)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - Django's signature
-        return _is_operator(request)
+        return is_operator(request.user)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - Django's signature
         return False
@@ -130,7 +130,3 @@ class ReadOnlyInline(_ForOperators, TabularInline):
         """All of them in one query."""
         rows = super().get_queryset(request)
         return rows.select_related(*self.related) if self.related else rows
-
-
-def _is_operator(request: HttpRequest) -> bool:
-    return is_operator(request.user)

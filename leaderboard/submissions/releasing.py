@@ -130,7 +130,7 @@ def _correct_reason(evaluation: Evaluation) -> None:
     """What its page says of how it ended, if that is about being published."""
     if evaluation.reason in {EvaluationReason.PUBLISHED, EvaluationReason.NOT_PUBLIC}:
         reason = published_or_not(evaluation.submission)
-        explain(evaluation_id=evaluation.pk, source=EvaluationState.COMPLETED, reason=reason)
+        explain(evaluation.pk, source=EvaluationState.COMPLETED, reason=reason)
 
 
 def _is_ranked(submission: Submission) -> bool:

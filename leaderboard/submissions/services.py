@@ -256,9 +256,7 @@ def resume(evaluation: Evaluation, *, by: User | None = None) -> int:
         shards, leasable = canary.split(planner=planner, keys=keys, size=tasks_per_shard(current.suite))
         first = Shard.objects.filter(evaluation=current).count()
         advance(
-            evaluation_id=current.pk,
-            source=EvaluationState.ON_HOLD,
-            attempt=current.attempt,
+            current,
             target=EvaluationState.QUEUED,
             reason=EvaluationReason.RESUMED,
             facts={"count": len(keys), "who": in_words(by=by, submission=current.submission)},
@@ -289,9 +287,7 @@ def accept(evaluation: Evaluation, *, by: User | None = None) -> int:
             outcome=Outcome.PLANNER_FAULT, score=FAULT_SCORE, accepted=True, updated=timezone.now()
         )
         advance(
-            evaluation_id=current.pk,
-            source=EvaluationState.ON_HOLD,
-            attempt=current.attempt,
+            current,
             target=EvaluationState.AGGREGATING,
             reason=EvaluationReason.ACCEPTED,
             facts={"count": count, "who": in_words(by=by, submission=current.submission)},
@@ -315,9 +311,7 @@ def cancel(evaluation: Evaluation, *, by: User | None = None) -> None:
     with transaction.atomic():
         current = _locked(evaluation, wanted=None, verb="cancelled")
         advance(
-            evaluation_id=current.pk,
-            source=EvaluationState(current.state),
-            attempt=current.attempt,
+            current,
             target=EvaluationState.CANCELLED,
             reason=EvaluationReason.CANCELLED_BY_OWNER,
             facts={"who": in_words(by=by, submission=current.submission)},

@@ -24,8 +24,8 @@ from rest_framework.request import Request
 from leaderboard.accounts.api.authentication import ApiTokenAuthentication
 from leaderboard.evaluations.models import Attempt
 from leaderboard.queue.leasing.next_shard import hash_token
-from leaderboard.queue.workers.sessions import SessionRefusedError, holder_of_session
-from leaderboard.queue.workers.tokens import EnrolmentRefusedError, enrolled
+from leaderboard.queue.workers.sessions import holder_of_session
+from leaderboard.queue.workers.tokens import CredentialRefusedError, enrolled
 from leaderboard.site.api.parsers import LARGEST_BODY
 from leaderboard.site.http.addresses import address_of_scope
 from leaderboard.site.http.bodies import Admission, BodyLimits, Refusal, Scope
@@ -193,7 +193,7 @@ def _refused_worker(request: ASGIRequest, *, path: str) -> Refusal | None:
             enrolled(token)
         else:
             holder_of_session(token)
-    except (EnrolmentRefusedError, SessionRefusedError) as error:
+    except CredentialRefusedError as error:
         return Refusal(HTTPStatus.FORBIDDEN, error.code, str(error))
     return None
 

@@ -15,6 +15,7 @@ from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
 from leaderboard.planners.data import PlannerData
 from leaderboard.queue.leasing import leases
+from leaderboard.queue.workers.tokens import CredentialRefusedError, Holder, enrolled
 from leaderboard.submissions import services
 from tests.leaderboard.suites import EXECUTED, column
 
@@ -126,3 +127,11 @@ def expire(lease: leases.Lease) -> None:
 def let_time_pass(evaluation: Evaluation) -> None:
     """Let the evaluation's present state have lasted too long."""
     Evaluation.objects.filter(pk=evaluation.pk).update(state_deadline=timezone.now() - timedelta(seconds=1))
+
+
+def holder(token: str) -> Holder | None:
+    """The worker of an enrolment token; None if it opens no session."""
+    try:
+        return enrolled(token)
+    except CredentialRefusedError:
+        return None

@@ -1,7 +1,5 @@
 """The API about teams. To who is neither in a team nor invited, there is none."""
 
-from typing import Any
-
 from django.db.models import Q, QuerySet
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
@@ -9,17 +7,18 @@ from rest_framework import generics, serializers, status
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from leaderboard.accounts import teams as services
 from leaderboard.accounts.api.permissions import LOGGED_IN
+from leaderboard.accounts.api.views import LoggedInView
 from leaderboard.accounts.models import Membership, Team, User
 from leaderboard.accounts.signed_in import user_of
 from leaderboard.site.api.examples import WHEN, example
+from leaderboard.site.api.shapes import Input, ModelOutput
 
 
 @example({"slug": "plan-lab", "name": "Plan Lab"})
-class TeamInput(serializers.Serializer[Any]):
+class TeamInput(Input):
     """A team to make."""
 
     slug = serializers.CharField(help_text="Short name: lower-case letters, digits, `-` and `_`.")
@@ -27,37 +26,35 @@ class TeamInput(serializers.Serializer[Any]):
 
 
 @example({"username": "bea"})
-class UserNameInput(serializers.Serializer[Any]):
+class UserNameInput(Input):
     """Somebody."""
 
     username = serializers.CharField()
 
 
-class MemberOutput(serializers.ModelSerializer[Membership]):
+class MemberOutput(ModelOutput[Membership]):
     """Somebody in a team."""
 
-    username = serializers.CharField(source="user.username", read_only=True)
+    username = serializers.CharField(source="user.username")
 
     class Meta:
         model = Membership
         fields = ["username", "role", "joined"]
-        read_only_fields = fields
 
 
 @example({
     "slug": "plan-lab", "name": "Plan Lab", "created": WHEN,
     "members": [{"username": "ada", "role": "owner", "joined": WHEN}], "invited": ["bea"],
 })  # fmt: skip
-class TeamOutput(serializers.ModelSerializer[Team]):
+class TeamOutput(ModelOutput[Team]):
     """A team. `invited` are those who have not answered yet."""
 
-    members = MemberOutput(source="memberships", many=True, read_only=True)
+    members = MemberOutput(source="memberships", many=True)
     invited = serializers.SerializerMethodField()
 
     class Meta:
         model = Team
         fields = ["slug", "name", "created", "members", "invited"]
-        read_only_fields = fields
 
     def get_invited(self, team: Team) -> list[str]:
         return [invitation.user.username for invitation in team.invitations.all()]
@@ -93,41 +90,31 @@ class TeamsView(generics.ListAPIView[Team]):
     @extend_schema(request=TeamInput, responses={201: TeamOutput})
     def post(self, request: Request) -> Response:
         """Make a team that the caller owns."""
-        body = TeamInput(data=request.data)
-        body.is_valid(raise_exception=True)
-        made = services.create_team(owner=user_of(request), **body.validated_data)
+        made = services.create_team(owner=user_of(request), **TeamInput.read(request))
         return _answer(request=request, slug=made.slug, code=status.HTTP_201_CREATED)
 
 
-class TeamView(APIView):
+class TeamView(LoggedInView):
     """One of these teams."""
-
-    permission_classes = LOGGED_IN
 
     @extend_schema(responses=TeamOutput)
     def get(self, request: Request, slug: str) -> Response:
         return _answer(request=request, slug=slug)
 
 
-class MembersView(APIView):
+class MembersView(LoggedInView):
     """Inviting somebody."""
-
-    permission_classes = LOGGED_IN
 
     @extend_schema(request=UserNameInput, responses={201: TeamOutput})
     def post(self, request: Request, slug: str) -> Response:
         """Only the owner may; who is invited is in the team when they accept."""
         team = get_object_or_404(_seen_by(request), slug=slug)
-        body = UserNameInput(data=request.data)
-        body.is_valid(raise_exception=True)
-        services.invite(team=team, username=body.validated_data["username"], by=user_of(request))
+        services.invite(team=team, **UserNameInput.read(request), by=user_of(request))
         return _answer(request=request, slug=slug, code=status.HTTP_201_CREATED)
 
 
-class MemberView(APIView):
+class MemberView(LoggedInView):
     """One member, or one who is invited."""
-
-    permission_classes = LOGGED_IN
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, slug: str, username: str) -> Response:
@@ -142,10 +129,8 @@ class MemberView(APIView):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-class AcceptView(APIView):
+class AcceptView(LoggedInView):
     """Accepting an invitation."""
-
-    permission_classes = LOGGED_IN
 
     @extend_schema(request=None, responses=TeamOutput)
     def post(self, request: Request, slug: str) -> Response:
@@ -155,16 +140,12 @@ class AcceptView(APIView):
         return _answer(request=request, slug=slug)
 
 
-class OwnerView(APIView):
+class OwnerView(LoggedInView):
     """Handing a team over."""
-
-    permission_classes = LOGGED_IN
 
     @extend_schema(request=UserNameInput, responses=TeamOutput)
     def post(self, request: Request, slug: str) -> Response:
         """Only the owner may, and only to a member."""
         team = get_object_or_404(_seen_by(request), slug=slug)
-        body = UserNameInput(data=request.data)
-        body.is_valid(raise_exception=True)
-        services.hand_over(team=team, to=_find_user(body.validated_data["username"]), by=user_of(request))
+        services.hand_over(team=team, to=_find_user(**UserNameInput.read(request)), by=user_of(request))
         return _answer(request=request, slug=slug)

@@ -1,25 +1,23 @@
 """The API for personal tokens."""
 
-from typing import Any
-
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.exceptions import NotFound, PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from leaderboard.accounts.api.authentication import ApiTokenAuthentication, PasswordAuthentication
-from leaderboard.accounts.api.permissions import LOGGED_IN
+from leaderboard.accounts.api.views import LoggedInView
 from leaderboard.accounts.scopes import DEFAULT_SCOPES, Scope
 from leaderboard.accounts.services import DEFAULT_DAYS, create_token, revoke_token, tokens_of
 from leaderboard.accounts.signed_in import user_of
 from leaderboard.site.api.examples import LATER, WHEN, example
+from leaderboard.site.api.shapes import Input, Output
 
 
 @example({"name": "nightly pipeline", "days": 30, "scopes": ["read", "submit"]})
-class TokenInput(serializers.Serializer[Any]):
+class TokenInput(Input):
     """A personal token to make."""
 
     name = serializers.CharField(
@@ -42,38 +40,37 @@ class TokenInput(serializers.Serializer[Any]):
     "id": "pa_3f9c1b", "name": "nightly pipeline", "created": WHEN, "expires": LATER, "last_used": None,
     "scopes": ["read", "submit"],
 })  # fmt: skip
-class TokenOutput(serializers.Serializer[Any]):
+class TokenOutput(Output):
     """A personal token. Its text is shown once, when it is made."""
 
-    id = serializers.CharField(source="token_key", read_only=True)
-    name = serializers.CharField(source="granted.name", read_only=True, default="", help_text="Empty if it has none.")
-    created = serializers.DateTimeField(read_only=True)
-    expires = serializers.DateTimeField(source="expiry", read_only=True)
+    id = serializers.CharField(source="token_key")
+    name = serializers.CharField(source="granted.name", default="", help_text="Empty if it has none.")
+    created = serializers.DateTimeField()
+    expires = serializers.DateTimeField(source="expiry")
     last_used = serializers.DateTimeField(
-        source="granted.last_used", read_only=True, allow_null=True, default=None, help_text="To the minute."
+        source="granted.last_used", allow_null=True, default=None, help_text="To the minute."
     )
-    scopes = serializers.ListField(child=serializers.CharField(), source="granted.scopes", read_only=True, default=[])
+    scopes = serializers.ListField(child=serializers.CharField(), source="granted.scopes", default=[])
 
 
 @example({
     "id": "pa_3f9c1b", "name": "nightly pipeline", "token": "pa_" + "x" * 40, "expires": LATER,
     "scopes": ["read", "submit"],
 })  # fmt: skip
-class NewTokenOutput(serializers.Serializer[Any]):
+class NewTokenOutput(Output):
     """A personal token that was just made."""
 
-    id = serializers.CharField(read_only=True)
-    name = serializers.CharField(read_only=True)
-    token = serializers.CharField(read_only=True)
-    expires = serializers.DateTimeField(read_only=True)
-    scopes = serializers.ListField(child=serializers.CharField(), read_only=True)
+    id = serializers.CharField()
+    name = serializers.CharField()
+    token = serializers.CharField()
+    expires = serializers.DateTimeField()
+    scopes = serializers.ListField(child=serializers.CharField())
 
 
-class TokensView(APIView):
+class TokensView(LoggedInView):
     """One's own tokens; making one needs a session, or user name and password by HTTP Basic."""
 
     authentication_classes = [ApiTokenAuthentication, SessionAuthentication, PasswordAuthentication]
-    permission_classes = LOGGED_IN
     throttle_scope = "tokens"
 
     @extend_schema(responses=TokenOutput(many=True))
@@ -85,17 +82,14 @@ class TokensView(APIView):
         if request.auth is not None:
             # A token that leaks must not be able to outlive itself.
             raise PermissionDenied("A token cannot make tokens: log in, or send user name and password.")
-        body = TokenInput(data=request.data)
-        body.is_valid(raise_exception=True)
-        made = create_token(user=user_of(request), **body.validated_data)
+        made = create_token(user=user_of(request), **TokenInput.read(request))
         return Response(NewTokenOutput(made).data, status=status.HTTP_201_CREATED)
 
 
-class TokenView(APIView):
+class TokenView(LoggedInView):
     """One of one's own tokens."""
 
     authentication_classes = TokensView.authentication_classes
-    permission_classes = LOGGED_IN
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, token_id: str) -> Response:

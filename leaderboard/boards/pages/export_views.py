@@ -112,22 +112,10 @@ def _file(*, request: HttpRequest, snapshot: Snapshot, extension: str) -> HttpRe
 
 
 def _exported(*, request: HttpRequest, snapshot: Snapshot) -> Exported:
-    suite = snapshot.suite
     content = content_of(snapshot)
-    address = reverse("boards:snapshot", kwargs={"suite": suite.slug, "number": snapshot.number})
+    address = reverse("boards:snapshot", kwargs={"suite": snapshot.suite.slug, "number": snapshot.number})
     return Exported(
-        suite=suite.slug,
-        title=suite.title,
-        suite_version=suite.version,
-        suite_digest=suite.digest,
-        metrics=suite.metrics,
-        profile=snapshot.profile,
-        profile_digest=snapshot.profile_digest,
-        split=snapshot.split,
-        samples=snapshot.samples,
-        number=snapshot.number,
-        digest=snapshot.digest,
-        created=snapshot.created,
+        snapshot=snapshot,
         address=request.build_absolute_uri(address),
         site=request.build_absolute_uri("/").rstrip("/"),
         rows=content.rows,

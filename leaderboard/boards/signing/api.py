@@ -1,6 +1,5 @@
 """What `planarena verify` reads: signed statements, and what they bind."""
 
-from typing import Any
 from uuid import UUID
 
 from django.shortcuts import get_object_or_404
@@ -15,6 +14,7 @@ from leaderboard.boards.signing.proofs import evaluation_proof, snapshot_proof
 from leaderboard.evaluations.gold import not_shared, withheld_from
 from leaderboard.evaluations.visibility import visible_evaluations
 from leaderboard.site.api.examples import DIGEST, ENVELOPE, EVALUATION_ID, EXAMPLE_SUITE, ROW, example
+from leaderboard.site.api.shapes import Output
 
 _ENVELOPE = "The signed statement, a DSSE envelope; null if it is not signed."
 
@@ -25,22 +25,20 @@ _ENVELOPE = "The signed statement, a DSSE envelope; null if it is not signed."
     "rows": [{"evaluation": EVALUATION_ID, "result": DIGEST, "names": DIGEST, "tasks": DIGEST}],
     "salts": {EVALUATION_ID: DIGEST[:32]},
 })  # fmt: skip
-class SnapshotProofOutput(serializers.Serializer[Any]):
+class SnapshotProofOutput(Output):
     """A snapshot with its signature."""
 
-    format = serializers.CharField(read_only=True, help_text="`planarena-snapshot-proof/1`")
-    suite = serializers.CharField(read_only=True)
-    number = serializers.IntegerField(read_only=True)
-    digest = serializers.CharField(read_only=True, help_text="SHA-256 of the canonical JSON of `content`.")
-    content = serializers.JSONField(read_only=True, help_text="Rows and coverage as they are kept.")
-    signature = serializers.JSONField(read_only=True, allow_null=True, help_text=_ENVELOPE)
+    format = serializers.CharField(help_text="`planarena-snapshot-proof/1`")
+    suite = serializers.CharField()
+    number = serializers.IntegerField()
+    digest = serializers.CharField(help_text="SHA-256 of the canonical JSON of `content`.")
+    content = serializers.JSONField(help_text="Rows and coverage as they are kept.")
+    signature = serializers.JSONField(allow_null=True, help_text=_ENVELOPE)
     rows = serializers.ListField(
-        read_only=True,
         child=serializers.DictField(),
         help_text="For each row the digests of its figures, of its names and of its tasks, which the statement covers.",
     )
     salts = serializers.DictField(
-        read_only=True,
         child=serializers.CharField(),
         help_text="By evaluation, the salt of the digest of names; missing where the names are withheld.",
     )
@@ -56,22 +54,20 @@ class SnapshotProofOutput(serializers.Serializer[Any]):
     ],
     "salt": DIGEST[:32], "records": {"14": DIGEST},
 })  # fmt: skip
-class EvaluationProofOutput(serializers.Serializer[Any]):
+class EvaluationProofOutput(Output):
     """The results of an evaluation with their signature."""
 
-    format = serializers.CharField(read_only=True, help_text="`planarena-evaluation-proof/1`")
-    evaluation = serializers.UUIDField(read_only=True)
-    signature = serializers.JSONField(read_only=True, allow_null=True, help_text=_ENVELOPE)
+    format = serializers.CharField(help_text="`planarena-evaluation-proof/1`")
+    evaluation = serializers.UUIDField()
+    signature = serializers.JSONField(allow_null=True, help_text=_ENVELOPE)
     tasks = serializers.ListField(
-        read_only=True,
         child=serializers.DictField(),
         help_text="How each task ended, in the suite's order, with the salted digest of its record.",
     )
     salt = serializers.CharField(
-        read_only=True, allow_null=True, help_text="Of the digests of records; null where the records are withheld."
+        allow_null=True, help_text="Of the digests of records; null where the records are withheld."
     )
     records = serializers.DictField(
-        read_only=True,
         child=serializers.CharField(),
         help_text="Digest of the record by task, under which `/objects/` has it; empty where they are withheld.",
     )

@@ -31,6 +31,7 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.boards.signing.keys import signing_key
 from leaderboard.boards.signing.models import EvaluationSignature, SnapshotSignature
 from leaderboard.catalog.models import Suite
+from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.site.clock import database_now
 
@@ -166,7 +167,7 @@ def task_entries(*, evaluation_id: UUID, salt: str) -> tuple[list[TaskEntry], Ma
 
 def suite_facts(suite: Suite) -> SuiteFacts:
     """What a statement says of a suite."""
-    primary = next((metric for metric in suite.metrics if metric.get("primary")), suite.metrics[0])
+    primary = primary_metric(suite)
     return SuiteFacts(
         slug=suite.slug,
         version=suite.version,
@@ -187,9 +188,7 @@ def suite_facts(suite: Suite) -> SuiteFacts:
 
 
 def _conditions(found: Snapshot | Evaluation) -> Conditions:
-    return Conditions(
-        profile=found.profile, profile_digest=found.profile_digest, split=found.split, samples=found.samples
-    )
+    return Conditions(**{name: getattr(found, name) for name in Conditions.model_fields})
 
 
 def _evaluation_signature(*, evaluation: Evaluation, key: PrivateKey) -> EvaluationSignature:

@@ -1,6 +1,5 @@
 """The API about what an evaluation's page shows beside its results: groups, failures, others, place in the queue."""
 
-from typing import Any
 from uuid import UUID
 
 from django.shortcuts import get_object_or_404
@@ -13,7 +12,7 @@ from rest_framework.views import APIView
 from evaluator.metrics.statistics import LEAST_VALUES
 from evaluator.planners.offline import offline_planners
 from evaluator.records import Outcome
-from leaderboard.accounts.api.permissions import LOGGED_IN
+from leaderboard.accounts.api.views import LoggedInView
 from leaderboard.evaluations.gold import not_shared
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.visibility import visible_evaluations
@@ -22,40 +21,36 @@ from leaderboard.pages.presenters import gather
 from leaderboard.queue.estimates import WaitsFor, place_of, queue_now
 from leaderboard.results.task_rows import tasks_of
 from leaderboard.site.api.examples import ATTEMPT_ID, example
+from leaderboard.site.api.shapes import Output
 
 
-class ScoreGroupOutput(serializers.Serializer[Any]):
+class ScoreGroupOutput(Output):
     """The scored tasks of one group."""
 
-    facet = serializers.CharField(read_only=True, help_text="What the tasks are grouped by, such as `degradation`.")
-    value = serializers.CharField(read_only=True)
-    tasks = serializers.IntegerField(read_only=True)
-    mean = serializers.FloatField(
-        read_only=True, help_text="Mean score; a task with two degradations counts in both groups."
-    )
+    facet = serializers.CharField(help_text="What the tasks are grouped by, such as `degradation`.")
+    value = serializers.CharField()
+    tasks = serializers.IntegerField()
+    mean = serializers.FloatField(help_text="Mean score; a task with two degradations counts in both groups.")
     low = serializers.FloatField(
-        read_only=True,
         allow_null=True,
         help_text=f"Lower end of the 95 % interval; null over fewer than {LEAST_VALUES} independent tasks or scenes.",
     )
-    high = serializers.FloatField(read_only=True, allow_null=True)
-    faults = serializers.IntegerField(read_only=True, help_text="Faults of the planner among them, which count as 0.")
+    high = serializers.FloatField(allow_null=True)
+    faults = serializers.IntegerField(help_text="Faults of the planner among them, which count as 0.")
 
 
-class IndicatorGroupOutput(serializers.Serializer[Any]):
+class IndicatorGroupOutput(Output):
     """One indicator over the judged tasks of one group."""
 
-    facet = serializers.CharField(read_only=True)
-    value = serializers.CharField(read_only=True)
-    tasks = serializers.IntegerField(read_only=True)
-    indicator = serializers.CharField(read_only=True)
-    mean = serializers.FloatField(read_only=True, help_text="Share of the tasks.")
+    facet = serializers.CharField()
+    value = serializers.CharField()
+    tasks = serializers.IntegerField()
+    indicator = serializers.CharField()
+    mean = serializers.FloatField(help_text="Share of the tasks.")
     low = serializers.FloatField(
-        read_only=True,
-        allow_null=True,
-        help_text=f"Lower end of Wilson's 95 % interval; null over fewer than {LEAST_VALUES} tasks.",
+        allow_null=True, help_text=f"Lower end of Wilson's 95 % interval; null over fewer than {LEAST_VALUES} tasks."
     )
-    high = serializers.FloatField(read_only=True, allow_null=True)
+    high = serializers.FloatField(allow_null=True)
 
 
 @example({
@@ -67,22 +62,20 @@ class IndicatorGroupOutput(serializers.Serializer[Any]):
     ],
     "indicators": [],
 })  # fmt: skip
-class BreakdownsOutput(serializers.Serializer[Any]):
+class BreakdownsOutput(Output):
     """An evaluation by groups of tasks."""
 
-    scores = ScoreGroupOutput(many=True, read_only=True, help_text="Of suites that execute plans; else empty.")
-    indicators = IndicatorGroupOutput(many=True, read_only=True, help_text="Of suites that judge plans; else empty.")
+    scores = ScoreGroupOutput(many=True, help_text="Of suites that execute plans; else empty.")
+    indicators = IndicatorGroupOutput(many=True, help_text="Of suites that judge plans; else empty.")
 
 
-class CauseOutput(serializers.Serializer[Any]):
+class CauseOutput(Output):
     """Tasks of which the same is said."""
 
-    key = serializers.CharField(read_only=True)
-    count = serializers.IntegerField(read_only=True)
-    sentence = serializers.CharField(read_only=True, help_text="That of the first of them.")
-    examples = serializers.ListField(
-        read_only=True, child=serializers.CharField(), help_text="Keys of the first tasks."
-    )
+    key = serializers.CharField()
+    count = serializers.IntegerField()
+    sentence = serializers.CharField(help_text="That of the first of them.")
+    examples = serializers.ListField(child=serializers.CharField(), help_text="Keys of the first tasks.")
 
 
 @example({
@@ -91,25 +84,25 @@ class CauseOutput(serializers.Serializer[Any]):
         {"key": "9b27625e46", "count": 6, "sentence": "The plan calls an unknown tool.", "examples": ["14"]}
     ],
 })  # fmt: skip
-class FailureOutput(serializers.Serializer[Any]):
+class FailureOutput(Output):
     """Tasks without a normal score that share a reason."""
 
-    outcome = serializers.ChoiceField(read_only=True, choices=[outcome.value for outcome in Outcome])
-    reason = serializers.CharField(read_only=True)
-    count = serializers.IntegerField(read_only=True)
-    causes = CauseOutput(many=True, read_only=True, help_text="The most frequent first.")
-    further = serializers.IntegerField(read_only=True, help_text="How many causes are not listed.")
+    outcome = serializers.ChoiceField(choices=[outcome.value for outcome in Outcome])
+    reason = serializers.CharField()
+    count = serializers.IntegerField()
+    causes = CauseOutput(many=True, help_text="The most frequent first.")
+    further = serializers.IntegerField(help_text="How many causes are not listed.")
 
 
-class OtherOutput(serializers.Serializer[Any]):
+class OtherOutput(Output):
     """What another planner has on the task."""
 
-    evaluation = serializers.UUIDField(read_only=True)
-    planner = serializers.CharField(read_only=True)
-    owner = serializers.CharField(read_only=True)
-    outcome = serializers.CharField(read_only=True)
-    score = serializers.FloatField(read_only=True, allow_null=True)
-    plan = serializers.CharField(read_only=True, help_text="Names of the called tools.")
+    evaluation = serializers.UUIDField()
+    planner = serializers.CharField()
+    owner = serializers.CharField()
+    outcome = serializers.CharField()
+    score = serializers.FloatField(allow_null=True)
+    plan = serializers.CharField(help_text="Names of the called tools.")
 
 
 @example({
@@ -121,52 +114,50 @@ class OtherOutput(serializers.Serializer[Any]):
         }
     ],
 })  # fmt: skip
-class OthersOutput(serializers.Serializer[Any]):
+class OthersOutput(Output):
     """How the other planners of the board did on a task, each with its best evaluation."""
 
-    count = serializers.IntegerField(read_only=True)
-    better = serializers.IntegerField(read_only=True)
-    equal = serializers.IntegerField(read_only=True)
-    worse = serializers.IntegerField(read_only=True)
-    unscored = serializers.IntegerField(read_only=True)
-    best = OtherOutput(many=True, read_only=True)
+    count = serializers.IntegerField()
+    better = serializers.IntegerField()
+    equal = serializers.IntegerField()
+    worse = serializers.IntegerField()
+    unscored = serializers.IntegerField()
+    best = OtherOutput(many=True)
 
 
 @example({
     "place": 2, "evaluations_before": 1, "shards_before": 12, "waits_for": "turn",
     "why": "One evaluation is ahead.",
 })  # fmt: skip
-class PlaceOutput(serializers.Serializer[Any]):
+class PlaceOutput(Output):
     """Where a waiting evaluation stands at this moment. All fields are null where it does not wait."""
 
-    place = serializers.IntegerField(read_only=True, allow_null=True, help_text="1: it is served next.")
-    evaluations_before = serializers.IntegerField(read_only=True, allow_null=True)
-    shards_before = serializers.IntegerField(read_only=True, allow_null=True)
-    waits_for = serializers.ChoiceField(read_only=True, choices=[one.value for one in WaitsFor], allow_null=True)
-    why = serializers.CharField(read_only=True, allow_null=True)
+    place = serializers.IntegerField(allow_null=True, help_text="1: it is served next.")
+    evaluations_before = serializers.IntegerField(allow_null=True)
+    shards_before = serializers.IntegerField(allow_null=True)
+    waits_for = serializers.ChoiceField(choices=[one.value for one in WaitsFor], allow_null=True)
+    why = serializers.CharField(allow_null=True)
 
 
 @example({"evaluations": 3, "shards": 40, "leased": 2})
-class QueueOutput(serializers.Serializer[Any]):
+class QueueOutput(Output):
     """What the site's workers have to do at present."""
 
-    evaluations = serializers.IntegerField(read_only=True)
-    shards = serializers.IntegerField(read_only=True, help_text="Not done.")
-    leased = serializers.IntegerField(read_only=True, help_text="Of these, currently leased by a worker.")
+    evaluations = serializers.IntegerField()
+    shards = serializers.IntegerField(help_text="Not done.")
+    leased = serializers.IntegerField(help_text="Of these, currently leased by a worker.")
 
 
 @example({
     "name": "gold", "group": "Anchors", "description": "Answers with the gold plan.", "suites": [],
 })  # fmt: skip
-class BundledPlannerOutput(serializers.Serializer[Any]):
+class BundledPlannerOutput(Output):
     """A planner that comes with PlanArena."""
 
-    name = serializers.CharField(read_only=True, help_text="For `bundled_name` of a submission.")
-    group = serializers.CharField(read_only=True)
-    description = serializers.CharField(read_only=True)
-    suites = serializers.ListField(
-        read_only=True, child=serializers.CharField(), help_text="Those it understands; empty: all."
-    )
+    name = serializers.CharField(help_text="For `bundled_name` of a submission.")
+    group = serializers.CharField()
+    description = serializers.CharField()
+    suites = serializers.ListField(child=serializers.CharField(), help_text="Those it understands; empty: all.")
 
 
 class BreakdownsView(APIView):
@@ -252,10 +243,8 @@ class PlaceView(APIView):
         )
 
 
-class QueueView(APIView):
+class QueueView(LoggedInView):
     """How long the queue of the site's workers is now."""
-
-    permission_classes = LOGGED_IN
 
     @extend_schema(responses=QueueOutput)
     def get(self, request: Request) -> Response:  # noqa: ARG002 - the base class's

@@ -23,6 +23,7 @@ from leaderboard.results.listing import filter_results
 from leaderboard.results.objects import server_store
 from leaderboard.site.api.examples import DIGEST, PLAN, example, example_of
 from leaderboard.site.api.selection import Selected
+from leaderboard.site.api.shapes import ModelOutput
 
 
 @example({
@@ -30,15 +31,13 @@ from leaderboard.site.api.selection import Selected
     "indicators": {}, "seconds": 1.8, "plan_summary": "Image Denoising, Image Classification", "accepted": False,
     "record_digest": DIGEST,
 })  # fmt: skip
-class ResultOutput(serializers.ModelSerializer[TaskResult]):
+class ResultOutput(ModelOutput[TaskResult]):
     """How one task ended."""
 
-    task = serializers.CharField(source="task.key", read_only=True)
-    metric = serializers.CharField(source="task.metric", read_only=True)
+    task = serializers.CharField(source="task.key")
+    metric = serializers.CharField(source="task.metric")
     indicators = serializers.DictField(
-        child=serializers.FloatField(),
-        read_only=True,
-        help_text="Of suites that judge plans: each indicator of the plan, in [0, 1].",
+        child=serializers.FloatField(), help_text="Of suites that judge plans: each indicator of the plan, in [0, 1]."
     )
 
     class Meta:
@@ -47,7 +46,6 @@ class ResultOutput(serializers.ModelSerializer[TaskResult]):
             "task", "metric", "outcome", "reason", "reason_text", "score", "indicators", "seconds", "plan_summary",
             "accepted", "record_digest",
         ]  # fmt: skip
-        read_only_fields = fields
 
     def to_representation(self, instance: TaskResult) -> dict[str, Any]:
         shown = super().to_representation(instance)
@@ -66,11 +64,10 @@ class ResultOutput(serializers.ModelSerializer[TaskResult]):
 class RecordOutput(ResultOutput):
     """How one task ended, with the whole record `result/1`; null if the task never ran."""
 
-    record = serializers.JSONField(read_only=True, allow_null=True)
+    record = serializers.JSONField(allow_null=True)
 
     class Meta(ResultOutput.Meta):
         fields = [*ResultOutput.Meta.fields, "record"]
-        read_only_fields = fields
 
 
 @extend_schema(

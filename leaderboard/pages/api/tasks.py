@@ -5,7 +5,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from django.utils.functional import cached_property
-from rest_framework import generics, serializers
+from rest_framework import generics
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -13,19 +13,19 @@ from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.gold import not_shared, open_attributes, sees_gold
 from leaderboard.site.api.examples import PLAN, example
 from leaderboard.site.api.selection import Selected
+from leaderboard.site.api.shapes import ModelOutput
 
 
 @example({
     "key": "14", "position": 14, "text": "Given a low-resolution image, how to return the regular image?",
     "structure": "linear", "metric": "vit", "attributes": {}, "gold": PLAN,
 })  # fmt: skip
-class TaskOutput(serializers.ModelSerializer[Task]):
+class TaskOutput(ModelOutput[Task]):
     """One request of a suite."""
 
     class Meta:
         model = Task
         fields = ["key", "position", "text", "structure", "metric", "attributes", "gold"]
-        read_only_fields = fields
 
     def to_representation(self, instance: Task) -> dict[str, Any]:
         shown = super().to_representation(instance)

@@ -12,20 +12,21 @@ from leaderboard.queue.comparing import Finding
 from leaderboard.queue.models import Verification
 from leaderboard.site.api.examples import LATER, ROW_ID, WHEN, example
 from leaderboard.site.api.selection import Selected
+from leaderboard.site.api.shapes import ModelOutput, Output
 
 
-class ComparedTaskOutput(serializers.Serializer[Any]):
+class ComparedTaskOutput(Output):
     """One task of a verification's sample."""
 
-    task = serializers.CharField(read_only=True)
-    finding = serializers.ChoiceField(choices=[finding.value for finding in Finding], read_only=True)
-    contradicts = serializers.BooleanField(read_only=True, help_text="Whether it contradicts the owner's results.")
-    own_outcome = serializers.CharField(read_only=True, help_text="What the owner's worker sent.")
-    own_score = serializers.FloatField(read_only=True)
-    outcome = serializers.CharField(read_only=True, help_text="What a worker of this site measured.")
-    score = serializers.FloatField(read_only=True)
-    samples = serializers.IntegerField(read_only=True, help_text="Samples of the same plan that were compared.")
-    differing = serializers.IntegerField(read_only=True, help_text="How many of them scored differently.")
+    task = serializers.CharField()
+    finding = serializers.ChoiceField(choices=[finding.value for finding in Finding])
+    contradicts = serializers.BooleanField(help_text="Whether it contradicts the owner's results.")
+    own_outcome = serializers.CharField(help_text="What the owner's worker sent.")
+    own_score = serializers.FloatField()
+    outcome = serializers.CharField(help_text="What a worker of this site measured.")
+    score = serializers.FloatField()
+    samples = serializers.IntegerField(help_text="Samples of the same plan that were compared.")
+    differing = serializers.IntegerField(help_text="How many of them scored differently.")
 
 
 @example({
@@ -33,17 +34,13 @@ class ComparedTaskOutput(serializers.Serializer[Any]):
     "detail": "1 of 1 tasks agree.", "ordered_by": None, "created": WHEN, "settled_at": LATER, "p_value": 1.0,
     "compared": [],
 })  # fmt: skip
-class VerificationOutput(serializers.ModelSerializer[Verification]):
+class VerificationOutput(ModelOutput[Verification]):
     """A sample of tasks that a worker of this site runs again."""
 
-    evaluation = serializers.UUIDField(source="evaluation_id", read_only=True, help_text="The one that runs them.")
-    state = serializers.CharField(source="evaluation.state", read_only=True)
+    evaluation = serializers.UUIDField(source="evaluation_id", help_text="The one that runs them.")
+    state = serializers.CharField(source="evaluation.state")
     ordered_by = serializers.CharField(
-        source="ordered_by.username",
-        read_only=True,
-        default=None,
-        allow_null=True,
-        help_text="Null: it followed from the results.",
+        source="ordered_by.username", default=None, allow_null=True, help_text="Null: it followed from the results."
     )
     p_value = serializers.SerializerMethodField(
         help_text="Of the test whether the owner's scores are better than chance explains; null while it is open."
@@ -56,7 +53,6 @@ class VerificationOutput(serializers.ModelSerializer[Verification]):
             "evaluation", "state", "tasks", "verdict", "detail", "ordered_by", "created", "settled_at", "p_value",
             "compared",
         ]  # fmt: skip
-        read_only_fields = fields
 
     def get_p_value(self, verification: Verification) -> float | None:
         return (verification.comparison or {}).get("p_value")

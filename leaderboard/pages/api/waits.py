@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from leaderboard.accounts.api.permissions import LOGGED_IN
+from leaderboard.accounts.api.views import LoggedInView
 from leaderboard.accounts.signed_in import user_of
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.reading import evaluations_for
@@ -18,6 +18,7 @@ from leaderboard.queue.estimates import Expectation, expected, expected_of_new
 from leaderboard.results.filters import Parameter, one_of, read
 from leaderboard.results.listing import suite_slugs
 from leaderboard.site.api.examples import example
+from leaderboard.site.api.shapes import Output
 from leaderboard.submissions.fields import PRIORITIES
 
 _NEW_WAIT = (
@@ -30,18 +31,16 @@ _NEW_WAIT = (
     "known": True, "begins_in_minutes": [2.1, 4.8], "ends_in_minutes": [9.5, 21.7], "measured_shards": 40,
     "in_words": "Begins in 2 to 5 minutes, ends in 9 to 22 minutes",
 })  # fmt: skip
-class WaitOutput(serializers.Serializer[Any]):
+class WaitOutput(Output):
     """How long an evaluation will probably take to begin and to end, from what workers did in the last hour."""
 
-    known = serializers.BooleanField(read_only=True, help_text="False: too little ran in the last hour to tell.")
+    known = serializers.BooleanField(help_text="False: too little ran in the last hour to tell.")
     begins_in_minutes = serializers.ListField(
-        child=serializers.FloatField(), read_only=True, allow_null=True, help_text="`[low, high]`."
+        child=serializers.FloatField(), allow_null=True, help_text="`[low, high]`."
     )
-    ends_in_minutes = serializers.ListField(
-        child=serializers.FloatField(), read_only=True, allow_null=True, help_text="`[low, high]`."
-    )
-    measured_shards = serializers.IntegerField(read_only=True)
-    in_words = serializers.CharField(read_only=True)
+    ends_in_minutes = serializers.ListField(child=serializers.FloatField(), allow_null=True, help_text="`[low, high]`.")
+    measured_shards = serializers.IntegerField()
+    in_words = serializers.CharField()
 
 
 class WaitView(APIView):
@@ -54,10 +53,8 @@ class WaitView(APIView):
         return Response(WaitOutput(_wait_json(expected(evaluation))).data)
 
 
-class NewWaitView(APIView):
+class NewWaitView(LoggedInView):
     """How long an evaluation would probably wait and run if the caller submitted it now."""
-
-    permission_classes = LOGGED_IN
 
     @extend_schema(
         parameters=[

@@ -4,9 +4,6 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from pydantic import ValidationError
-
-from evaluator.engine.store import ObjectDamagedError, ObjectMissingError, Store
 from evaluator.records import ResultRecord
 from evaluator.suites.base import Panel
 from evaluator.suites.base import Suite as LibrarySuite
@@ -25,7 +22,7 @@ from leaderboard.pages.tasks.planning_presenters import PlanningPage, planning_p
 from leaderboard.pages.tasks.samples_shown import SamplesPage, StepTotal, samples_page, score_in_words, step_totals
 from leaderboard.results.badges import sentence_in_place_of_steps
 from leaderboard.results.filters import in_words
-from leaderboard.results.objects import object_url, server_store
+from leaderboard.results.objects import object_url, read_record, server_store
 from leaderboard.results.task_filters import raw_values, words_of
 from leaderboard.results.task_rows import modality_of
 
@@ -65,14 +62,6 @@ class TaskPage(NamedTuple):
     """Of suites that judge plans."""
     notes: tuple[NoteBlock, ...]
     """How a strategy came to the plan. As public as the plan: a planner never sees the data of a sample."""
-
-
-def read_record(*, digest: str, store: Store) -> ResultRecord | None:
-    """The record with this digest; None if the store has lost it or it is of another version."""
-    try:
-        return ResultRecord.model_validate_json(store.get(digest).data)
-    except (ObjectMissingError, ObjectDamagedError, ValidationError):
-        return None
 
 
 def task_page(

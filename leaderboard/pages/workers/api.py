@@ -10,9 +10,9 @@ from rest_framework import generics, serializers, status
 from rest_framework.exceptions import NotFound, PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from leaderboard.accounts.api.permissions import LOGGED_IN
+from leaderboard.accounts.api.views import LoggedInView
 from leaderboard.accounts.signed_in import user_of
 from leaderboard.evaluations.models import Attempt
 from leaderboard.evaluations.visibility import visible_evaluations
@@ -21,38 +21,38 @@ from leaderboard.queue.workers import logs
 from leaderboard.queue.workers.tokens import create_worker_token, revoke_worker_token, worker_tokens_of
 from leaderboard.site.api.examples import ATTEMPT_ID, LATER, ROW_ID, WHEN, example
 from leaderboard.site.api.pagination import Pages
+from leaderboard.site.api.shapes import Input, Output
 
 
 @example({"name": "desktop"})
-class WorkerTokenInput(serializers.Serializer[Any]):
+class WorkerTokenInput(Input):
     """A worker token to make."""
 
     name = serializers.CharField(max_length=80, help_text="What it is for, such as the name of a machine.")
 
 
 @example({"id": ROW_ID, "name": "desktop", "created": WHEN, "last_used": None})
-class WorkerTokenOutput(serializers.Serializer[Any]):
+class WorkerTokenOutput(Output):
     """A worker token. Its text is shown once, when it is made."""
 
-    id = serializers.UUIDField(read_only=True)
-    name = serializers.CharField(read_only=True)
-    created = serializers.DateTimeField(read_only=True)
-    last_used = serializers.DateTimeField(read_only=True, allow_null=True)
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    created = serializers.DateTimeField()
+    last_used = serializers.DateTimeField(allow_null=True)
 
 
 @example({"id": ROW_ID, "name": "desktop", "token": "paw_" + "x" * 40})
-class NewWorkerTokenOutput(serializers.Serializer[Any]):
+class NewWorkerTokenOutput(Output):
     """A worker token that was just made."""
 
-    id = serializers.UUIDField(read_only=True)
-    name = serializers.CharField(read_only=True)
-    token = serializers.CharField(read_only=True)
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    token = serializers.CharField()
 
 
-class WorkerTokensView(APIView):
+class WorkerTokensView(LoggedInView):
     """Tokens of one's own workers: they lease only evaluations that one submitted for them (`own_worker`)."""
 
-    permission_classes = LOGGED_IN
     throttle_scope = "tokens"
 
     @extend_schema(responses=WorkerTokenOutput(many=True))
@@ -61,16 +61,12 @@ class WorkerTokensView(APIView):
 
     @extend_schema(request=WorkerTokenInput, responses={201: NewWorkerTokenOutput})
     def post(self, request: Request) -> Response:
-        body = WorkerTokenInput(data=request.data)
-        body.is_valid(raise_exception=True)
-        made = create_worker_token(owner=user_of(request), name=body.validated_data["name"])
+        made = create_worker_token(owner=user_of(request), **WorkerTokenInput.read(request))
         return Response(NewWorkerTokenOutput(made).data, status=status.HTTP_201_CREATED)
 
 
-class WorkerTokenView(APIView):
+class WorkerTokenView(LoggedInView):
     """One of one's own worker tokens."""
-
-    permission_classes = LOGGED_IN
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, token_id: UUID) -> Response:
@@ -80,12 +76,12 @@ class WorkerTokenView(APIView):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-class LineOutput(serializers.Serializer[Any]):
+class LineOutput(Output):
     """One line of a log."""
 
-    at = serializers.DateTimeField(read_only=True)
-    level = serializers.CharField(read_only=True)
-    text = serializers.CharField(read_only=True)
+    at = serializers.DateTimeField()
+    level = serializers.CharField()
+    text = serializers.CharField()
 
 
 @example({
@@ -93,19 +89,19 @@ class LineOutput(serializers.Serializer[Any]):
     "leased_at": WHEN, "ended_at": LATER, "cut": False,
     "lines": [{"at": WHEN, "level": "INFO", "text": "asking the planner for 8 plans"}],
 })  # fmt: skip
-class AttemptOutput(serializers.Serializer[Any]):
+class AttemptOutput(Output):
     """One try at a shard, with what its worker said."""
 
-    id = serializers.UUIDField(read_only=True)
-    shard = serializers.IntegerField(read_only=True)
-    number = serializers.IntegerField(read_only=True)
-    worker = serializers.CharField(read_only=True)
-    state = serializers.CharField(read_only=True)
-    reason = serializers.CharField(read_only=True)
-    leased_at = serializers.DateTimeField(read_only=True)
-    ended_at = serializers.DateTimeField(read_only=True, allow_null=True)
-    cut = serializers.BooleanField(read_only=True, help_text="Whether there were more lines than are kept.")
-    lines = LineOutput(many=True, read_only=True)
+    id = serializers.UUIDField()
+    shard = serializers.IntegerField()
+    number = serializers.IntegerField()
+    worker = serializers.CharField()
+    state = serializers.CharField()
+    reason = serializers.CharField()
+    leased_at = serializers.DateTimeField()
+    ended_at = serializers.DateTimeField(allow_null=True)
+    cut = serializers.BooleanField(help_text="Whether there were more lines than are kept.")
+    lines = LineOutput(many=True)
 
     def to_representation(self, instance: Attempt) -> dict[str, Any]:
         return super().to_representation(shown_attempt(instance))

@@ -17,18 +17,6 @@ _TONES: dict[str, str] = {
 }
 
 
-class ShownTask(NamedTuple):
-    """One compared task."""
-
-    key: str
-    own_outcome: str
-    own_score: float
-    outcome: str
-    score: float
-    finding: str
-    contradicts: bool
-
-
 class ShownVerification(NamedTuple):
     """One verification."""
 
@@ -43,8 +31,9 @@ class ShownVerification(NamedTuple):
     state: str
     state_label: str
     p_value: float | None
-    tasks: tuple[ShownTask, ...]
-    """Those that contradict come first; empty where nothing was compared."""
+    tasks: list[dict[str, Any]]
+    """As `Verification.comparison` has them, with the finding in words. Those that contradict come first; empty where
+    nothing was compared."""
 
 
 class VerificationPanel(NamedTuple):
@@ -73,7 +62,7 @@ def verification_panel(evaluation: Evaluation) -> VerificationPanel | None:
 def _shown(verification: Verification) -> ShownVerification:
     again = verification.evaluation
     comparison: dict[str, Any] = verification.comparison or {}
-    tasks = [_shown_task(task) for task in comparison.get("tasks", [])]
+    tasks = [{**task, "finding": _finding(task)} for task in comparison.get("tasks", [])]
     return ShownVerification(
         evaluation=str(again.pk),
         verdict=VerificationVerdict(verification.verdict).label,
@@ -84,19 +73,7 @@ def _shown(verification: Verification) -> ShownVerification:
         state=again.state,
         state_label=EvaluationState(again.state).label,
         p_value=comparison.get("p_value"),
-        tasks=tuple(sorted(tasks, key=lambda task: not task.contradicts)),
-    )
-
-
-def _shown_task(task: dict[str, Any]) -> ShownTask:
-    return ShownTask(
-        key=task["task"],
-        own_outcome=task["own_outcome"],
-        own_score=task["own_score"],
-        outcome=task["outcome"],
-        score=task["score"],
-        finding=_finding(task),
-        contradicts=task["contradicts"],
+        tasks=sorted(tasks, key=lambda task: not task["contradicts"]),
     )
 
 

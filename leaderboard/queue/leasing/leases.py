@@ -21,7 +21,6 @@ from leaderboard.evaluations.models import (
     Attempt,
     AttemptState,
     Evaluation,
-    EvaluationState,
     Loss,
     Shard,
     ShardState,
@@ -166,12 +165,7 @@ def set_aside(attempt_id: UUID) -> bool:
         given_back_for_ever = attempt.number > _RELEASES_FORGIVEN
         _free_shard(attempt.shard, wait=_SET_ASIDE_WAIT, counts=given_back_for_ever)
         Evaluation.objects.filter(pk=evaluation_id).update(times_set_aside=F("times_set_aside") + 1, set_aside_at=Now())
-        explain(
-            evaluation_id=evaluation_id,
-            source=EvaluationState.RUNNING,
-            reason=EvaluationReason.SET_ASIDE,
-            facts={"seconds": held},
-        )
+        explain(evaluation_id, reason=EvaluationReason.SET_ASIDE, seconds=held)
         enqueue_reconcile(evaluation_id)
     return True
 
@@ -250,10 +244,9 @@ def give_up(*, attempt_id: UUID, how: GivenUp, detail: str) -> None:
                 # As with its log: the message of any error could tell about hidden data.
                 detail = "its log, which staff may read, says why"
             explain(
-                evaluation_id=attempt.shard.evaluation_id,
-                source=EvaluationState.RUNNING,
+                attempt.shard.evaluation_id,
                 reason=EvaluationReason.PROFILE_MISMATCH if refused else EvaluationReason.WORKER_FAILED,
-                facts={"detail": detail[:300]},
+                detail=detail[:300],
             )
         enqueue_reconcile(attempt.shard.evaluation_id)
 
@@ -304,12 +297,7 @@ def _lose(attempt: Attempt, *, detail: str, loss: Loss) -> None:
     """End an attempt that came from `locked_attempt`, and draw the consequences."""
     shard, evaluation = attempt.shard, attempt.shard.evaluation
     end_attempt(attempt_id=attempt.pk, target=AttemptState.LOST, reason=detail, loss=loss)
-    explain(
-        evaluation_id=evaluation.pk,
-        source=EvaluationState.RUNNING,
-        reason=EvaluationReason.WORKER_LOST,
-        facts={"detail": detail},
-    )
+    explain(evaluation.pk, reason=EvaluationReason.WORKER_LOST, detail=detail)
     counts = loss in ATTRIBUTABLE and not attempt.is_by_own_worker
     if counts and canary.is_canary(shard):
         canary.end_lost(shard, why=detail)

@@ -95,16 +95,10 @@ class NextShard:
             pool=self.wanted.pool,
         )
         if evaluation.state == EvaluationState.LAUNCHING:
-            advance(
-                evaluation_id=evaluation.pk,
-                source=EvaluationState.LAUNCHING,
-                attempt=evaluation.attempt,
-                target=EvaluationState.RUNNING,
-                reason=_working(evaluation),
-            )
+            advance(evaluation, target=EvaluationState.RUNNING, reason=_working(evaluation))
         elif evaluation.reason not in {EvaluationReason.SECOND_CANARY, _working(evaluation)}:
             # Whatever was wrong with an earlier worker is over.
-            explain(evaluation_id=evaluation.pk, source=EvaluationState.RUNNING, reason=_working(evaluation))
+            explain(evaluation.pk, reason=_working(evaluation))
         return Lease(attempt=attempt, evaluation=evaluation, tasks=tasks, token=token)
 
 

@@ -16,7 +16,8 @@ from leaderboard.queue.worker_api.leasing import next_lease
 from leaderboard.queue.worker_api.messages import answer, validated
 from leaderboard.queue.workers import logs
 from leaderboard.queue.workers.finishing import deliver, finish
-from leaderboard.queue.workers.sessions import SessionRefusedError, holder_of_session
+from leaderboard.queue.workers.sessions import holder_of_session
+from leaderboard.queue.workers.tokens import CredentialRefusedError
 
 _SESSION = OpenApiParameter(
     SESSION_HEADER, str, OpenApiParameter.HEADER, description="The session that the next shard is leased with."
@@ -65,7 +66,7 @@ def _next(request: Request, *, wanted: LeaseRequest | None) -> Lease | None:
         return None
     try:
         holder = holder_of_session(request.headers.get(SESSION_HEADER, ""))
-    except SessionRefusedError:
+    except CredentialRefusedError:
         # What was finished is finished: who may not lease any more learns it from `lease`.
         return None
     return next_lease(holder=holder, wanted=wanted)

@@ -3,7 +3,6 @@
 from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework import status
-from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
@@ -11,7 +10,6 @@ from gpu_jobs.contract.session import Session, SessionRequest
 from leaderboard.queue.worker_api.messages import answer, validated
 from leaderboard.queue.workers.authentication import IsEnrolled, WorkerAuthentication
 from leaderboard.queue.workers.sessions import open_session
-from leaderboard.queue.workers.tokens import EnrolmentRefusedError
 
 
 class SessionView(APIView):
@@ -24,8 +22,5 @@ class SessionView(APIView):
     @extend_schema(operation_id="worker_session", request=SessionRequest, responses={201: Session})
     def post(self, request: Request) -> HttpResponse:
         wanted = validated(SessionRequest, request.data)
-        try:
-            opened = open_session(enrolment=str(request.auth), evaluation_id=wanted.evaluation, suites=wanted.suites)
-        except EnrolmentRefusedError as error:
-            raise PermissionDenied(str(error), code=error.code) from error
+        opened = open_session(enrolment=str(request.auth), evaluation_id=wanted.evaluation, suites=wanted.suites)
         return answer(opened, code=status.HTTP_201_CREATED)

@@ -11,8 +11,8 @@ from rest_framework.request import Request
 
 from leaderboard.evaluations.models import OWN_WORKER, Attempt
 from leaderboard.queue.leasing.next_shard import hash_token
-from leaderboard.queue.workers.sessions import SessionRefusedError, holder_of_session
-from leaderboard.queue.workers.tokens import EnrolmentRefusedError, enrolled
+from leaderboard.queue.workers.sessions import holder_of_session
+from leaderboard.queue.workers.tokens import enrolled
 
 
 class WorkerAuthentication(BaseAuthentication):
@@ -42,30 +42,15 @@ class WorkerScheme(OpenApiAuthenticationExtension):
 class IsEnrolled(BasePermission):
     """The call has an enrolment token that opens sessions."""
 
-    code = ""
-    message = ""
-
     def has_permission(self, request: Request, view: Any) -> bool:  # noqa: ARG002 - the base class's signature
-        try:
-            enrolled(str(request.auth))
-        except EnrolmentRefusedError as error:
-            self.code, self.message = error.code, str(error)
-            return False
-        return True
+        return bool(enrolled(str(request.auth)))
 
 
 class HasWorkerSession(BasePermission):
     """The call has a session of a worker. `view.holder` is the worker."""
 
-    code = ""
-    message = ""
-
     def has_permission(self, request: Request, view: Any) -> bool:
-        try:
-            view.holder = holder_of_session(str(request.auth))
-        except SessionRefusedError as error:
-            self.code, self.message = error.code, str(error)
-            return False
+        view.holder = holder_of_session(str(request.auth))
         return True
 
 

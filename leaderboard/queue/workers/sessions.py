@@ -17,7 +17,7 @@ from gpu_jobs.contract.session import Session
 from leaderboard.queue.leasing.next_shard import hash_token
 from leaderboard.queue.models import WorkerSession
 from leaderboard.queue.workers.tokens import PREFIX as ENROLMENT_PREFIX
-from leaderboard.queue.workers.tokens import EnrolmentRefusedError, Holder, enrolled, is_valid, note_use
+from leaderboard.queue.workers.tokens import CredentialRefusedError, Holder, enrolled, is_valid, note_use
 
 PREFIX = "pas_"
 VALID = timedelta(hours=1)
@@ -33,14 +33,6 @@ _OVER = "This session is unknown or over: open another one at POST worker/sessio
 _NOT_COVERED = "The enrolment token covers {covered} only."
 
 
-class SessionRefusedError(Exception):
-    """A credential that leases nothing. The message is a sentence that says what to do; `code` is for programs."""
-
-    def __init__(self, code: str, message: str) -> None:
-        self.code = code
-        super().__init__(message)
-
-
 def open_session(*, enrolment: str, evaluation_id: UUID | None = None, suites: Sequence[str] | None = None) -> Session:
     """Open a session, bound to what the enrolment covers and, within that, to what the worker asks for.
 
@@ -50,7 +42,7 @@ def open_session(*, enrolment: str, evaluation_id: UUID | None = None, suites: S
         suites: slugs of the only suites that it wants; None: no bound of its own.
 
     Raises:
-        EnrolmentRefusedError: the token opens no session, or none for this evaluation or these suites.
+        CredentialRefusedError: the token opens no session, or none for this evaluation or these suites.
     """
     holder = enrolled(enrolment)
     _check_covered(holder=holder, evaluation_id=evaluation_id, suites=suites)
@@ -85,13 +77,13 @@ def holder_of_session(token: str) -> Holder:
     """The worker of a session.
 
     Raises:
-        SessionRefusedError: it is no session, or one that is over.
+        CredentialRefusedError: it is no session, or one that is over.
     """
     found = WorkerSession.objects.filter(token_hash=hash_token(token)).select_related("enrolment__owner").first()
     if found is None or found.expires_at <= timezone.now() or not _enrolment_is_valid(found):
         if token.startswith(ENROLMENT_PREFIX) or constant_time_compare(token, settings.WORKER_TOKEN):
-            raise SessionRefusedError("session_needed", _NEEDS_SESSION)
-        raise SessionRefusedError("session_over", _OVER)
+            raise CredentialRefusedError("session_needed", _NEEDS_SESSION)
+        raise CredentialRefusedError("session_over", _OVER)
     if found.enrolment is not None:
         note_use(found.enrolment)
     suites = None if found.suites is None else tuple(found.suites)
@@ -109,6 +101,6 @@ def _check_covered(*, holder: Holder, evaluation_id: UUID | None, suites: Sequen
     if token is None:
         return
     if token.evaluation is not None and evaluation_id not in {None, token.evaluation}:
-        raise EnrolmentRefusedError("not_covered", _NOT_COVERED.format(covered=f"evaluation {token.evaluation}"))
+        raise CredentialRefusedError("not_covered", _NOT_COVERED.format(covered=f"evaluation {token.evaluation}"))
     if token.suite and suites is not None and token.suite not in suites:
-        raise EnrolmentRefusedError("not_covered", _NOT_COVERED.format(covered=f"suite {token.suite}"))
+        raise CredentialRefusedError("not_covered", _NOT_COVERED.format(covered=f"suite {token.suite}"))

@@ -28,6 +28,7 @@ from leaderboard.queue.leasing.next_shard import hash_token
 from leaderboard.queue.leasing.worker_pools import EVERY_SUITE
 from leaderboard.queue.models import AttemptToken, WorkerToken
 from leaderboard.site.field_errors import FieldErrors
+from leaderboard.site.problems import ProblemError
 
 PREFIX = "paw_"
 MOST_TOKENS = 20
@@ -51,8 +52,11 @@ class NewWorkerToken:
     token: str
 
 
-class EnrolmentRefusedError(Exception):
-    """An enrolment token opens no session. The message is a sentence that says what to do; `code` is for programs."""
+class CredentialRefusedError(ProblemError):
+    """An enrolment token opens no session, or a session leases nothing. The message is a sentence that says what to
+    do."""
+
+    status = 403
 
     def __init__(self, code: str, message: str) -> None:
         self.code = code
@@ -209,25 +213,17 @@ def enrolled(token: str) -> Holder:
     """The worker of an enrolment token.
 
     Raises:
-        EnrolmentRefusedError: it is no worker's, was revoked, has expired, or its owner has no account any more.
+        CredentialRefusedError: it is no worker's, was revoked, has expired, or its owner has no account any more.
     """
     if settings.WORKER_TOKEN and constant_time_compare(token, settings.WORKER_TOKEN):
         return Holder(token=None)
     # Looked up by its hash: how long that takes tells nothing about the token.
     found = WorkerToken.objects.filter(token_hash=hash_token(token)).select_related("owner").first()
     if found is None or not is_valid(found):
-        raise EnrolmentRefusedError("enrolment_refused", _UNKNOWN)
+        raise CredentialRefusedError("enrolment_refused", _UNKNOWN)
     if found.expires_at is not None and found.expires_at <= timezone.now():
-        raise EnrolmentRefusedError("enrolment_expired", _EXPIRED)
+        raise CredentialRefusedError("enrolment_expired", _EXPIRED)
     return Holder(token=found)
-
-
-def holder_of(token: str) -> Holder | None:
-    """The worker of an enrolment token; None if it opens no session."""
-    try:
-        return enrolled(token)
-    except EnrolmentRefusedError:
-        return None
 
 
 def is_valid(token: WorkerToken) -> bool:

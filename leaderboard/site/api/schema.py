@@ -95,13 +95,9 @@ def example_of(schema: dict[str, Any]) -> Any:
     name = schema.get("$ref", "").rpartition("/")[2]
     if page := _PAGE.fullmatch(name):
         following = "https://planarena.example.org/api/v1/...?cursor=cD0y"
-        return {"next": following, "previous": None, "results": [example_of(_reference(page[1]))]}
+        return {"next": following, "previous": None, "results": [example_of({"$ref": page[1]})]}
     found = described(name)
     return None if found is None else found.example
-
-
-def _reference(name: str) -> dict[str, str]:
-    return {"$ref": f"#/components/schemas/{name}"}
 
 
 def _operations(result: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:

@@ -8,7 +8,7 @@ import json
 import logging
 import random
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import Any, NamedTuple, TypeVar
 
 import redis
@@ -151,27 +151,39 @@ class JsonSerializer:
         return json.loads(data)
 
 
+def _or_postgres(method: Callable[..., _Answer]) -> Callable[..., _Answer]:
+    """A method of a cache in Redis that asks PostgreSQL where Redis cannot be reached."""
+
+    @wraps(method)
+    def either(self: "SharedRedisCache", *args: Any, **kwargs: Any) -> _Answer:
+        try:
+            return method(self, *args, **kwargs)
+        except redis.RedisError as error:
+            logger.warning("the cache in Redis cannot be reached (%s); PostgreSQL is used instead", error)
+            answer: _Answer = getattr(self.instead, method.__name__)(*args, **kwargs)
+            return answer
+
+    return either
+
+
 class SharedRedisCache(RedisCache):
     """Redis, and PostgreSQL while Redis cannot be reached: limits hold, and pages work, without it."""
 
+    add = _or_postgres(RedisCache.add)
+    get = _or_postgres(RedisCache.get)
+    set = _or_postgres(RedisCache.set)
+    touch = _or_postgres(RedisCache.touch)
+    incr = _or_postgres(RedisCache.incr)
+    delete = _or_postgres(RedisCache.delete)
+
     @cached_property
-    def _instead(self) -> PostgresCache:
+    def instead(self) -> PostgresCache:
+        """What is used while Redis is away."""
         return PostgresCache("", {"TIMEOUT": self.default_timeout, "KEY_PREFIX": self.key_prefix})
 
-    def _either(self, first: Callable[[], _Answer], second: Callable[[], _Answer]) -> _Answer:
-        try:
-            return first()
-        except redis.RedisError as error:
-            logger.warning("the cache in Redis cannot be reached (%s); PostgreSQL is used instead", error)
-            return second()
-
+    @_or_postgres
     def count_up(self, key: str, *, seconds: int) -> Counted:
         """Add one to a counter that begins at 0 and lives so many seconds."""
-        return self._either(
-            lambda: self._count_up(key, seconds=seconds), lambda: self._instead.count_up(key, seconds=seconds)
-        )
-
-    def _count_up(self, key: str, *, seconds: int) -> Counted:
         made = self.make_and_validate_key(key)
         pipeline = self._cache.get_client(made, write=True).pipeline(transaction=True)
         pipeline.set(made, 0, ex=seconds, nx=True)
@@ -185,30 +197,6 @@ class SharedRedisCache(RedisCache):
         client = self._cache.get_client(write=True)
         for key in client.scan_iter(match=f"{self.key_prefix}:*"):
             client.delete(key)
-
-    def add(self, key: str, *args: Any, **kwargs: Any) -> bool:
-        parent = super().add
-        return self._either(lambda: parent(key, *args, **kwargs), lambda: self._instead.add(key, *args, **kwargs))
-
-    def get(self, key: str, *args: Any, **kwargs: Any) -> Any:
-        parent = super().get
-        return self._either(lambda: parent(key, *args, **kwargs), lambda: self._instead.get(key, *args, **kwargs))
-
-    def set(self, key: str, *args: Any, **kwargs: Any) -> None:
-        parent = super().set
-        return self._either(lambda: parent(key, *args, **kwargs), lambda: self._instead.set(key, *args, **kwargs))
-
-    def touch(self, key: str, *args: Any, **kwargs: Any) -> bool:
-        parent = super().touch
-        return self._either(lambda: parent(key, *args, **kwargs), lambda: self._instead.touch(key, *args, **kwargs))
-
-    def incr(self, key: str, *args: Any, **kwargs: Any) -> int:
-        parent = super().incr
-        return self._either(lambda: parent(key, *args, **kwargs), lambda: self._instead.incr(key, *args, **kwargs))
-
-    def delete(self, key: str, *args: Any, **kwargs: Any) -> bool:
-        parent = super().delete
-        return self._either(lambda: parent(key, *args, **kwargs), lambda: self._instead.delete(key, *args, **kwargs))
 
 
 def prune() -> None:

@@ -65,61 +65,23 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
+
+
+def _every(seconds: float, task: str, *, expires: float) -> dict[str, Any]:
+    """A task of a room. One that waited for longer than `expires` seconds is superseded by the next."""
+    return {"task": f"leaderboard.{task}", "schedule": timedelta(seconds=seconds), "options": {"expires": expires}}
+
+
 CELERY_BEAT_SCHEDULE = {
-    "sweep": {
-        "task": "leaderboard.queue.tasks.sweep",
-        "schedule": timedelta(seconds=SWEEP_SECONDS),
-        # A sweep that waited for longer than the next one takes is superseded by it.
-        "options": {"expires": SWEEP_SECONDS * 5},
-    },
-    "release-embargoes": {
-        "task": "leaderboard.submissions.tasks.release_embargoes",
-        "schedule": timedelta(seconds=SWEEP_SECONDS),
-        "options": {"expires": SWEEP_SECONDS * 5},
-    },
-    "sign-what-is-unsigned": {
-        "task": "leaderboard.boards.signing.tasks.sign_unsigned",
-        "schedule": timedelta(seconds=SWEEP_SECONDS),
-        "options": {"expires": SWEEP_SECONDS * 5},
-    },
-    "send-messages": {
-        "task": "leaderboard.notifications.tasks.dispatch",
-        "schedule": timedelta(seconds=SWEEP_SECONDS),
-        "options": {"expires": SWEEP_SECONDS * 5},
-    },
-    "prune-messages": {
-        "task": "leaderboard.notifications.tasks.prune",
-        "schedule": timedelta(hours=1),
-        "options": {"expires": 3600},
-    },
-    "remove-unused-checkpoints": {
-        "task": "leaderboard.planners.tasks.remove_unused_checkpoints",
-        "schedule": timedelta(hours=1),
-        "options": {"expires": 3600},
-    },
-    "sweep-uploads": {
-        "task": "leaderboard.uploads.tasks.sweep",
-        "schedule": timedelta(minutes=10),
-        "options": {"expires": 600},
-    },
-    "remove-unconfirmed-accounts": {
-        "task": "leaderboard.accounts.tasks.remove_unconfirmed_accounts",
-        "schedule": timedelta(hours=1),
-        "options": {"expires": 3600},
-    },
-    "finish-leaving": {
-        "task": "leaderboard.leaving.tasks.finish_leaving",
-        "schedule": timedelta(minutes=1),
-        "options": {"expires": 300},
-    },
-    "clear-expired-sessions": {
-        "task": "leaderboard.accounts.tasks.clear_expired_sessions",
-        "schedule": timedelta(hours=6),
-        "options": {"expires": 3600},
-    },
-    "stop-orphans": {
-        "task": "leaderboard.queue.tasks.stop_orphans",
-        "schedule": timedelta(minutes=1),
-        "options": {"expires": 300},
-    },
+    "sweep": _every(SWEEP_SECONDS, "queue.tasks.sweep", expires=SWEEP_SECONDS * 5),
+    "release-embargoes": _every(SWEEP_SECONDS, "submissions.tasks.release_embargoes", expires=SWEEP_SECONDS * 5),
+    "sign-what-is-unsigned": _every(SWEEP_SECONDS, "boards.signing.tasks.sign_unsigned", expires=SWEEP_SECONDS * 5),
+    "send-messages": _every(SWEEP_SECONDS, "notifications.tasks.dispatch", expires=SWEEP_SECONDS * 5),
+    "prune-messages": _every(3600, "notifications.tasks.prune", expires=3600),
+    "remove-unused-checkpoints": _every(3600, "planners.tasks.remove_unused_checkpoints", expires=3600),
+    "sweep-uploads": _every(600, "uploads.tasks.sweep", expires=600),
+    "remove-unconfirmed-accounts": _every(3600, "accounts.tasks.remove_unconfirmed_accounts", expires=3600),
+    "finish-leaving": _every(60, "leaving.tasks.finish_leaving", expires=300),
+    "clear-expired-sessions": _every(6 * 3600, "accounts.tasks.clear_expired_sessions", expires=3600),
+    "stop-orphans": _every(60, "queue.tasks.stop_orphans", expires=300),
 }

@@ -10,8 +10,8 @@ from leaderboard.accounts.models import User
 from leaderboard.accounts.services import create_token
 from leaderboard.audit.models import Action, AuditEntry
 from leaderboard.notifications.models import OutboxMessage
-from leaderboard.queue.workers.tokens import create_worker_token, holder_of
-from tests.leaderboard.factories import PASSWORD, make_user
+from leaderboard.queue.workers.tokens import create_worker_token
+from tests.leaderboard.factories import PASSWORD, holder, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NEW = "a battery of correct horses"
@@ -64,7 +64,7 @@ class TestChange:
         assert is_good(token.token)
         assert change(browser).status_code == 302
         assert not is_good(token.token)
-        assert holder_of(worker.token) is None
+        assert holder(worker.token) is None
         assert not is_signed_in(other)
         assert is_signed_in(browser)
         assert User.objects.get().check_password(NEW)
@@ -85,7 +85,7 @@ class TestChange:
         change(browser, keep=[f"api:{kept.id}", f"worker:{worker.id}"])
         assert is_good(kept.token)
         assert not is_good(ended.token)
-        assert holder_of(worker.token) is not None
+        assert holder(worker.token)
 
     def test_a_wrong_old_password_ends_nothing_and_remembers_what_was_ticked(self, ada, browser):
         token = api_token(ada)
@@ -104,7 +104,7 @@ class TestChange:
         theirs, worker = api_token(bea), create_worker_token(owner=bea, name="gpu box")
         change(browser)
         assert is_good(theirs.token)
-        assert holder_of(worker.token) is not None
+        assert holder(worker.token)
 
     def test_the_audit_log_names_what_ended_and_why(self, ada, browser):
         token, _ = api_token(ada), create_worker_token(owner=ada, name="gpu box")
@@ -146,7 +146,7 @@ class TestReset:
         answer = client.post(form, {"password1": NEW, "password2": NEW, "keep": [f"api:{token.id}"]})
         assert answer.status_code == 302
         assert not is_good(token.token)
-        assert holder_of(worker.token) is None
+        assert holder(worker.token) is None
         assert not is_signed_in(browser)
         assert AuditEntry.objects.get(action=Action.PASSWORD_RESET).details == {"ended": 2, "kept": 0}
         assert User.objects.get().check_password(NEW)

@@ -8,16 +8,19 @@ from datetime import UTC, datetime
 import pytest
 
 from leaderboard.boards.exports import Exported, as_csv, as_json, board_as_bibtex, row_as_bibtex
+from leaderboard.boards.models import Snapshot
+from leaderboard.catalog.models import Suite
 from tests.leaderboard.boards.rows import METRICS, row, usage
 
 
 def board(*rows: dict) -> Exported:
-    return Exported(
-        suite="openagi", title="OpenAGI", suite_version="1", suite_digest="5" * 64, metrics=METRICS, profile="lilliput",
-        profile_digest="ab" * 32, split="public", samples=8, number=12, digest="c" * 64,
-        created=datetime(2026, 11, 20, tzinfo=UTC), address="https://arena.example/boards/openagi/snapshots/12/",
-        site="https://arena.example", rows=rows, coverage={"run": 3, "total": 5},
+    suite = Suite(slug="openagi", title="OpenAGI", version="1", digest="5" * 64, metrics=METRICS)
+    snapshot = Snapshot(
+        suite=suite, profile="lilliput", profile_digest="ab" * 32, split="public", samples=8, number=12,
+        digest="c" * 64, created=datetime(2026, 11, 20, tzinfo=UTC),
     )  # fmt: skip
+    address, site = "https://arena.example/boards/openagi/snapshots/12/", "https://arena.example"
+    return Exported(snapshot=snapshot, address=address, site=site, rows=rows, coverage={"run": 3, "total": 5})
 
 
 def lines(exported: Exported) -> list[dict[str, str]]:

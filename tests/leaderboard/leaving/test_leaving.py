@@ -30,7 +30,7 @@ from leaderboard.notifications.models import OutboxMessage, Webhook
 from leaderboard.notifications.webhooks import add_webhook
 from leaderboard.planners import secret_headers
 from leaderboard.planners.models import CheckpointUpload, Planner
-from leaderboard.queue.workers.tokens import create_worker_token, holder_of
+from leaderboard.queue.workers.tokens import create_worker_token
 from leaderboard.site.api import throttling
 from tests.leaderboard.factories import PASSWORD, make_evaluation, make_submission, make_suite, make_team, make_user
 from tests.leaderboard.site.api.test_reading import finish
@@ -192,12 +192,12 @@ class TestClosing:
         return browser.post("/account/close/", {"close-entered": password})
 
     def test_nobody_signs_in_and_every_token_ends(self, ada, browser):
-        token, worker = create_token(user=ada).token, create_worker_token(owner=ada, name="box").token
+        token, box = create_token(user=ada).token, create_worker_token(owner=ada, name="box").token
         assert self.close(browser).status_code == 302
         assert browser.get("/tokens/").status_code == 302
         assert not Client().login(username="ada", password=PASSWORD)
         assert Client().get("/api/v1/tokens/", headers={"Authorization": f"Bearer {token}"}).status_code == 401
-        assert holder_of(worker) is None
+        assert Client().post("/api/v1/worker/session/", headers={"Authorization": f"Bearer {box}"}).status_code == 403
 
     def test_a_wrong_password_closes_nothing(self, ada, browser):
         page = self.close(browser, password="wrong")

@@ -238,12 +238,7 @@ class TestOwners:
 
     def fail(self, evaluation) -> bool:
         return advance(
-            evaluation_id=evaluation.pk,
-            source=EvaluationState.QUEUED,
-            attempt=evaluation.attempt,
-            target=EvaluationState.FAILED,
-            reason=EvaluationReason.NO_WORKER,
-            facts={"hours": 24},
+            evaluation, target=EvaluationState.FAILED, reason=EvaluationReason.NO_WORKER, facts={"hours": 24}
         )
 
     def test_the_owner_of_an_evaluation_that_failed_gets_one_mail(self, evaluation):

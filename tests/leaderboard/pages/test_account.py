@@ -13,8 +13,7 @@ from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
 from leaderboard.notifications.signing import opened, sealed
 from leaderboard.queue.models import WorkerToken
 from leaderboard.queue.workers.own import runs_on_own_worker
-from leaderboard.queue.workers.tokens import holder_of
-from tests.leaderboard.factories import make_evaluation, make_lease, make_suite, make_team, make_user
+from tests.leaderboard.factories import holder, make_evaluation, make_lease, make_suite, make_team, make_user
 
 pytestmark = pytest.mark.django_db
 FORM = {"kind": "bundled", "bundled_name": "gold", "name": "mine"}
@@ -34,17 +33,17 @@ class TestWorkerTokens:
         command = re.search(r'id="new-command"[^>]*>([^<]+)<', page.content.decode())[1]
         token, rest = re.fullmatch(r"PLANARENA_WORKER_TOKEN=(\S+) (.+)", command).groups()
         assert rest == "./planarena worker --url http://testserver --device cuda"
-        assert holder_of(token).owner_id == ada.pk
+        assert holder(token).owner_id == ada.pk
         listed = client.get("/worker-tokens/").content.decode()
         assert token not in listed
         assert "desktop" in listed
         row = WorkerToken.objects.get()
         client.force_login(make_user("eve"))
         client.post(f"/worker-tokens/{row.pk}/revoke/")
-        assert holder_of(token) is not None
+        assert holder(token)
         client.force_login(ada)
         client.post(f"/worker-tokens/{row.pk}/revoke/")
-        assert holder_of(token) is None
+        assert holder(token) is None
 
     def test_a_wrong_name_is_told_beside_its_field(self, client, ada):
         page = client.post("/worker-tokens/", {"name": "x" * 81})

@@ -1,32 +1,29 @@
 """`./planarena demo`: from nothing to a published board, and a site that stays up."""
 
 import os
-import sys
 import time
 from argparse import ArgumentParser
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError
-from rich.console import Console
 
 from evaluator.planners.bundled import bundled_names
 from leaderboard.demo.places import FIRST_PORT, listening_socket, only_demo_of
-from leaderboard.demo.processes import DemoError, Supervisor, interruptible, wait_for_site
+from leaderboard.demo.processes import DemoError, Supervisor, wait_for_site
 from leaderboard.demo.progress import follow, print_board
 from leaderboard.demo.seed import submit_bundled
-from leaderboard.demo.starting import port_number, prepare_database, site_processes
-from leaderboard.site.environment import BASE_DIR
+from leaderboard.demo.starting import SiteCommand, port_number, prepare_database, site_processes
 from leaderboard.site.secret_keys import queue_environment
 
 POLL_SECONDS = 0.5
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     """Starts everything, evaluates the bundled planners, and stays up until Ctrl-C."""
 
+    title, name = "The demo", "demo"
     help = "Run the whole arena on this machine and evaluate three bundled planners."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -43,35 +40,9 @@ class Command(BaseCommand):
             help=f"port of the site on 127.0.0.1 (default: {FIRST_PORT}, or the next free one)",
         )
 
-    def handle(self, *_: Any, **options: Any) -> None:
-        """Run the demo; a failure becomes one sentence and a non-zero exit code."""
-        console = Console()
-        if not settings.DEMO:
-            raise CommandError("The demo needs PLANARENA_DEMO=1; start it with ./planarena demo.")
-        try:
-            with interruptible() as raise_if_interrupted:
-                self._run(
-                    console=console,
-                    raise_if_interrupted=raise_if_interrupted,
-                    once=options["once"],
-                    port=options["port"],
-                    names=options["planner"] or bundled_names(),
-                )
-        except KeyboardInterrupt:
-            console.print("\nStopped.")
-            sys.exit(130 if options["once"] else 0)
-        except DemoError as error:
-            raise CommandError(str(error)) from error
-
-    def _run(
-        self,
-        *,
-        console: Console,
-        once: bool,
-        port: int | None,
-        names: Sequence[str],
-        raise_if_interrupted: Callable[[], None],
-    ) -> None:
+    def run_site(self, **options: Any) -> None:
+        once, port, console = options["once"], options["port"], self.console
+        names = options["planner"] or bundled_names()
         with only_demo_of(settings.DATA_DIR) as note, listening_socket(port) as listener:
             number = listener.getsockname()[1]
             url = f"http://127.0.0.1:{number}"
@@ -82,32 +53,24 @@ class Command(BaseCommand):
             prepare_database()
             call_command("collectstatic", verbosity=0, interactive=False)
             environment = os.environ | {"PLANARENA_DEMO": "1", "PLANARENA_API_URL": url, "PYTHONUNBUFFERED": "1"}
-            supervisor = Supervisor(
-                logs=settings.DATA_DIR / "logs",
-                home=BASE_DIR,
-                environment=environment,
-                raise_if_interrupted=raise_if_interrupted,
-            )
+            supervisor = self.supervisor(environment)
             queue = queue_environment(environment)
             with site_processes(supervisor, descriptor=listener.fileno(), queue=queue):
                 wait_for_site(url=url, supervisor=supervisor)
                 console.print(f"The site is at [link={url}]{url}[/link]")
-                self._evaluate(console=console, url=url, once=once, names=names, supervisor=supervisor)
+                self._evaluate(url=url, once=once, names=names, supervisor=supervisor)
                 while not once:
                     supervisor.watch()
                     time.sleep(POLL_SECONDS)
 
-    def _evaluate(
-        self, *, console: Console, url: str, once: bool, names: Sequence[str], supervisor: Supervisor
-    ) -> None:
+    def _evaluate(self, *, url: str, once: bool, names: Sequence[str], supervisor: Supervisor) -> None:
         """Evaluate the bundled planners and print the board.
 
         Raises:
             DemoError: not all were published, and nobody uses the site for anything else.
         """
-        problem = follow(
-            evaluations=submit_bundled(names), console=console, on_tick=supervisor.watch, end_when_stalled=once
-        )
+        console, evaluations = self.console, submit_bundled(names)
+        problem = follow(evaluations=evaluations, console=console, on_tick=supervisor.watch, end_when_stalled=once)
         print_board(console=console, url=url)
         if problem is None:
             if not once:

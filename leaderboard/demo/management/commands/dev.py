@@ -2,23 +2,20 @@
 
 import os
 import shutil
-import sys
 import time
 from argparse import ArgumentParser
-from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 
 from evaluator.planners.bundled import bundled_names
 from leaderboard.accounts.models import User
 from leaderboard.demo.places import FIRST_PORT, listening_socket, only_demo_of
-from leaderboard.demo.processes import DemoError, Supervisor, interruptible, last_line, wait_for_site
+from leaderboard.demo.processes import DemoError, Supervisor, last_line, wait_for_site
 from leaderboard.demo.seed import submit_bundled
 from leaderboard.demo.sources import WORKERS, SourceWatcher, to_restart
-from leaderboard.demo.starting import port_number, prepare_database, site_processes
+from leaderboard.demo.starting import SiteCommand, port_number, prepare_database, site_processes
 from leaderboard.queue.launching import local_launcher
 from leaderboard.site.environment import BASE_DIR, INSTALLED, kept_secret
 from leaderboard.site.secret_keys import queue_environment
@@ -29,9 +26,10 @@ DEVELOPER = "developer"
 _FRONTEND = BASE_DIR / "frontend"
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     """Starts site, queue and Vite, and starts again what runs an edited file, until Ctrl-C."""
 
+    title = name = "dev"
     help = "Run the site for working on it: with reload, Vite's development server, a worker and seeded data."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -40,23 +38,10 @@ class Command(BaseCommand):
         )
         parser.add_argument("--no-planners", action="store_true", help="do not evaluate the bundled planners")
 
-    def handle(self, *_: Any, **options: Any) -> None:
-        """Run until Ctrl-C; a failure becomes one sentence and a non-zero exit code."""
+    def run_site(self, **options: Any) -> None:
         if INSTALLED:
-            raise CommandError("dev works on a checkout: clone the repository and run ./planarena dev there.")
-        if not settings.DEMO:
-            raise CommandError("dev needs PLANARENA_DEMO=1; start it with ./planarena dev.")
-        console = Console()
-        try:
-            with interruptible() as raise_if_interrupted:
-                self._run(console=console, raise_if_interrupted=raise_if_interrupted, options=options)
-        except KeyboardInterrupt:
-            console.print("\nStopped.")
-            sys.exit(0)
-        except DemoError as error:
-            raise CommandError(str(error)) from error
-
-    def _run(self, *, console: Console, raise_if_interrupted: Callable[[], None], options: dict[str, Any]) -> None:
+            raise DemoError("dev works on a checkout: clone the repository and run ./planarena dev there.")
+        console = self.console
         with only_demo_of(settings.DATA_DIR) as note, listening_socket(options["port"]) as listener:
             url = f"http://127.0.0.1:{listener.getsockname()[1]}"
             note.write_text(url)
@@ -70,10 +55,7 @@ class Command(BaseCommand):
                 "PLANARENA_DEMO": "1", "PLANARENA_API_URL": url, "PLANARENA_DEBUG": "1", "PLANARENA_VITE": vite,
                 "PYTHONUNBUFFERED": "1",
             }  # fmt: skip
-            logs = settings.DATA_DIR / "logs"
-            supervisor = Supervisor(
-                logs=logs, home=BASE_DIR, environment=environment, raise_if_interrupted=raise_if_interrupted
-            )
+            supervisor = self.supervisor(environment)
             sources = SourceWatcher(BASE_DIR)
             queue = queue_environment(environment)
             with site_processes(supervisor, descriptor=listener.fileno(), queue=queue):
@@ -82,7 +64,9 @@ class Command(BaseCommand):
                 wait_for_site(url=url, supervisor=supervisor)
                 if not options["no_planners"]:
                     submit_bundled(bundled_names())
-                console.print(f"The site is at {url}, Vite at {vite}, the logs are in {logs}.", soft_wrap=True)
+                console.print(
+                    f"The site is at {url}, Vite at {vite}, the logs are in {supervisor.logs}.", soft_wrap=True
+                )
                 console.print(f"Sign in as {DEVELOPER} with the password {password}", highlight=False)
                 console.print("Edited Python files and templates are running a moment later. Ctrl-C stops everything.")
                 keep_current(supervisor=supervisor, sources=sources, console=console)

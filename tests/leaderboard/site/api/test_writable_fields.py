@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from django.urls import get_resolver
 from rest_framework.serializers import BaseSerializer, ModelSerializer
 
+from leaderboard.site.api.shapes import ModelOutput
+
 WRITABLE = {
     "PlannerInput": {
         "name", "kind", "bundled_name", "endpoint_url", "timeout_seconds", "header_name", "header_value",
@@ -38,7 +40,7 @@ def serializers_of_the_api() -> Iterator[tuple[str, type[BaseSerializer]]]:
     while waiting:
         for found in waiting.pop().__subclasses__():
             waiting.append(found)
-            if found.__module__.startswith("leaderboard."):
+            if found.__module__.startswith("leaderboard.") and found.__module__ != ModelOutput.__module__:
                 yield found.__name__, found
 
 
@@ -56,4 +58,4 @@ def test_every_model_serializer_lists_its_fields():
     for name, found in serializers_of_the_api():
         if issubclass(found, ModelSerializer):
             assert isinstance(found.Meta.fields, list), name
-            assert found.Meta.read_only_fields == found.Meta.fields, name
+            assert issubclass(found, ModelOutput) or found.Meta.read_only_fields == found.Meta.fields, name
