@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evaluator.metrics.aggregate import TaskScore
+from evaluator.metrics.statistics import LEAST_VALUES
 from evaluator.planners import trial_process
 from evaluator.planners.endpoint import EndpointSettings
 from evaluator.planners.trial import Trial
@@ -34,7 +35,8 @@ class FakeEvaluator:
         for result in results:
             outcomes[result.outcome] = outcomes.get(result.outcome, 0) + 1
         mean = sum(scores) / len(scores) if scores else None
-        metrics = {} if mean is None else {"overall": {"mean": mean, "low": mean, "high": mean, "tasks": len(scores)}}
+        end = mean if len(scores) >= LEAST_VALUES else None
+        metrics = {} if mean is None else {"overall": {"mean": mean, "low": end, "high": end, "tasks": len(scores)}}
         assert set(outcomes) <= {outcome.value for outcome in Outcome}
         return {"metrics": metrics, "outcomes": outcomes}
 

@@ -138,7 +138,7 @@ def test_over_fewer_than_ten_tasks_no_command_gives_an_interval(tmp_path):
         "evaluate", "--suite", "toolmini", "--planner", "gold", "--tasks", "QA/0,QA/1", "--json", str(tmp_path / "o")
     )
     assert done.returncode == 0, done.stderr
-    assert "— (fewer than 10 values)" in done.stdout
+    assert "— (fewer than 10)" in done.stdout
     assert "1.0000 to 1.0000" not in done.stdout
     metrics = json.loads((tmp_path / "o").read_text())["summary"]["metrics"]
     assert metrics["SE"] == {"mean": 1.0, "low": None, "high": None, "tasks": 2}

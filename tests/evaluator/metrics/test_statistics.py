@@ -11,6 +11,7 @@ from evaluator.metrics.statistics import (
     cluster_bootstrap,
     clustered_mean,
     ends_of,
+    interval,
     paired_permutation,
     wilson,
 )
@@ -47,7 +48,7 @@ def test_there_is_no_interval_over_fewer_than_ten_values(name, count):
     found = INTERVALS[name](count)
     assert (found.low, found.high, found.ends, found.count) == (None, None, None, count)
     assert 0 <= found.mean <= 1
-    assert found.in_words() == "— (fewer than 10 values)"
+    assert found.in_words() == "— (fewer than 10)"
 
 
 @pytest.mark.parametrize("name", INTERVALS)
@@ -57,11 +58,10 @@ def test_there_is_one_over_ten(name):
     assert found.in_words(form=".2f") == f"{found.low:.2f} to {found.high:.2f}"
 
 
-def test_an_interval_that_was_kept_over_too_few_values_is_not_shown():
-    assert ends_of(low=0.908, high=0.908, count=2) is None
-    assert ends_of(low=0.4, high=0.6, count=10) == (0.4, 0.6)
-    assert ends_of(low=0.4, high=0.6, count=None) == (0.4, 0.6)
-    assert ends_of(low=None, high=None, count=10) is None
+def test_what_counts_are_independent_units():
+    assert interval(mean=0.5, low=0.4, high=0.6, count=185, units=9).ends is None
+    assert interval(mean=0.5, low=0.4, high=0.6, count=2, units=10).ends == (0.4, 0.6)
+    assert ends_of(low=None, high=None) is None
 
 
 def test_the_width_is_near_the_normal_approximation():

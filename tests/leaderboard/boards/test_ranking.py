@@ -105,11 +105,6 @@ def test_metrics_that_nothing_measured_are_left_out():
     assert read_metrics(summary) == {"overall": MetricValue(0.5, 0.4, 0.6, 30)}
 
 
-def test_an_interval_that_an_old_summary_has_over_too_few_tasks_is_left_out():
-    summary = {"metrics": {"overall": {"mean": 0.908, "low": 0.908, "high": 0.908, "tasks": 2}}}
-    assert read_metrics(summary) == {"overall": MetricValue(0.908, None, None, 2)}
-
-
 @pytest.mark.parametrize("higher_is_better", [True, False])
 def test_without_intervals_rows_are_ranked_by_their_means_and_no_rank_is_said_to_be_certain(higher_is_better):
     entries = [entry("a", MetricValue(0.9, tasks=2)), entry("b", MetricValue(0.1, tasks=2))]

@@ -22,13 +22,16 @@ def suite() -> Suite:
     return make_suite()
 
 
-def make_scored(suite: Suite, name: str, scores: dict[str, float], **fields: object) -> Evaluation:
-    """An evaluation of a planner with this name whose tasks have these scores; the others have no result."""
+def make_scored(suite: Suite, name: str, scores: dict[str, float], *, scenes: int = 32, **fields: object) -> Evaluation:
+    """An evaluation of a planner with this name whose tasks have these scores on each scene; the others have no
+    result."""
     owner = make_user(f"owner of {name}"[:30])
     evaluation = make_evaluation(planner=make_planner(owner=owner, name=name), suite=suite, **fields)
     for task in Task.objects.filter(suite=suite, key__in=scores):
         make_result(evaluation=evaluation, task=task, samples=0)
-        TaskResult.objects.filter(evaluation=evaluation, task=task).update(score=scores[task.key])
+        TaskResult.objects.filter(evaluation=evaluation, task=task).update(
+            score=scores[task.key], sample_scores=[scores[task.key]] * scenes
+        )
     return evaluation
 
 
@@ -63,8 +66,11 @@ class TestPage:
 
     def test_a_difference_that_may_be_chance_is_called_so(self, client: Client, suite: Suite):
         html = read(
-            client, make_scored(suite, "one", {"0": 0.4, "1": 0.5}), make_scored(suite, "two", {"0": 0.6, "1": 0.4})
+            client,
+            make_scored(suite, "one", {"0": 0.4, "1": 0.5}, scenes=2),
+            make_scored(suite, "two", {"0": 0.6, "1": 0.4}, scenes=2),
         )
+        assert "no interval over fewer than 10 independent tasks or scenes), p = —" in html
         assert "A difference of this size may be due to chance." in html
 
     def test_equal_evaluations(self, client: Client, suite: Suite):
@@ -199,9 +205,9 @@ class TestApi:
         (pair,) = body["comparisons"]
         overall = pair["metrics"][0]
         assert overall["difference"] == pytest.approx(0.075)
-        assert overall["low"] <= 0.075 <= overall["high"]
+        assert overall["low"] <= overall["difference"] <= overall["high"]
         assert (overall["wins"], overall["losses"], overall["ties"], overall["tasks"]) == (15, 0, 5, 20)
-        assert overall["p_value"] == overall["p_adjusted"] == 2 / 2**15
+        assert overall["p_value"] == overall["p_adjusted"] == 2**-31
         assert pair["left_out"] == {"pending": 165}
         assert {group["facet"] for group in pair["groups"]} >= {"base", "degradation"}
         assert body["differing"] == len(body["tasks"]) == 15

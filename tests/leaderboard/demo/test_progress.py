@@ -7,6 +7,7 @@ from itertools import count
 import pytest
 from rich.console import Console
 
+from evaluator.metrics.statistics import TOO_FEW
 from leaderboard.demo.progress import StallWatch, follow, print_board
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from tests.leaderboard.factories import make_evaluation, make_suite
@@ -79,5 +80,5 @@ def test_a_board_without_intervals_says_why(settings, tmp_path, tasks, explained
     finish(make_evaluation(suite=make_suite(slug="openagi", runnable=tasks), state="launching"))
     output = io.StringIO()
     print_board(console=Console(file=output, width=200, force_terminal=True, no_color=True), url="http://site")
-    assert ("[—]: no interval over fewer than 10 tasks." in output.getvalue()) is explained
+    assert (f"[—]: {TOO_FEW}" in output.getvalue()) is explained
     assert output.getvalue().count("[—]") == (2 if explained else 0), "the cell and its explanation"

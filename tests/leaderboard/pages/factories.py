@@ -8,6 +8,7 @@ import numpy as np
 from django.utils import timezone
 
 from evaluator.engine.store import Store
+from evaluator.metrics.aggregate import scores_of_samples
 from evaluator.plans.model import Problem
 from evaluator.records import ArtefactReference, Outcome, PlannerCall, Reason, ResultRecord, SampleResult, StepRun
 from evaluator.suites.registry import suite_of
@@ -116,6 +117,7 @@ def make_result(*, evaluation: Evaluation, task: Task, **options: Any) -> TaskRe
         reason=record.reason or "",
         reason_text=record.reason_text,
         score=record.score,
+        sample_scores=list(scores_of_samples(record)),
         seconds=0.35,
         plan_summary=plan_summary(record),
         record_digest=digest,

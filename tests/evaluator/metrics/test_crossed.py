@@ -1,0 +1,92 @@
+"""Means over tasks and scenes: against the textbook where there is one, and at the edges."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from evaluator.metrics.aggregate import TaskScore, summarise_columns
+from evaluator.metrics.crossed import fixed_tasks, sampled_tasks
+from evaluator.metrics.student import critical_value, two_sided_p
+from evaluator.records import Outcome
+from evaluator.suites.base import Column, IntervalMethod
+
+
+@pytest.mark.parametrize("df", [1, 2.5, 9, 31, 1999])
+@pytest.mark.parametrize("t", [0.0, 0.3, 2.0, 12.0])
+def test_students_t_is_scipys(df, t):
+    assert two_sided_p(t=-t, df=df) == pytest.approx(2 * stats.t.sf(t, df), rel=1e-8)
+    assert critical_value(df) == pytest.approx(stats.t.ppf(0.975, df), rel=1e-9)
+
+
+def test_over_scenes_of_fixed_tasks_it_is_the_t_interval_of_the_scenes_means():
+    scores = np.random.default_rng(1).random((20, 12))
+    found, means = fixed_tasks(scores), scores.mean(axis=0)
+    low, high = stats.t.interval(0.95, 11, means.mean(), stats.sem(means))
+    assert found.interval.ends == pytest.approx((low, high))
+    assert found.p_value == pytest.approx(stats.ttest_1samp(means, 0).pvalue, abs=2.0**-11)
+    assert found.interval.count == 20
+
+
+def test_what_differs_between_fixed_tasks_does_not_widen_the_interval():
+    tasks = np.linspace(0, 1, 30)[:, None]
+    assert fixed_tasks(np.repeat(tasks, 12, axis=1)).error == pytest.approx(0, abs=1e-12)
+    assert sampled_tasks(np.repeat(tasks, 12, axis=1), strata=["m"] * 30).error > 0.05
+
+
+def test_what_differs_between_strata_does_not_widen_the_interval():
+    scores = np.repeat(np.array([0.2] * 15 + [0.9] * 15)[:, None], 12, axis=1)
+    assert sampled_tasks(scores, strata=["a"] * 15 + ["b"] * 15).error == pytest.approx(0, abs=1e-12)
+    assert sampled_tasks(scores, strata=["a"] * 30).error > 0.05
+
+
+def test_with_tasks_and_scenes_sampled_the_variances_add():
+    rng = np.random.default_rng(2)
+    tasks, scenes = rng.normal(size=(50, 1)), rng.normal(size=(1, 40))
+    found = sampled_tasks(tasks + scenes, strata=["m"] * 50)
+    wanted = tasks.var(ddof=1) / 50 + scenes.var(ddof=1) / 40
+    assert found.error**2 == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(("shape", "fixed", "sampled"), [((50, 9), 9, 9), ((9, 50), 50, 9), ((10, 10), 10, 10)])
+def test_units_are_scenes_or_the_fewer_of_tasks_and_scenes(shape, fixed, sampled):
+    scores = np.random.default_rng(3).random(shape)
+    for found, units in ((fixed_tasks(scores), fixed), (sampled_tasks(scores, strata=["m"] * shape[0]), sampled)):
+        assert found.units == units
+        assert (found.interval.ends is None) == (found.p_value is None) == (units < 10)
+
+
+def test_differences_that_never_vary_are_as_sure_as_a_sign_test():
+    assert fixed_tasks(np.full((3, 12), 0.1)).p_value == 2.0**-11
+    assert fixed_tasks(np.zeros((3, 12))).p_value == 1.0
+
+
+def results(*, samples: int) -> list[TaskScore]:
+    scored = [
+        TaskScore(
+            str(task), "BERT", Outcome.SCORED, 0.5, samples=tuple(0.4 + 0.2 * (scene % 2) for scene in range(samples))
+        )
+        for task in range(3)
+    ]
+    return [*scored, TaskScore("fault", "BERT", Outcome.PLANNER_FAULT, 0.0), TaskScore("x", "", Outcome.NOT_RUN, None)]
+
+
+COLUMN = Column(key="overall", label="", description="", interval=IntervalMethod.FIXED_TASKS)
+
+
+def test_a_summary_counts_a_fault_the_same_on_every_scene():
+    found = summarise_columns(columns=[COLUMN], results=results(samples=12), samples=12)["metrics"]["overall"]
+    assert (found["mean"], found["tasks"]) == (pytest.approx(0.375), 4)
+    half = stats.t.ppf(0.975, 11) * 0.75 * 0.1 * np.sqrt(12 / 11) / np.sqrt(12)
+    assert found["high"] - found["mean"] == pytest.approx(half)
+
+
+@pytest.mark.parametrize("samples", [9, 12])
+def test_too_few_scenes_or_another_number_of_them_give_no_interval(samples):
+    found = summarise_columns(columns=[COLUMN], results=results(samples=9), samples=samples)["metrics"]["overall"]
+    assert (found["mean"], found["low"], found["high"]) == (pytest.approx(0.375, abs=0.02), None, None)
+
+
+def test_a_planner_whose_plans_all_fail_has_an_interval_of_no_width():
+    faults = [TaskScore(str(task), "BERT", Outcome.PLANNER_FAULT, 0.0) for task in range(3)]
+    found = summarise_columns(columns=[COLUMN], results=faults, samples=32)["metrics"]["overall"]
+    assert (found["low"], found["mean"], found["high"]) == (0, 0, 0)
