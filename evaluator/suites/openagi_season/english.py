@@ -4,7 +4,7 @@ import random
 
 from evaluator.suites.openagi.grammar import Degradation
 from evaluator.suites.openagi_season import english_words as english
-from evaluator.suites.openagi_season.speaker import Pattern, Speaker, listed
+from evaluator.suites.openagi_season.speaker import Speaker, listed
 from evaluator.suites.openagi_season.wishes import NOUNS, Given, Language, Wanted, Wish
 
 _ORDINALS = ("first", "second")
@@ -30,7 +30,7 @@ class English(Speaker):
             case "the":
                 return self._joined([self._the(given) for given in self.wish.needed])
             case "state":
-                return " ".join(self._states(names_input=argument == "the"))
+                return " ".join(self._state(given, manner=argument or "it") for given in self.defective)
             case "clause":
                 return self._clause(self._reference(self.defective[0], manner=argument))
             case "do":
@@ -38,20 +38,19 @@ class English(Speaker):
             case "get":
                 return self._results()
             case "it":
-                return self._reference(self.wish.needed[0], manner="it")
+                return self._aside(self.wish.needed[0])
+            case "image":
+                return self._aside(self.wish.input_of("image"))
         raise ValueError(f"no pattern has a slot {name!r}")
 
-    def left_over(self, pattern: Pattern) -> list[str]:
-        """See `Speaker`: missing words, where there is no room for them."""
-        if {"a", "state", "clause"} & pattern.slots:
-            return []
-        unsaid = [given for given in self.wish.needed if given.is_clozed]
-        return [self._cloze(given) for given in unsaid]
+    def state(self, given: Given) -> str:
+        """See `Speaker`."""
+        return self._state(given, manner="the")
 
     def denial(self) -> str:
         """See `Speaker`."""
         given = self.wish.needed[0]
-        subject = self._reference(given, manner="it")
+        subject = self._aside(given)
         if not self.wish.denied:
             return self.rng.choice(english.NOT_CLOZED).format(it=subject)
         denied = [self.rng.choice(self._plain(kind)) for kind in self.wish.denied]
@@ -72,7 +71,7 @@ class English(Speaker):
             )
             return self.rng.choice(forms)
         number = int(extra.name[-1]) - 1
-        other, needed, plural = _ORDINALS[number], _ORDINALS[1 - number], _plural(noun)
+        other, needed, plural = _ORDINALS[number], _ORDINALS[1 - number], f"{noun}s"
         forms = (
             f"There are two {plural}, but only the {needed} one matters.",
             f"I mean the {needed} of the two {plural}; the {other} one is only there for comparison.",
@@ -84,10 +83,11 @@ class English(Speaker):
     def _indefinite(self, given: Given) -> str:
         noun = self.nouns[given.noun]
         if given.is_clozed:
+            self.said(given)
             return f"{_article(noun)} {noun} {self.rng.choice(english.CLOZED)}"
         if given.noun == "query" and self.rng.random() < 0.5:
             return f"{_article(noun)} {noun} about it"
-        adjectives = self.adjectives(given.degradations)
+        adjectives = self.adjectives(given)
         if len(adjectives) > 2 or (adjectives and self.rng.random() < 0.25):
             split = self.rng.randint(0, len(adjectives) - 1)
             front, back = adjectives[:split], listed(adjectives[split:], conjunction="and")
@@ -97,7 +97,7 @@ class English(Speaker):
         return f"{_article(words)} {words}"
 
     def _this(self, given: Given) -> str:
-        words = " ".join(filter(None, (", ".join(self.adjectives(given.degradations)), self.nouns[given.noun])))
+        words = " ".join(filter(None, (", ".join(self.adjectives(given)), self.nouns[given.noun])))
         return f"this {words}"
 
     def _the(self, given: Given) -> str:
@@ -109,25 +109,23 @@ class English(Speaker):
             return self._this(given)
         return "it" if manner == "it" and self.is_single else self._the(given)
 
-    def _states(self, *, names_input: bool) -> list[str]:
-        found: list[str] = []
-        for given in self.defective:
-            if given.is_clozed:
-                found.append(self._cloze(given))
-            else:
-                subject = self._reference(given, manner="the" if names_input else "it")
-                found.append(f"{self._is(subject=subject, given=given)}.")
-        return found
+    def _aside(self, given: Given) -> str:
+        """The input in a sentence of its own, which may be far from where it was named."""
+        return self._reference(given, manner="it" if self.in_the_middle else "the")
 
-    def _cloze(self, given: Given) -> str:
-        return self.rng.choice(english.CLOZED_STATES).format(the=self._the(given))
+    def _state(self, given: Given, *, manner: str) -> str:
+        if given.is_clozed:
+            self.said(given)
+            return self.rng.choice(english.CLOZED_STATES).format(the=self._the(given))
+        return f"{self._is(subject=self._reference(given, manner=manner), given=given)}."
 
     def _clause(self, subject: str) -> str:
         given = self.defective[0]
+        self.said(given)
         return english.CLOZED_CLAUSE.format(it=subject) if given.is_clozed else self._is(subject=subject, given=given)
 
     def _is(self, *, subject: str, given: Given) -> str:
-        found = [predicative(word) for word in self.adjectives(given.degradations)]
+        found = [predicative(word) for word in self.adjectives(given)]
         return f"{subject} is {listed(found, conjunction='and')}"
 
     def _plain(self, kind: Degradation) -> list[str]:
@@ -187,7 +185,3 @@ def predicative(adjectives: str) -> str:
 
 def _article(words: str) -> str:
     return "an" if words[0] in "aeiou" else "a"
-
-
-def _plural(noun: str) -> str:
-    return noun.replace("piece", "pieces") if noun.startswith("piece") else f"{noun}s"

@@ -85,7 +85,7 @@ WORDS = Words(
     looks={
         _L: ("tiny", "pixelated", "thumbnail-sized", "very small", "stamp-sized"),
         _N: ("grainy", "speckled", "gritty"),
-        _B: ("out-of-focus", "fuzzy", "unsharp", "hazy"),
+        _B: ("out-of-focus", "fuzzy", "unsharp"),
         _G: ("black-and-white", "colourless", "monochrome"),
     },
     openings=("Hello!", "Hi there!", "Good morning!", "Good afternoon!", "Good evening!"),
@@ -96,6 +96,7 @@ WORDS = Words(
             "My aunt took {it} in Lisbon last summer.",
             "The market was terribly noisy when I took {it}.",
             "A German friend of mine took {it} at a trade fair.",
+        "{it} got its frame from a carpenter in Cologne.",
             "{it} is going to hang in our kitchen.",
             "{it} was on the front page of our school newspaper.",
             "{it} had been lying in a drawer for twenty years.",
@@ -130,20 +131,20 @@ WORDS = Words(
         ),
     },
     intact=(
-        "There is no need to restore anything: the quality is perfect.",
-        "The quality is fine, so please do not touch it up first.",
-        "You could sharpen it first, but that is not necessary.",
-        "The colours are right and the picture is sharp, so no restoration is needed.",
-        "Somebody offered to remove the noise, but there is none.",
-        "It does not have to be enlarged or colourised; it is flawless already.",
-        "It has been restored already, so leave the quality alone.",
-        "No repairs are needed beforehand.",
+        "There is no need to restore {image} first: the quality is perfect.",
+        "{image} is fine as it is, so please do not touch it up first.",
+        "You could sharpen {image} first, but that is not necessary.",
+        "{image} is sharp and its colours are right, so it needs no restoration.",
+        "Somebody offered to remove the noise from {image}, but there is none.",
+        "{image} does not have to be enlarged or colourised; it is flawless already.",
+        "{image} has been restored already, so leave its quality alone.",
+        "{image} needs no repairs beforehand.",
     ),
 )  # fmt: skip
 
 NOUNS: Mapping[str, Sequence[str]] = {
     "image": ("photo", "picture", "image", "photograph", "snapshot"),
-    "text": ("text", "passage", "paragraph", "piece of writing"),
+    "text": ("text", "passage", "paragraph", "note"),
     "document": ("document", "article", "report"),
     "query": ("question",),
 }

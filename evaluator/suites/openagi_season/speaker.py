@@ -15,8 +15,10 @@ from evaluator.suites.openagi.grammar import Base, Degradation
 from evaluator.suites.openagi_season.wishes import Composition, Given, Trick, Wish
 
 _SLOT = re.compile(r"\{(\w+)(?::(\w+))?\}")
+_NOTHING_ELSE = re.compile(r"\b(?:only|all|nur)\b")
 _SENTENCE_START = re.compile(r"(^|[.!?]\s+)([a-zäöü])(?=\w*)")
 ASIDE = "|"
+_IN_THE_MIDDLE = (Trick.DETAIL, Trick.NEGATION)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +35,12 @@ class Pattern:
     @property
     def is_singular(self) -> bool:
         """Whether it speaks of one input only."""
-        return "clause" in self.slots
+        return "clause" in self.slots or "{this}" in self.text or "{a:nom}" in self.text
+
+    @property
+    def is_exclusive(self) -> bool:
+        """Whether it says that there is nothing else."""
+        return bool(_NOTHING_ELSE.search(self.text))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,19 +69,29 @@ class Speaker(ABC):
         self.wish = wish
         self.rng = rng
         self.is_single = len(wish.needed) == 1
+        self._said: set[str] = set()
+        self.in_the_middle = False
 
     def request(self, pattern: Pattern) -> str:
         """The request in the form of a pattern."""
         body, mark, rest = pattern.text.partition(ASIDE)
-        further = [*self.left_over(pattern), *self._trick_sentences()]
-        in_the_middle = bool(mark) and self.wish.stratum.trick in (Trick.DETAIL, Trick.NEGATION) and self.is_single
-        parts = [body, *further, rest] if in_the_middle else [body, rest, *further]
-        filled = " ".join(_SLOT.sub(lambda slot: self.slot(slot[1], slot[2] or ""), part) for part in parts)
-        return capitalised(" ".join(self._framed(filled).split()))
+        self.in_the_middle = bool(mark) and self.wish.stratum.trick in _IN_THE_MIDDLE and self.is_single
+        words = [self._filled(body)]
+        if self.in_the_middle:
+            words += [self._filled(sentence) for sentence in self._trick_sentences()]
+        words.append(self._filled(rest))
+        words += [self.state(given) for given in self.defective if given.name not in self._said]
+        if not self.in_the_middle:
+            words += [self._filled(sentence) for sentence in self._trick_sentences()]
+        return capitalised(" ".join(self._framed(" ".join(words)).split()))
 
     def suits(self, pattern: Pattern) -> bool:
         """Whether the request can be worded in this form."""
         if pattern.is_singular and not self.is_single:
+            return False
+        extra = self.unneeded
+        if extra is not None and (pattern.is_exclusive or (extra.name != extra.noun and "a" in pattern.slots)):
+            # Neither "all I have", nor "a photo" where there are two.
             return False
         if "get" in pattern.slots and self.wish.stratum.composition is Composition.FOREST:
             # Noun phrases do not say of which input they are.
@@ -104,8 +121,8 @@ class Speaker(ABC):
         """What a slot becomes."""
 
     @abstractmethod
-    def left_over(self, pattern: Pattern) -> list[str]:
-        """Sentences on defects for which the pattern has no place."""
+    def state(self, given: Given) -> str:
+        """A sentence on the defects of an input, which it names."""
 
     @abstractmethod
     def denial(self) -> str:
@@ -115,11 +132,20 @@ class Speaker(ABC):
     def distraction(self, extra: Given) -> str:
         """A sentence on an input that is not needed."""
 
-    def adjectives(self, degradations: Sequence[Degradation]) -> list[str]:
-        """An adjective for each degradation, in any order."""
-        found = [self.rng.choice(self._vocabulary()[kind]) for kind in degradations]
+    def adjectives(self, given: Given) -> list[str]:
+        """An adjective for each degradation of an input, in any order."""
+        if given.degradations:
+            self.said(given)
+        found = [self.rng.choice(self._vocabulary()[kind]) for kind in given.degradations]
         self.rng.shuffle(found)
         return found
+
+    def said(self, given: Given) -> None:
+        """Remember that the defects of an input have been named."""
+        self._said.add(given.name)
+
+    def _filled(self, text: str) -> str:
+        return _SLOT.sub(lambda slot: self.slot(slot[1], slot[2] or ""), text)
 
     def _vocabulary(self) -> Mapping[Degradation, Sequence[str]]:
         trick = self.wish.stratum.trick

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from evaluator.suites.openagi_season.english import English
+from evaluator.suites.openagi_season.german import German
 from evaluator.suites.openagi_season.speaker import Pattern, Speaker
 from evaluator.suites.openagi_season.wishes import Language, Wish
 
-SPEAKERS: Mapping[Language, type[Speaker]] = {Language.ENGLISH: English, Language.GERMAN: English}
+SPEAKERS: Mapping[Language, type[Speaker]] = {Language.ENGLISH: English, Language.GERMAN: German}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
