@@ -50,8 +50,17 @@ _GERMAN_REQUESTS = 0.2
 _GERMAN_ANSWERS = 0.5
 _CLOZED = 0.5
 
-UNSOUND: Mapping[Base, frozenset[frozenset[Degradation]]] = {}
-"""Sets of degradations from which the gold order of restorations is not the best way to an answer."""
+UNSOUND: Mapping[Base, frozenset[frozenset[Degradation]]] = {
+    Base.RESTORATION: frozenset(
+        frozenset(chosen)
+        for count in range(1, 4)
+        for chosen in combinations(Degradation, count)
+        if Degradation.BLUR not in chosen and chosen != (Degradation.GRAYSCALE,)
+    ),
+}
+"""Sets of degradations from which the gold order of restorations is not the best way to an answer: another plan of at
+most one step more scores higher. Found by execution in the miniature world: what super resolution and denoising leave
+soft gains from deblurring, although nothing was blurred."""
 _UNNEEDED_TEXTS = (Base.SUMMARIZATION, Base.SENTIMENT)
 
 

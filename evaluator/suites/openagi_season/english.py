@@ -105,7 +105,7 @@ class English(Speaker):
 
     def _reference(self, given: Given, *, manner: str) -> str:
         """The input within a phrase: `it` where that is clear, `the photo` or `this grainy photo`."""
-        if manner == "this":
+        if manner == "this" and not self.is_said(given):
             return self._this(given)
         return "it" if manner == "it" and self.is_single else self._the(given)
 

@@ -40,7 +40,7 @@ PATTERNS = tuple(
         "How do I get from {a} to {get}?",
         "You are handed {a}. | Your job is to {do:it}.",
         "I only have {a}, but I need {get}.",
-        "We received {a} this morning. | Please {do:it} before the meeting.",
+        "This morning we received {a}. | Please {do:it} before the meeting.",
         "A client gave us {a}. | She expects {get}.",
         "I would like {get}, please. | You will have to work with {a}.",
         "Please {do:this}.",
@@ -170,7 +170,7 @@ VERBS: Mapping[Base, Sequence[str]] = {
         "assign {it} to a class and name it{in}",
     ),
     Base.DETECTION: (
-        "list the objects in {it}{in}", "name all the objects that {it} shows{in}",
+        "list the objects in {it}{in}", "name{in} all the objects that {it} shows",
         "tell me{in} which objects {it} contains", "identify every object in {it} and name them{in}",
     ),
     Base.TEXT_TO_IMAGE: (

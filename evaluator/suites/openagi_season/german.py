@@ -1,7 +1,8 @@
 """Requests in German."""
 
 import random
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 
 from evaluator.suites.openagi_season import german_words as german
 from evaluator.suites.openagi_season.german_impossible import IMPOSSIBLE
@@ -9,6 +10,7 @@ from evaluator.suites.openagi_season.german_words import FORMS, Verb
 from evaluator.suites.openagi_season.speaker import Speaker, listed
 from evaluator.suites.openagi_season.wishes import NOUNS, Given, Language, Wanted, Wish
 
+_PART = re.compile(r"\{(\w+)\}")
 _ORDINALS = ("erste", "zweite")
 
 
@@ -105,10 +107,10 @@ class German(Speaker):
         """The input within a phrase: `es` where that is clear, `das Foto` or `dieses verrauschte Foto`."""
         noun = self.nouns[given.noun]
         forms = FORMS[noun.gender]
-        if manner == "this" and case:
+        if manner == "this" and case and not self.is_said(given):
             words = ", ".join(f"{word}e" for word in self.adjectives(given))
             return " ".join(filter(None, ("dieser" if noun.gender == "m" else forms["this"], words, noun.word)))
-        if manner == "this":
+        if manner == "this" and not self.is_said(given):
             words = ", ".join(f"{word}{forms['adjective this']}" for word in self.adjectives(given))
             return " ".join(filter(None, (forms["this"], words, noun.word)))
         if manner == "it" and self.is_single:
@@ -146,25 +148,28 @@ class German(Speaker):
 
     def _verb(self, verb: Verb, *, form: str, manner: str, wanted: Wanted) -> str:
         given = self.wish.input_of(NOUNS[wanted.base][0])
+        noun = self.nouns[given.noun]
         template = verb.imperative if form == "do" else verb.final
         is_named = ("{it}" in template or "{of}" in template) and self.is_single
-        filled = template.format(
-            v=verb.infinitive if form == "inf" else verb.with_zu,
-            it=self._reference(given, manner=manner),
-            nom=self._reference(given, manner="it" if is_named else manner, case=":nom"),
-            of=self._genitive(given, manner=manner),
-            dat=self._dative(given),
-            to=f"{'zur' if self.nouns[given.noun].gender == 'f' else 'zum'} {self.nouns[given.noun].word}",
-            **{"in": self._in(wanted)},
-        )
-        return filled.strip()
+        # By need: what is named as "dieses verrauschte Foto" counts as said.
+        parts: dict[str, Callable[[], str]] = {
+            "v": lambda: verb.infinitive if form == "inf" else verb.with_zu,
+            "it": lambda: self._reference(given, manner=manner),
+            "nom": lambda: self._reference(given, manner="it" if is_named else manner, case=":nom"),
+            "of": lambda: self._genitive(given, manner=manner),
+            "dat": lambda: self._dative(given),
+            "to": lambda: f"{'zur' if noun.gender == 'f' else 'zum'} {noun.word}",
+            "in": lambda: self._in(wanted),
+        }
+        return _PART.sub(lambda part: parts[part[1]](), template).strip()
 
     def _genitive(self, given: Given, *, manner: str) -> str:
         noun = self.nouns[given.noun]
         ending = "" if noun.gender == "f" else {"Bild": "es", "Text": "es"}.get(noun.word, "s")
-        article = {"f": "dieser", "m": "dieses", "n": "dieses"}[noun.gender] if manner == "this" else ""
-        words = ", ".join(f"{word}en" for word in self.adjectives(given)) if manner == "this" else ""
-        return " ".join(filter(None, (article or FORMS[noun.gender]["of"], words, f"{noun.word}{ending}")))
+        if manner != "this" or self.is_said(given):
+            return f"{FORMS[noun.gender]['of']} {noun.word}{ending}"
+        words = ", ".join(f"{word}en" for word in self.adjectives(given))
+        return " ".join(filter(None, ("dieser" if noun.gender == "f" else "dieses", words, f"{noun.word}{ending}")))
 
     def _dative(self, given: Given) -> str:
         noun = self.nouns[given.noun]

@@ -15,6 +15,7 @@ from evaluator.suites.openagi.grammar import Base, Degradation
 from evaluator.suites.openagi_season.wishes import Composition, Given, Trick, Wish
 
 _SLOT = re.compile(r"\{(\w+)(?::(\w+))?\}")
+_ONE_INPUT = re.compile(r"\{this\}|for \{the\}|um \{the\}|\{a:nom\}")
 _NOTHING_ELSE = re.compile(r"\b(?:only|all|nur)\b")
 _SENTENCE_START = re.compile(r"(^|[.!?]\s+)([a-zäöü])(?=\w*)")
 ASIDE = "|"
@@ -35,7 +36,7 @@ class Pattern:
     @property
     def is_singular(self) -> bool:
         """Whether it speaks of one input only."""
-        return "clause" in self.slots or "{this}" in self.text or "{a:nom}" in self.text
+        return "clause" in self.slots or bool(_ONE_INPUT.search(self.text))
 
     @property
     def is_exclusive(self) -> bool:
@@ -80,7 +81,7 @@ class Speaker(ABC):
         if self.in_the_middle:
             words += [self._filled(sentence) for sentence in self._trick_sentences()]
         words.append(self._filled(rest))
-        words += [self.state(given) for given in self.defective if given.name not in self._said]
+        words += [self.state(given) for given in self.defective if not self.is_said(given)]
         if not self.in_the_middle:
             words += [self._filled(sentence) for sentence in self._trick_sentences()]
         return capitalised(" ".join(self._framed(" ".join(words)).split()))
@@ -139,6 +140,10 @@ class Speaker(ABC):
         found = [self.rng.choice(self._vocabulary()[kind]) for kind in given.degradations]
         self.rng.shuffle(found)
         return found
+
+    def is_said(self, given: Given) -> bool:
+        """Whether the defects of an input have been named."""
+        return given.name in self._said
 
     def said(self, given: Given) -> None:
         """Remember that the defects of an input have been named."""

@@ -52,6 +52,7 @@ FACETS = Facets(
         Facet(
             name="degradations",
             label="Degradations",
+            unit="degradation",
             attribute="degradations",
             order=tuple(str(number) for number in range(5)),
         ),
