@@ -1,5 +1,6 @@
 """The words of generated requests: complete, and free of what only a template would write."""
 
+import random
 import re
 from collections import Counter
 
@@ -7,7 +8,7 @@ import pytest
 
 from evaluator.planners.protocol import request_for
 from evaluator.planners.strategies.registry import strategies
-from evaluator.plans import check_plan, parse_canonical, plan_to_json
+from evaluator.plans import check_plan, parse_canonical
 from evaluator.suites import suite_of
 from evaluator.suites.openagi.grammar import Base, Degradation
 from evaluator.suites.openagi_season import english_words, german_words
@@ -58,8 +59,6 @@ def test_german_adjectives_and_articles_agree_with_their_nouns():
 def test_at_least_forty_english_and_twenty_german_patterns_are_all_used():
     used = Counter()
     for number in range(1500):
-        import random
-
         rng = random.Random(f"patterns {number}")
         stratum = stratum_of(number)
         used[(stratum.spoken, worded(wish=drawn(stratum=stratum, rng=rng), rng=rng).pattern)] += 1
@@ -105,7 +104,7 @@ def test_every_missing_word_is_mentioned_once_for_each_input():
     for task in TASKS:
         if task.wish.stratum.trick is not Trick.NEGATION:
             gaps = sum(given.is_clozed for given in task.wish.needed)
-            assert len(re.findall(GAP, task.text)) - task.text.count("a gap where") * 0 == gaps, task.text
+            assert len(re.findall(GAP, task.text)) == gaps, task.text
 
 
 def test_the_language_of_the_answer_is_said_unless_it_is_that_of_an_english_request():
@@ -139,9 +138,7 @@ def rules_plan(*, suite, task):
 
 def test_keyword_rules_know_the_released_list_and_not_a_season():
     released = [rules_plan(suite=RELEASED, task=task) for task in RELEASED.tasks]
-    assert all(
-        plan_to_json(plan) == plan_to_json(task.gold) for (plan, _), task in zip(released, RELEASED.tasks, strict=True)
-    )
+    assert [plan for plan, _ in released] == [task.gold for task in RELEASED.tasks]
     same = [rules_plan(suite=SUITE, task=task)[0] == task.gold for task in SUITE.tasks]
     assert sum(same) / len(same) < 0.15
 
