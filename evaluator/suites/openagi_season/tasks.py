@@ -37,12 +37,14 @@ class SeasonTask(Task):
         """What the key decides, so that it is the same in every season."""
         stratum = self.wish.stratum
         is_possible = stratum.composition is not Composition.NO_TOOL
+        languages: list[JsonValue] = []
+        languages += sorted({str(one.language) for one in stratum.wanted if one.language and is_possible})
         return {
             "composition": str(stratum.composition),
             "trick": str(stratum.trick),
             "goals": [str(wanted.base) for wanted in stratum.wanted] if is_possible else [],
             "request_language": str(stratum.spoken),
-            "answer_language": sorted({str(one.language) for one in stratum.wanted if one.language and is_possible}),
+            "answer_language": languages,
             "degradations": str(stratum.degradations),
             "gold_steps": len(self.gold.steps) if self.gold is not None else None,
         }
