@@ -50,17 +50,23 @@ _GERMAN_REQUESTS = 0.2
 _GERMAN_ANSWERS = 0.5
 _CLOZED = 0.5
 
+_SOFT = frozenset(
+    frozenset(chosen)
+    for count in range(1, 4)
+    for chosen in combinations(Degradation, count)
+    if Degradation.BLUR not in chosen and chosen != (Degradation.GRAYSCALE,)
+)
+_GRAY_AND_NOISY = frozenset(one for one in _SOFT if one >= {Degradation.GRAYSCALE, Degradation.NOISE})
 UNSOUND: Mapping[Base, frozenset[frozenset[Degradation]]] = {
-    Base.RESTORATION: frozenset(
-        frozenset(chosen)
-        for count in range(1, 4)
-        for chosen in combinations(Degradation, count)
-        if Degradation.BLUR not in chosen and chosen != (Degradation.GRAYSCALE,)
-    ),
+    Base.RESTORATION: _SOFT,
+    Base.CLASSIFICATION: _GRAY_AND_NOISY,
+    Base.DETECTION: _GRAY_AND_NOISY,
 }
-"""Sets of degradations from which the gold order of restorations is not the best way to an answer: another plan of at
-most one step more scores higher. Found by execution in the miniature world: what super resolution and denoising leave
-soft gains from deblurring, although nothing was blurred."""
+"""Sets of degradations from which the gold restorations are not the best way to an answer: another plan of at most one
+step more scores higher. Found by executing every sequence of restorations in the miniature world, on 40 samples where
+it was close: what super resolution and denoising leave soft gains from deblurring, although nothing was blurred. By
+how much: 0.008 to 0.127 for images, 0.064 for the classes of small, gray, noisy ones; the rest of `_GRAY_AND_NOISY`
+is within the noise of the measurement, and left out to be safe."""
 _UNNEEDED_TEXTS = (Base.SUMMARIZATION, Base.SENTIMENT)
 
 
