@@ -96,15 +96,27 @@ class StepRun(_Record):
     error: str | None = None
 
 
+class AnswerResult(_Record):
+    """One answer of a request that wants several."""
+
+    metric: str
+    score: float | None
+    reference: ArtefactReference | None
+    answer: ArtefactReference | None
+
+
 class SampleResult(_Record):
     """The plan executed on one sample."""
 
     index: int
     score: float | None
+    """Where a request wants several answers, the mean of their scores."""
     inputs: dict[str, ArtefactReference]
     reference: ArtefactReference | None
     answer: ArtefactReference | None
     steps: list[StepRun]
+    further: list[AnswerResult] = Field(default_factory=list)
+    """The answers after the first, in order."""
 
 
 class PlannerCall(_Record):
@@ -151,6 +163,8 @@ class ResultRecord(_Record):
         found: dict[str, ArtefactReference] = {}
         for sample in self.samples:
             named = [*sample.inputs.values(), sample.reference, sample.answer]
+            for further in sample.further:
+                named += [further.reference, further.answer]
             for step in sample.steps:
                 named += [*step.inputs.values(), *step.outputs.values()]
             for reference in named:

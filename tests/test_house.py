@@ -54,7 +54,7 @@ SUITE_NAMES = re.compile(
 )
 """A suite in the code: its slug, an import from its folder, or an identifier. Strategies, such as `openagi/zero-shot`,
 and `evaluator.tools.openagi` are named after the paper and not after its suite."""
-SUITE_FOLDERS = ("evaluator/suites/openagi/", "evaluator/suites/toolbench/")
+SUITE_FOLDERS = ("evaluator/suites/openagi/", "evaluator/suites/openagi_season/", "evaluator/suites/toolbench/")
 NAMES_OF_SUITES = {
     "leaderboard/site/api/examples.py": "an example in the reference of the API",
     "evaluator/tools/openagi.py": "the catalogue is named after its benchmark",

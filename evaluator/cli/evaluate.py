@@ -9,12 +9,13 @@ from evaluator.cli.execution_settings import ExecutionSettings, selected_tasks, 
 from evaluator.cli.listing import Listing
 from evaluator.cli.progress_view import ProgressView
 from evaluator.cli.usage import JsonFile, VerboseOption, chosen_suite, is_stdout, log, out, usage_error, write_json
-from evaluator.episodes.base import Evaluator, SettingError
+from evaluator.episodes.base import Evaluator, Setting, SettingError
 from evaluator.metrics.statistics import ends_in_words
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.registry import PlannerNameError
 from evaluator.suites import Suite, episode_of
+from evaluator.suites.hidden import suite_on_split
 
 if TYPE_CHECKING:
     from evaluator.planners.protocol import Planner
@@ -57,14 +58,14 @@ def evaluate(
     """
     chosen = chosen_suite(suite)
     keys = selected_tasks(suite=chosen, text=tasks)
-    chosen_planner = _planner(name=planner, suite=chosen, timeout=timeout)
-    view = ProgressView(title=f"{chosen_planner.name} on {chosen.slug}", tasks=len(keys), console=log)
+    view = ProgressView(title=f"{planner} on {chosen.slug}", tasks=len(keys), console=log)
     settings = ExecutionSettings(
         profile=profile, split=split, data=data, samples=samples, device=device,
         store=store, store_limit=store_limit, memory_budget=memory_budget,
     )  # fmt: skip
+    setting = setting_of(settings, listener=view.executed)
+    chosen_planner = _planner(name=planner, suite=_asked(suite=chosen, setting=setting), timeout=timeout)
     try:
-        setting = setting_of(settings, listener=view.executed)
         evaluator = episode_of(chosen.slug).evaluator(suite=chosen, setting=setting)
     except SettingError as error:
         raise usage_error(error) from None
@@ -78,6 +79,18 @@ def evaluate(
     write_json(document, file=json_out)
     if document["summary"]["outcomes"].get("infra_fault"):
         raise typer.Exit(EXIT_INFRASTRUCTURE)
+
+
+def _asked(*, suite: Suite, setting: Setting) -> Suite:
+    """The suite as planners are asked, which those that know the gold plans must know.
+
+    Raises:
+        typer.Exit: the suite has no such requests; standard error says why.
+    """
+    try:
+        return suite_on_split(suite=suite, split=setting.split, hidden_seed=setting.hidden_seed)
+    except ValueError as error:
+        raise usage_error(error) from None
 
 
 def _document(

@@ -1,5 +1,6 @@
 """The commands `planarena suites ...`."""
 
+import random
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +10,8 @@ import typer
 from evaluator.cli.listing import Listing
 from evaluator.cli.usage import JsonFlag, chosen_suite, out, print_json, usage_error
 from evaluator.suites import suite_names, suite_of
+from evaluator.suites.base import Suite, Task
+from evaluator.suites.facets import STRUCTURE, Facet
 from evaluator.suites.registry import command_modules
 
 app = typer.Typer(help="The benchmark suites.", no_args_is_help=True)
@@ -58,6 +61,46 @@ def show_suite(
             ", ".join(task.gold.tools()) if task.gold is not None else "unknown",
         )
     table.show(out)
+
+
+@app.command("sample")
+def sample_suite(
+    suite: Annotated[str, typer.Argument(help="Slug of the suite, as `suites list` has it.")],
+    count: Annotated[int, typer.Option(min=1, help="How many requests.")] = 20,
+    seed: Annotated[str, typer.Option(help="Any text; the same seed prints the same requests.")] = "0",
+    as_json: JsonFlag = False,
+) -> None:
+    """Print requests of a suite, drawn at random, with the groups that they belong to."""
+    chosen = chosen_suite(suite)
+    rng = random.Random(f"{chosen.slug} {seed}")  # noqa: S311 - not for secrets
+    places = sorted(rng.sample(range(len(chosen.tasks)), min(count, len(chosen.tasks))))
+    drawn = [chosen.tasks[place] for place in places]
+    if as_json:
+        print_json([{"id": task.key, "text": task.text, "groups": _groups(task, suite=chosen)} for task in drawn])
+        return
+    facets = _shown_facets(chosen)
+    table = Listing("id", "request", *(facet.label.lower() for facet in facets), prose="request")
+    for task in drawn:
+        groups = _groups(task, suite=chosen)
+        table.add_row(task.key, task.text, *(groups.get(facet.name, "") for facet in facets))
+    table.show(out)
+
+
+def _shown_facets(suite: Suite) -> list[Facet]:
+    """The facets whose values tasks have themselves and that tell nothing about the gold plan."""
+    return [facet for facet in suite.facets.filters if not facet.tells_gold and (facet.attribute or facet == STRUCTURE)]
+
+
+def _groups(task: Task, *, suite: Suite) -> dict[str, str]:
+    """The values of the suite's facets in words, by the facet's name."""
+    found = {}
+    for facet in _shown_facets(suite):
+        value = task.structure if facet == STRUCTURE else task.attributes.get(facet.attribute)
+        values = value if isinstance(value, list) else [value]
+        words = [facet.words.get(str(one), str(one).replace("_", " ")) for one in values if one is not None]
+        if words:
+            found[facet.name] = " and ".join(words)
+    return found
 
 
 @app.command("fetch")

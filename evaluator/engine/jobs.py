@@ -40,13 +40,19 @@ class StepFailure:
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """What became of a job. `answer` is None exactly if `failure` is given."""
+    """What became of a job. `answers` is empty exactly if `failure` is given."""
 
     job: Job
-    answer: ArtefactReference | None
+    answers: tuple[ArtefactReference, ...]
+    """One for each answer of the plan, in order."""
     steps: tuple[StepRun, ...]
     """The steps that were executed, found in the store, or failed; not those that waited for a failed one."""
     failure: StepFailure | None
+
+    @property
+    def answer(self) -> ArtefactReference | None:
+        """The first answer; None if there is none."""
+        return self.answers[0] if self.answers else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,12 +150,14 @@ class JobState:
     def result(self) -> JobResult:
         """The result once the job is over."""
         runs = tuple(self.done[step.id] for step in self.job.plan.steps if step.id in self.done)
-        answer = self.values.get(self.job.plan.answers[0])
+        answers = [self.values.get(answer) for answer in self.job.plan.answers]
+        made = tuple(answer for answer in answers if answer is not None)
+        complete = len(made) == len(answers)
         return JobResult(
             job=self.job,
-            answer=answer,
+            answers=made if complete else (),
             steps=runs,
-            failure=None if answer is not None else self.failures[0],
+            failure=None if complete else self.failures[0],
         )
 
     def _give_up_users(self, step: Step) -> list[Step]:

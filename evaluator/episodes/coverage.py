@@ -2,7 +2,7 @@
 
 from evaluator.experts.profile import Profile
 from evaluator.records import Reason
-from evaluator.suites.base import Suite
+from evaluator.suites.base import ABSTENTION, Suite
 from evaluator.suites.samples import SampleSource
 
 
@@ -14,11 +14,14 @@ def not_run_reasons(*, suite: Suite, profile: Profile, samples: SampleSource) ->
             found[task.key] = (Reason.NO_GOAL, "No right plan is known for this request.")
             continue
         lacking = [tool for tool in dict.fromkeys(task.gold.tools()) if tool not in profile.experts]
-        no_data = samples.missing(task=task)
+        if task.metric == ABSTENTION:
+            continue
+        no_data = next(filter(None, (samples.missing(task=answer) for answer in task.answers)), None)
+        unscored = [answer.metric for answer in task.answers if answer.metric not in profile.scorers]
         if lacking:
             found[task.key] = (Reason.NO_EXPERT, f"Profile {profile.name} has no expert for {', '.join(lacking)}.")
-        elif task.metric not in profile.scorers:
-            found[task.key] = (Reason.NO_EXPERT, f"Profile {profile.name} has no scorer for the {task.metric} score.")
+        elif unscored:
+            found[task.key] = (Reason.NO_EXPERT, f"Profile {profile.name} has no scorer for the {unscored[0]} score.")
         elif no_data is not None:
             found[task.key] = (Reason.NO_DATA, no_data)
     return found

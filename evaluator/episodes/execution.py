@@ -13,16 +13,18 @@ from evaluator.engine.pool import ExpertPool, Experts
 from evaluator.engine.progress import Listener
 from evaluator.engine.run import Engine
 from evaluator.engine.store import ObjectDamagedError, Store
+from evaluator.episodes.abstention import abstention_judged
 from evaluator.episodes.coverage import not_run_reasons
 from evaluator.episodes.parts import Planned, faulty, not_run_records, plan_all, without_invalid
 from evaluator.episodes.sample_artefacts import KeptSamples
+from evaluator.episodes.sample_results import sample_results
 from evaluator.experts.profile import Profile
 from evaluator.experts.protocol import ExpertError
 from evaluator.metrics.similarity import Scorer, load_scorer
 from evaluator.planners.protocol import Planner
 from evaluator.plans import PlanContext
 from evaluator.provenance import provenance
-from evaluator.records import ArtefactReference, Outcome, Reason, ResultRecord, SampleResult
+from evaluator.records import ArtefactReference, Outcome, Reason, ResultRecord
 from evaluator.suites.base import Suite, Task
 from evaluator.suites.samples import SampleSource
 
@@ -94,7 +96,7 @@ class ExecutionEvaluator:
         runnable = [task for task in wanted if task.key not in self.not_run]
         planned: list[Planned] = []
         for item in plan_all(planner=planner, suite=self.suite, tasks=runnable, context=self._context):
-            checked = without_invalid(item)
+            checked = abstention_judged(without_invalid(item))
             if isinstance(checked, ResultRecord):
                 yield checked
             else:
@@ -138,38 +140,44 @@ class ExecutionEvaluator:
     def _job(self, *, item: Planned, index: int) -> Job:
         resources = self._samples.inputs(task=item.task, index=index)
         # Kept here and not when it is needed: the engine writes it before it hands out the first result.
-        self._samples.reference(task=item.task, index=index)
+        self._references(task=item.task, index=index)
         return Job(task=item.task.key, sample=index, plan=item.plan.plan, resources=resources)
 
+    def _references(self, *, task: Task, index: int) -> tuple[ArtefactReference, ...]:
+        """What a right answer looks like, for each answer of the task."""
+        return tuple(self._samples.reference(task=answer, index=index) for answer in task.answers)
+
     def _score(self, *, item: Planned, results: Sequence[JobResult]) -> ResultRecord:
-        references = [self._samples.reference(task=item.task, index=result.job.sample) for result in results]
+        references = [self._references(task=item.task, index=result.job.sample) for result in results]
         failures = [result.failure for result in results if result.failure is not None]
+        unscored = partial(sample_results, task=item.task, results=results, references=references)
         if failures:
-            record = item.record.model_copy(update={"samples": _sample_results(results, references, None)})
+            record = item.record.model_copy(update={"samples": unscored()})
             at_limit = next((failure for failure in failures if failure.kind is FailureKind.LIMIT), None)
             if at_limit is not None:
                 return faulty(record, reason=Reason.LIMIT_EXCEEDED, message=f"{at_limit.message}.")
             return faulty(record, reason=Reason.EXPERT_FAILED, message=f"{failures[0].message}.")
         try:
-            scores = self._scores(metric=item.task.metric, results=results, references=references)
+            by_answer = [
+                self._scores(
+                    metric=answer.metric,
+                    pairs=[(result.answers[n], wanted[n]) for result, wanted in zip(results, references, strict=True)],
+                )
+                for n, answer in enumerate(item.task.answers)
+            ]
         except (RuntimeError, ValueError, OSError, LookupError, ObjectDamagedError, ExpertError) as error:
-            record = item.record.model_copy(update={"samples": _sample_results(results, references, None)})
+            record = item.record.model_copy(update={"samples": unscored()})
             message = f"The {item.task.metric} score could not be computed: {error}."
             return faulty(record, reason=Reason.SCORER_FAILED, message=message)
-        return item.record.model_copy(
-            update={
-                "outcome": Outcome.SCORED,
-                "score": sum(scores) / len(scores),
-                "samples": _sample_results(results, references, scores),
-            }
-        )
+        samples = unscored(scores=list(zip(*by_answer, strict=True)))
+        means = [sample.score for sample in samples if sample.score is not None]
+        update = {"outcome": Outcome.SCORED, "score": sum(means) / len(means), "samples": samples}
+        return item.record.model_copy(update=update)
 
-    def _scores(
-        self, *, metric: str, results: Sequence[JobResult], references: Sequence[ArtefactReference]
-    ) -> list[float]:
-        asked = [(result.answer, wanted) for result, wanted in zip(results, references, strict=True) if result.answer]
-        keys = [(metric, answer.digest, wanted.digest) for answer, wanted in asked]
-        new = {key: pair for key, pair in zip(keys, asked, strict=True) if key not in self._known_scores}
+    def _scores(self, *, metric: str, pairs: Sequence[tuple[ArtefactReference, ArtefactReference]]) -> list[float]:
+        """The score of each pair of an answer and its reference."""
+        keys = [(metric, answer.digest, wanted.digest) for answer, wanted in pairs]
+        new = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in self._known_scores}
         if new:
             outputs = [self.engine.value(answer) for answer, _ in new.values()]
             right = [self.engine.value(wanted) for _, wanted in new.values()]
@@ -186,19 +194,3 @@ class ExecutionEvaluator:
 
 def _profile_scorer(metric: str, *, profile: Profile, device: str) -> Scorer:
     return load_scorer(name=metric, profile=profile, device=device)
-
-
-def _sample_results(
-    results: Sequence[JobResult], references: Sequence[ArtefactReference], scores: Sequence[float] | None
-) -> list[SampleResult]:
-    return [
-        SampleResult(
-            index=result.job.sample,
-            score=None if scores is None else scores[position],
-            inputs=dict(result.job.resources),
-            reference=references[position],
-            answer=result.answer,
-            steps=list(result.steps),
-        )
-        for position, result in enumerate(results)
-    ]

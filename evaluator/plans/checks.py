@@ -146,21 +146,32 @@ def _cycle(plan: Plan) -> list[Problem]:
 
 
 def _check_answers(*, plan: Plan, produced: Mapping[str, Produced], context: PlanContext) -> list[Problem]:
-    if context.expects is None:
+    wanted = context.several if context.expects is None else (context.expects,)
+    if not wanted or (context.may_abstain and not plan.steps and not plan.answers):
         return []
-    if len(plan.answers) != 1:
-        message = f"the plan has {len(plan.answers)} answers; this request expects one ({context.expects})"
+    if len(plan.answers) != len(wanted):
+        expected = f"one ({wanted[0]})" if len(wanted) == 1 else f"{len(wanted)} ({', '.join(wanted)})"
+        message = f"the plan has {len(plan.answers)} answers; this request expects {expected}"
         return [Problem("answer_count", message)]
-    answer = plan.answers[0]
+    found = (
+        _check_answer(answer=answer, wanted=kind, produced=produced, context=context)
+        for answer, kind in zip(plan.answers, wanted, strict=True)
+    )
+    return [problem for problem in found if problem is not None]
+
+
+def _check_answer(
+    *, answer: str, wanted: ResourceType, produced: Mapping[str, Produced], context: PlanContext
+) -> Problem | None:
     if answer.startswith("$") and answer[1:] in context.resources:
         found: ResourceType | None = context.resources[answer[1:]]
     elif answer in produced:
         found = produced[answer].type
     else:
-        return [Problem("unknown_reference", f"the answer is {_short(answer)}, which no step makes")]
-    if found is None or found is context.expects:
-        return []
-    return [Problem("answer_type", f"the answer {answer} is {found}; this request expects {context.expects}")]
+        return Problem("unknown_reference", f"the answer is {_short(answer)}, which no step makes")
+    if found is None or found is wanted:
+        return None
+    return Problem("answer_type", f"the answer {answer} is {found}; this request expects {wanted}")
 
 
 def _listed(types: Mapping[str, ResourceType]) -> str:

@@ -44,6 +44,10 @@ class PlanContext:
     """Type of the answer; None where a request may have several answers of any type."""
     known: Catalogue | None = None
     """The whole catalogue, to distinguish a tool without an expert from an invented one."""
+    several: tuple[ResourceType, ...] = ()
+    """Types of the answers, in order, where a request wants several that are known; empty otherwise."""
+    may_abstain: bool = False
+    """Whether a plan may have neither steps nor answers, which says that no tool can meet the request."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,9 @@ from evaluator.plans.model import Plan, PlanContext, plan_to_json
 from evaluator.suites.facets import Facets
 from evaluator.tools.types import Catalogue, ResourceType
 
+ABSTENTION = "abstention"
+"""The metric of requests that no tool can meet: 1 for a plan without steps, else 0. No scorer is needed."""
+
 
 class IntervalMethod(StrEnum):
     """How a column's 95 % interval is computed."""
@@ -147,6 +150,14 @@ class Task:
         return {}
 
     @property
+    def answers(self) -> "tuple[Task, ...]":
+        """The request itself; one that wants several answers has a task for each, in the order of the answers.
+
+        Their metrics and types are those of the answers, and sources of samples give the reference of each.
+        """
+        return (self,)
+
+    @property
     def types_given(self) -> Mapping[str, frozenset[ResourceType]]:
         """Every type that each resource may be used as."""
         return {name: frozenset({kind}) for name, kind in self.resources.items()}
@@ -187,6 +198,8 @@ class Suite:
     """What may be wrong with a task, for `Panel.GOAL`."""
     step_problems: tuple[StepProblem, ...] = ()
     """How steps are marked in the drawing of a plan, for `Panel.INDICATORS`; the most telling last."""
+    may_abstain: bool = False
+    """Whether a plan may have neither steps nor answers, which says that no tool can meet the request."""
     hidden_requests: "Callable[[Suite, str], tuple[Task, ...]] | None" = field(default=None, compare=False, repr=False)
     """Makes the hidden split's tasks from a secret seed, with the keys of the public ones; None: there is none."""
 
@@ -227,4 +240,6 @@ class Suite:
             resources=task.resources,
             expects=task.expects,
             known=self.catalogue,
+            several=tuple(answer.expects for answer in task.answers if answer.expects) if task.expects is None else (),
+            may_abstain=self.may_abstain,
         )

@@ -130,11 +130,9 @@ class LilliputSamples:
         inputs: dict[str, Value] = {}
         for name in task.resources:
             if name == "image":
-                inputs[name] = degraded_image(
-                    split=self.split, index=index, degradations=task.degradations, hidden_seed=self._hidden_seed
-                )
+                inputs[name] = self.image(degradations=task.degradations, index=index)
             else:
-                inputs[name] = self._text(task=task, name=name, index=index)
+                inputs[name] = self.text(base=task.base, name=name, is_clozed=name in task.clozed, index=index)
         return inputs
 
     def reference(self, *, task: SampleTask, index: int) -> Value:
@@ -144,10 +142,18 @@ class LilliputSamples:
             LookupError: there is no data for the task.
         """
         self._require(task=task)
-        if task.base == "restoration":
+        return self.answer(base=task.base, language=task.language, index=index)
+
+    def answer(self, *, base: str, language: str | None, index: int) -> Value:
+        """The right answer of a sample to a domain task; `base` is `restoration` or in `TEXT_SAMPLES`."""
+        if base == "restoration":
             return clean_image(split=self.split, index=index, hidden_seed=self._hidden_seed)
         # A task whose answer is a picture has no language; the picture is compared with the English text.
-        return self._sample(base=task.base, index=index).reference.in_language(task.language or "en")
+        return self._sample(base=base, index=index).reference.in_language(language or "en")
+
+    def image(self, *, degradations: Collection[str], index: int) -> Image:
+        """A picture as the tasks that name these degradations are given it. Shared: do not change it."""
+        return degraded_image(split=self.split, index=index, degradations=degradations, hidden_seed=self._hidden_seed)
 
     def scene(self, *, index: int) -> Scene:
         """What sample `index` shows."""
@@ -156,12 +162,12 @@ class LilliputSamples:
     def _sample(self, *, base: str, index: int) -> TextSample:
         return _text_sample(split=self.split, index=index, base=base, hidden_seed=self._hidden_seed)
 
-    def _text(self, *, task: SampleTask, name: str, index: int) -> str:
+    def text(self, *, base: str, name: str, is_clozed: bool, index: int) -> str:
         """A text input; the mask depends on the text alone, so tasks that mask the same text share it."""
-        source = self._sample(base=task.base, index=index).texts[name]
-        if name not in task.clozed:
+        source = self._sample(base=base, index=index).texts[name]
+        if not is_clozed:
             return source.text
-        stream = self._stream(index=index, purpose=f"mask {task.base} {name}")
+        stream = self._stream(index=index, purpose=f"mask {base} {name}")
         return mask_word(text=source.text, recoverable=source.recoverable, rng=stream)
 
     def _stream(self, *, index: int, purpose: str) -> np.random.Generator:

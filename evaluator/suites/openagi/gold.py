@@ -17,7 +17,7 @@ RESTORERS = {
     Degradation.BLUR: "Image Deblurring",
     Degradation.GRAYSCALE: "Colorization",
 }
-_BASE_TOOLS = {
+BASE_TOOLS = {
     Base.CAPTIONING: "Image Captioning",
     Base.CLASSIFICATION: "Image Classification",
     Base.DETECTION: "Object Detection",
@@ -42,23 +42,24 @@ def gold_plan(request: Request) -> Plan:
         for phrase, name in zip(request.inputs, resource_names(request), strict=True)
     ]
     answer = repaired[0]
-    if request.base in _BASE_TOOLS:
-        answer = _call(tool=_BASE_TOOLS[request.base], values=repaired, steps=steps)
+    if request.base in BASE_TOOLS:
+        answer = call(tool=BASE_TOOLS[request.base], values=repaired, steps=steps)
     if request.language == "de":
-        answer = _call(tool="Machine Translation", values=[answer], steps=steps)
+        answer = call(tool="Machine Translation", values=[answer], steps=steps)
     return Plan(steps=tuple(steps), answers=(answer,))
 
 
 def _repair(*, phrase: Phrase, name: str, steps: list[Step]) -> str:
     value = f"${name}"
     for degradation in phrase.degradations:
-        value = _call(tool=RESTORERS[degradation], values=[value], steps=steps)
+        value = call(tool=RESTORERS[degradation], values=[value], steps=steps)
     if phrase.resource is ResourceType.TEXT and phrase.clozed:
-        value = _call(tool="Fill Mask", values=[value], steps=steps)
+        value = call(tool="Fill Mask", values=[value], steps=steps)
     return value
 
 
-def _call(*, tool: str, values: list[str], steps: list[Step]) -> str:
+def call(*, tool: str, values: list[str], steps: list[Step]) -> str:
+    """Append a step and return the reference of its output."""
     signature = OPENAGI[tool]
     step_id = f"s{len(steps) + 1}"
     outputs = {output: f"{step_id}.{output}" for output in signature.outputs}

@@ -15,6 +15,7 @@ PLAN = '{"task": "QA/0", "plan": "[]"}\n'
 INVOCATIONS = {
     "suites list": ("--json",),
     "suites show": ("toolmini", "--json"),
+    "suites sample": ("openagi-season", "--count", "2", "--json"),
     "planners list": ("--json",),
     "profiles list": ("--json",),
     "profiles show": ("paper", "--json"),
@@ -29,6 +30,7 @@ INVOCATIONS = {
 TYPES = {
     "suites list": [{"slug": str, "version": str, "tasks": int, "title": str, "digest": str}],
     "suites show": [{"id": str, "text": str, "gold": dict}],
+    "suites sample": [{"id": str, "text": str, "groups": dict}],
     "planners list": [{"name": str, "description": str, "language_model": str, "abilities": list}],
     "profiles list": [{"name": str, "digest": str, "experts": list}],
     "profiles show": {"name": str, "digest": str, "models": list},

@@ -1,0 +1,191 @@
+"""Several answers and abstention, from request to record, with fake experts."""
+
+import re
+
+import pytest
+from PIL import Image
+
+from evaluator.engine import MemoryStore
+from evaluator.episodes.execution import ExecutionEvaluator
+from evaluator.experts.profile import Profile, ScorerSpec
+from evaluator.planners import PlannerReply, bundled_planner
+from evaluator.plans import plan_to_json
+from evaluator.records import Outcome, PlannerCall, Reason
+from evaluator.suites import suite_of
+from evaluator.suites.base import ABSTENTION
+from evaluator.suites.openagi.grammar import Base
+from evaluator.suites.openagi_season.data import season_samples
+from evaluator.suites.openagi_season.tasks import SEVERAL
+from evaluator.tools.types import ResourceType
+from evaluator.values import Image as PillowImage
+from tests.fakes.experts import FakeExpert, FakePool
+
+SUITE = suite_of("openagi-season")
+ABSTAIN = {"steps": [], "answers": []}
+
+
+def task_with(**wanted):
+    return next(task for task in SUITE.tasks if all(getattr(task, name) == value for name, value in wanted.items()))
+
+
+def several(*bases):
+    return next(task for task in SUITE.tasks if [one.base for one in task.wish.stratum.wanted] == list(bases)
+                and task.metric == SEVERAL)  # fmt: skip
+
+
+IMPOSSIBLE = task_with(metric=ABSTENTION)
+RESTORATION = next(task for task in SUITE.tasks if task.metric == "ViT" and list(task.resources) == ["image"])
+CAPTION = next(task for task in SUITE.tasks if task.wanted.base is Base.CAPTIONING and task.metric == "BERT"
+               and "text" not in task.resources)  # fmt: skip
+IMAGE_AND_TEXT = several(Base.RESTORATION, Base.CAPTIONING)
+
+
+class Fixed:
+    """Scores by the kind of value: 0.2 for images, 0.8 for texts."""
+
+    def __init__(self, metric):
+        self._metric = metric
+
+    def score(self, *, outputs, references):
+        kinds = {"ViT": (True, True), "BERT": (False, False), "CLIP": (True, False)}[self._metric]
+        for pair in zip(outputs, references, strict=True):
+            assert tuple(isinstance(value, PillowImage) for value in pair) == kinds
+        return [0.2 if isinstance(output, PillowImage) else 0.8 for output in outputs]
+
+
+def expert(tool):
+    made = next(iter(tool.outputs.items()))
+    value = Image.new("RGB", (8, 8)) if made[1] is ResourceType.IMAGE else tool.name
+    return FakeExpert(lambda item: {made[0]: value})
+
+
+class Answers:
+    """Gives every task the same answer."""
+
+    name = "answers"
+
+    def __init__(self, answer):
+        self._answer = answer
+
+    def plan(self, request):
+        return PlannerReply(plan=self._answer, call=PlannerCall(seconds=0.0))
+
+
+def evaluator(samples=2):
+    pool = FakePool({name: expert(tool) for name, tool in SUITE.catalogue.tools.items()})
+    profile = Profile(
+        name="fake",
+        digest="fake",
+        experts={tool: pool.spec(tool) for tool in pool.experts},
+        scorers=dict.fromkeys(["ViT", "BERT", "CLIP"], ScorerSpec("x", "x", None, "x", "1")),
+    )
+    return ExecutionEvaluator(
+        suite=SUITE, profile=profile, samples=season_samples(profile="lilliput", split="public", hidden_seed=None),
+        count=samples, store=MemoryStore(), experts=pool, scorers=Fixed,
+    )  # fmt: skip
+
+
+def record_of(task, answer):
+    (record,) = evaluator().run(planner=Answers(answer), tasks=[task.key])
+    return record
+
+
+def test_abstaining_scores_one_where_no_tool_can_meet_the_request_and_nothing_runs():
+    record = record_of(IMPOSSIBLE, ABSTAIN)
+    assert (record.outcome, record.score, record.samples) == (Outcome.SCORED, 1.0, [])
+
+
+def test_handing_back_the_input_abstains_too():
+    gives = next(name for name, kind in IMPOSSIBLE.resources.items())
+    kind = IMPOSSIBLE.resources[gives]
+    if kind is IMPOSSIBLE.expects:
+        assert record_of(IMPOSSIBLE, {"steps": [], "answers": [f"${gives}"]}).score == 1.0
+
+
+def test_a_plan_with_steps_scores_zero_where_no_tool_can_meet_the_request():
+    record = record_of(IMPOSSIBLE, plan_to_json(
+        next(task for task in SUITE.tasks if task.gold.steps and task.expects is IMPOSSIBLE.expects
+             and set(task.resources) <= set(IMPOSSIBLE.resources)).gold))  # fmt: skip
+    assert (record.outcome, record.score) == (Outcome.SCORED, 0.0)
+
+
+def test_abstaining_from_what_tools_can_do_scores_what_handing_back_the_input_scores():
+    record = record_of(RESTORATION, ABSTAIN)
+    same = record_of(
+        RESTORATION, {"steps": [], "answers": ["$image" if "image" in RESTORATION.resources else "$image_1"]}
+    )
+    assert (record.outcome, record.score) == (Outcome.SCORED, 0.2)
+    assert same.score == record.score
+    assert record.samples[0].answer == record.samples[0].inputs[next(iter(record.samples[0].inputs))]
+
+
+def test_abstaining_is_a_fault_where_nothing_given_has_the_type_of_the_answer():
+    record = record_of(CAPTION, ABSTAIN)
+    assert (record.outcome, record.reason, record.score) == (Outcome.PLANNER_FAULT, Reason.INVALID_PLAN, 0.0)
+    assert "abstained" in record.reason_text
+
+
+def test_several_answers_score_their_mean_and_are_all_in_the_record():
+    record = record_of(IMAGE_AND_TEXT, plan_to_json(IMAGE_AND_TEXT.gold))
+    assert (record.outcome, record.score) == (Outcome.SCORED, 0.5)
+    for sample in record.samples:
+        (further,) = sample.further
+        assert (sample.score, further.score, further.metric) == (0.5, 0.8, "BERT")
+        assert {sample.answer.digest, further.answer.digest, further.reference.digest} <= {
+            artefact.digest for artefact in record.artefacts()
+        }
+
+
+@pytest.mark.parametrize(
+    ("answers", "says"),
+    [
+        (lambda answers: answers[:1], r"1 answers; this request expects 2 \(image, text\)"),
+        (lambda answers: answers[::-1], "is text; this request expects image"),
+        (lambda answers: [*answers, answers[0]], "3 answers"),
+        (lambda answers: [answers[0], "s99.text"], "no step makes"),
+    ],
+)
+def test_several_answers_must_be_those_that_are_wanted_in_their_order(answers, says):
+    plan = plan_to_json(IMAGE_AND_TEXT.gold)
+    record = record_of(IMAGE_AND_TEXT, plan | {"answers": answers(plan["answers"])})
+    assert (record.outcome, record.score) == (Outcome.PLANNER_FAULT, 0.0)
+    assert re.search(says, record.reason_text)
+
+
+def test_every_gold_plan_of_a_block_runs_with_the_inputs_that_the_request_gives():
+    keys = [task.key for task in SUITE.tasks[:100]]
+    records = list(evaluator(samples=1).run(planner=bundled_planner(name="gold", suite=SUITE), tasks=keys))
+    assert {record.outcome for record in records} == {Outcome.SCORED}
+    for record in records:
+        for sample in record.samples:
+            assert list(sample.inputs) == list(SUITE.task(record.task).resources)
+
+
+def test_inputs_that_are_not_needed_are_from_another_sample():
+    task = next(task for task in SUITE.tasks if {"image_1", "image_2"} <= set(task.resources)
+                and not any(given.degradations for given in task.wish.given))  # fmt: skip
+    samples = season_samples(profile="lilliput", split="public", hidden_seed=None)
+    needed = task.wish.input_of("image").name
+    inputs = samples.inputs(task=task, index=3)
+    assert inputs["image_1"] != inputs["image_2"]
+    assert inputs[needed] == samples.inputs(task=CLEAN, index=3)["image"]
+
+
+CLEAN = next(task for task in SUITE.tasks if list(task.resources) == ["image"]
+             and not task.wish.input_of("image").degradations)  # fmt: skip
+
+
+def test_requests_with_equal_inputs_share_them_and_no_others():
+    samples = season_samples(profile="lilliput", split="public", hidden_seed=None)
+    keys = {}
+    for task in SUITE.tasks[:300]:
+        inputs = {name: value if isinstance(value, str) else value.tobytes()
+                  for name, value in samples.inputs(task=task, index=0).items()}  # fmt: skip
+        assert keys.setdefault(samples.inputs_key(task=task), inputs) == inputs
+
+
+def test_there_are_no_data_under_the_profile_of_the_papers():
+    with pytest.raises(LookupError, match="only under lilliput"):
+        season_samples(profile="paper", split="public", hidden_seed=None)
+    with pytest.raises(ValueError, match="no split"):
+        season_samples(profile="lilliput", split="train", hidden_seed=None)

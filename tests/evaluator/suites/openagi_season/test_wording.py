@@ -1,0 +1,148 @@
+"""The words of generated requests: complete, and free of what only a template would write."""
+
+import random
+import re
+from collections import Counter
+
+import pytest
+
+from evaluator.planners.protocol import request_for
+from evaluator.planners.strategies.registry import strategies
+from evaluator.plans import check_plan, parse_canonical
+from evaluator.suites import suite_of
+from evaluator.suites.openagi.grammar import Base, Degradation
+from evaluator.suites.openagi_season import english_words, german_words
+from evaluator.suites.openagi_season.compositions import drawn, stratum_of
+from evaluator.suites.openagi_season.english import predicative
+from evaluator.suites.openagi_season.season import season
+from evaluator.suites.openagi_season.wishes import Composition, Language, Trick
+from evaluator.suites.openagi_season.wording import worded
+
+SUITE, RELEASED = suite_of("openagi-season"), suite_of("openagi")
+TASKS = [*SUITE.tasks, *season(seed="words", count=1000)]
+WORDS = {Language.ENGLISH: english_words.WORDS, Language.GERMAN: german_words.WORDS}
+
+FLAWS = {
+    "a leftover slot": r"[{}|]",
+    "a double space": r"\s\s",
+    "a space before punctuation": r"\s[.,;:!?]",
+    "two marks": r"[.,;:!?]{2}",
+    "no capital at the beginning of a sentence": r"^[a-zäöü]|[.!?] [a-zäöü]",
+    "no punctuation at the end": r"[^.!?]$",
+    "a word twice": r"\b(?!(?:die|das|der) )(\w+) \1\b",
+}
+
+
+@pytest.mark.parametrize("flaw", FLAWS)
+def test_no_request_has(flaw):
+    assert not [task.text for task in TASKS if re.search(FLAWS[flaw], task.text)]
+
+
+def test_english_articles_agree_with_their_nouns():
+    english = [task.text for task in TASKS if task.wish.stratum.spoken is Language.ENGLISH]
+    assert len(english) > 2000
+    wrong = r"\b[Aa] [aeio]|\b[Aa] u(?!ni|se)|\b[Aa]n [^aeiou]"
+    assert not [text for text in english if re.search(wrong, text.replace("a one-", ""))]
+
+
+def test_german_adjectives_and_articles_agree_with_their_nouns():
+    german = [task.text for task in TASKS if task.wish.stratum.spoken is Language.GERMAN]
+    assert len(german) > 400
+    wrong = (
+        r"\b(?:ein|das|dieses) (?:\w+e[sn]?, )*\w*(?:e|en|er) (?:Text|Absatz|Textabschnitt|Artikel|Bericht)\b"
+        r"|\beine? (?:[\w-]+, )*[\w-]*(?:es|en) (?:Aufnahme|Frage)\b|\beine (?:[\w-]+ )?(?:Foto|Bild|Text|Absatz)\b"
+        r"|\b(?:einen|den|diesen) (?:[\w-]+ )?(?:Foto|Bild|Dokument|Aufnahme)\b"
+    )
+    assert not [text for text in german if re.search(wrong, text)]
+
+
+def test_at_least_forty_english_and_twenty_german_patterns_are_all_used():
+    used = Counter()
+    for number in range(1500):
+        rng = random.Random(f"patterns {number}")
+        stratum = stratum_of(number)
+        used[(stratum.spoken, worded(wish=drawn(stratum=stratum, rng=rng), rng=rng).pattern)] += 1
+    assert {pattern for spoken, pattern in used if spoken is Language.ENGLISH} == set(english_words.PATTERNS)
+    assert {pattern for spoken, pattern in used if spoken is Language.GERMAN} == set(german_words.PATTERNS)
+    assert len(set(english_words.PATTERNS)) >= 40
+    assert len(set(german_words.PATTERNS)) >= 20
+
+
+def names(task, kind):
+    """Whether a request names a degradation, by a term or by the look."""
+    words = WORDS[task.wish.stratum.spoken]
+    found = {form for word in (*words.terms[kind], *words.looks[kind]) for form in (word, predicative(word))}
+    return any(form in task.text for form in found)
+
+
+def test_every_degradation_of_a_needed_image_is_named_and_no_other():
+    for task in TASKS:
+        images = [given for given in task.wish.needed if given.noun == "image"]
+        present = {kind for given in images for kind in given.degradations}
+        named = {kind for kind in Degradation if names(task, kind)}
+        if task.wish.stratum.composition is Composition.NO_TOOL or task.wish.stratum.trick is Trick.DETAIL:
+            # "a noisy train", and requests such as "darken it a little", name none of them.
+            assert named >= present, task.text
+        else:
+            assert named == present | set(task.wish.denied), task.text
+
+
+def test_look_names_no_degradation_by_its_term():
+    for task in TASKS:
+        if task.wish.stratum.trick is Trick.LOOK:
+            words = WORDS[task.wish.stratum.spoken]
+            only_terms = {
+                word for kind in Degradation for word in words.terms[kind] if word not in words.looks[kind]
+            } - {"unscharf"}
+            assert not [word for word in only_terms if word in task.text], task.text
+
+
+GAP = r"missing|blanked out|a gap|lacks a word|fehl\w* ein Wort|fehlenden Wort|Lücke|geschwärzt"
+
+
+def test_every_missing_word_is_mentioned_once_for_each_input():
+    for task in TASKS:
+        if task.wish.stratum.trick is not Trick.NEGATION:
+            gaps = sum(given.is_clozed for given in task.wish.needed)
+            assert len(re.findall(GAP, task.text)) == gaps, task.text
+
+
+def test_the_language_of_the_answer_is_said_unless_it_is_that_of_an_english_request():
+    for task in TASKS:
+        stratum = task.wish.stratum
+        if stratum.composition is Composition.NO_TOOL:
+            continue
+        wanted = [one for one in stratum.wanted if one.language is Language.GERMAN]
+        german = len(re.findall(r"[Ii]n German|into German|German (?:version|translation)|auf Deutsch|ins Deutsche|"
+                                r"deutsche Übersetzung", task.text))  # fmt: skip
+        assert german == len(wanted), task.text
+
+
+def test_every_unneeded_input_is_said_to_be_unneeded():
+    said = (r"no role|ignore|no importance|by mistake|only the (?:first|second) one matters|for comparison|keine Rolle|"
+            r"darum geht es nicht|nicht gebraucht|nur um d|zum Vergleich|aus Versehen")  # fmt: skip
+    for task in TASKS:
+        assert bool(re.search(said, task.text)) == (len(task.wish.given) > len(task.wish.needed)), task.text
+
+
+def rules_plan(*, suite, task):
+    context = suite.context(task=task, offered=frozenset(suite.catalogue.tools))
+    conversation = (
+        strategies()["rules"].strategy(with_model=False).converse(request_for(suite=suite, task=task, context=context))
+    )
+    with pytest.raises(StopIteration) as ended:
+        next(conversation)
+    plan = parse_canonical(value=ended.value.value.plan, context=context).plan
+    return plan, check_plan(plan=plan, context=context)
+
+
+def test_keyword_rules_know_the_released_list_and_not_a_season():
+    released = [rules_plan(suite=RELEASED, task=task) for task in RELEASED.tasks]
+    assert [plan for plan, _ in released] == [task.gold for task in RELEASED.tasks]
+    same = [rules_plan(suite=SUITE, task=task)[0] == task.gold for task in SUITE.tasks]
+    assert sum(same) / len(same) < 0.15
+
+
+def test_words_and_results_exist_for_every_domain_task():
+    for words in (english_words, german_words):
+        assert set(words.VERBS) == set(words.RESULTS) == set(Base)
