@@ -11,7 +11,7 @@ from evaluator.canonical_json import JsonValue
 from evaluator.metrics.crossed import Matrix, fixed_tasks, sampled_tasks
 from evaluator.metrics.statistics import Interval, cluster_bootstrap, interval, wilson
 from evaluator.records import Outcome, ResultRecord
-from evaluator.suites.base import Column, IntervalMethod, Suite
+from evaluator.suites.base import ABSTENTION, Column, IntervalMethod, Suite
 
 OVERALL = "overall"
 
@@ -123,8 +123,12 @@ def by_sample(*, counting: Sequence[tuple[float, TaskScore]], samples: int) -> M
             sample.
         samples: of each task.
     """
-    rows = [result.samples if result.outcome is Outcome.SCORED else (value,) * samples for value, result in counting]
+    rows = [result.samples if _was_executed(result) else (value,) * samples for value, result in counting]
     return np.array(rows, dtype=np.float64) if all(len(row) == samples for row in rows) else None
+
+
+def _was_executed(result: TaskScore) -> bool:
+    return result.outcome is Outcome.SCORED and result.metric != ABSTENTION
 
 
 def scores_of_samples(record: ResultRecord) -> tuple[float, ...]:

@@ -1,6 +1,7 @@
 """The suite `openagi-season`: generated requests for OpenAGI's tools and data."""
 
 import os
+from dataclasses import replace
 
 from evaluator.suites.base import ABSTENTION, Column, Conditions, IntervalMethod, Panel, Suite, Task
 from evaluator.suites.facets import STRUCTURE, Facet, Facets
@@ -18,12 +19,13 @@ boards of their own."""
 TASKS = 2000
 
 COLUMNS = (
-    *RELEASED_COLUMNS,
+    *(replace(column, interval=IntervalMethod.SAMPLED_TASKS) for column in RELEASED_COLUMNS),
     Column(
         key=SEVERAL,
         label="Several",
         metric=SEVERAL,
         description="Requests for several answers: the mean of the answers' ViT, BERT or CLIP scores.",
+        interval=IntervalMethod.SAMPLED_TASKS,
     ),
     Column(
         key=ABSTENTION,

@@ -8,7 +8,7 @@ from evaluator.metrics.aggregate import TaskScore, summarise_columns
 from evaluator.metrics.crossed import fixed_tasks, sampled_tasks
 from evaluator.metrics.student import critical_value, two_sided_p
 from evaluator.records import Outcome
-from evaluator.suites.base import Column, IntervalMethod
+from evaluator.suites.base import ABSTENTION, Column, IntervalMethod
 
 
 @pytest.mark.parametrize("df", [1, 2.5, 9, 31, 1999])
@@ -90,3 +90,10 @@ def test_a_planner_whose_plans_all_fail_has_an_interval_of_no_width():
     faults = [TaskScore(str(task), "BERT", Outcome.PLANNER_FAULT, 0.0) for task in range(3)]
     found = summarise_columns(columns=[COLUMN], results=faults, samples=32)["metrics"]["overall"]
     assert (found["low"], found["mean"], found["high"]) == (0, 0, 0)
+
+
+def test_an_abstention_counts_the_same_on_every_scene():
+    abstained = TaskScore("none", ABSTENTION, Outcome.SCORED, 1.0)
+    found = summarise_columns(columns=[COLUMN], results=[*results(samples=12), abstained], samples=12)
+    assert found["metrics"]["overall"]["mean"] == pytest.approx(0.5)
+    assert found["metrics"]["overall"]["low"] is not None
