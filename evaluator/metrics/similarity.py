@@ -46,10 +46,10 @@ class Scorer(Protocol):
 
 
 class ViTScore:
-    """Cosine similarity of the CLS tokens of two images' last hidden states.
+    """Cosine similarity of the CLS tokens of two images' last hidden states; opposite directions count as unlike.
 
     Images of any size are resized (bilinear) to the encoder's size: float32 of shape (batch, 3, 64, 64) in [-1, 1] for
-    the profile `lilliput`; embeddings are (batch, hidden). The score lies in [-1, 1] and is 1 for equal images.
+    the profile `lilliput`; embeddings are (batch, hidden). The score lies in [0, 1] and is 1 for equal images.
     """
 
     def __init__(self, *, spec: ScorerSpec, device: str = "cpu") -> None:
@@ -95,7 +95,8 @@ class BERTScore:
     """F1 of BERTScore (Zhang et al., ICLR 2020), through the `bert-score` package, without IDF weights or rescaling.
 
     Token embeddings are (1, tokens, hidden) of the layer `num_layers`; the score lies in [-1, 1] (in practice above 0)
-    and is 1 for equal texts. An empty (or blank) output or reference scores 0 by definition.
+    and is 1 for equal texts, empty (or blank) ones too: of a picture without objects, the right list is empty. An empty
+    text and another one score 0 by definition.
     """
 
     def __init__(self, *, spec: ScorerSpec, device: str = "cpu") -> None:
@@ -125,7 +126,7 @@ class BERTScore:
             for output, reference in dict.fromkeys(pairs)
             if output and reference
         }
-        return [scores.get(pair, 0.0) for pair in pairs]
+        return [scores.get(pair, float(pair[0] == pair[1])) for pair in pairs]
 
     def _embed(self, text: str) -> tuple[Tensor, Tensor, Tensor]:
         """Token embeddings, attention mask and weights of one text, as `bert-score` computes them."""
@@ -184,7 +185,7 @@ def _digest(value: Value) -> str:
 
 
 def _cosine(first: Tensor, second: Tensor) -> float:
-    return float((first * second).sum().clamp(-1, 1))
+    return float((first * second).sum().clamp(0, 1))
 
 
 def _f1(*, candidate: tuple[Tensor, Tensor, Tensor], reference: tuple[Tensor, Tensor, Tensor]) -> float:

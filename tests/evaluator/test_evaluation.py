@@ -88,6 +88,30 @@ def run(table, **options):
     return {record.task: record for record in made.run(planner=Answers(table), tasks=list(table))}
 
 
+class Wavering:
+    """A scorer whose last bits differ from call to call, as with another number of threads."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def score(self, *, outputs, references):
+        self.calls += 1
+        return [0.25 + self.calls * 1e-9 for _ in outputs]
+
+
+def test_equal_plans_tie_whatever_the_last_bits_of_their_scores_are():
+    scorer = Wavering()
+    gold = bundled_planner(name="gold", suite=SUITE)
+    scores = [
+        sample.score
+        for _ in range(2)
+        for record in evaluator(scorer=scorer).run(planner=gold, tasks=[LOW_ONLY])
+        for sample in record.samples
+    ]
+    assert scorer.calls == 2
+    assert scores == [0.25] * 4
+
+
 def test_the_gold_plan_is_executed_and_scored():
     made = evaluator()
     gold = bundled_planner(name="gold", suite=SUITE)

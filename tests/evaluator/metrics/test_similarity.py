@@ -1,7 +1,9 @@
 import pytest
+import torch
 
 from evaluator.experts.profile import load_profile
 from evaluator.experts.weights import WeightsError
+from evaluator.metrics.embedding_cache import EmbeddingCache
 from evaluator.metrics.similarity import load_scorer
 from evaluator.world.degradations import Degradation
 from tests.evaluator.world.factories import clean_images, degraded_images
@@ -53,6 +55,18 @@ def test_a_closer_label_scores_higher(bert):
         outputs=["red star", "blue star", "blue ring"], references=["red star", "red star", "red star"]
     )
     assert right > shape > neither
+
+
+def test_an_empty_text_is_right_where_nothing_is(bert):
+    assert bert.score(outputs=["", " \n"], references=["", ""]) == [1.0, 1.0]
+
+
+def test_pictures_that_point_in_opposite_directions_score_zero(vit, monkeypatch):
+    one, other = clean_images(count=2)
+    opposite = torch.nn.functional.normalize(torch.ones(4, dtype=torch.float64), dim=0)
+    monkeypatch.setattr(vit, "_kept", EmbeddingCache())
+    monkeypatch.setattr(vit, "_embed", lambda images: [opposite * (-1) ** n for n in range(len(images))])
+    assert vit.score(outputs=[one], references=[other]) == [0.0]
 
 
 def test_an_empty_text_scores_zero_by_definition(bert):
