@@ -133,10 +133,8 @@ class TestEvaluations:
         assert {row["facet"] for row in told["scores"]} >= {"degradation", "base"}
         for row in told["scores"]:
             assert row["tasks"] >= 1
-            if row["tasks"] < 10:
-                assert (row["low"], row["high"]) == (None, None)
-            else:
-                assert row["low"] <= row["mean"] <= row["high"]
+            # Intervals are over scenes, and of these results no samples are known (`pages/test_few_tasks.py`).
+            assert (row["low"], row["high"]) == (None, None)
 
     def test_indicators_by_group(self, settings):
         settings.EVALUATOR = REAL
