@@ -21,6 +21,7 @@ os.environ.update(
     PLANARENA_ALLOWED_HOSTS="testserver,127.0.0.1,localhost",
     PLANARENA_EMAIL_VERIFICATION="none",
     PLANARENA_HTTPS="0",
+    PLANARENA_SAMPLES="8",
     PLANARENA_OPERATORS_NEED_2FA="0",
     PLANARENA_GITHUB_CLIENT_ID="client-of-the-tests",
     PLANARENA_GITHUB_SECRET="secret-of-the-tests",

@@ -49,7 +49,8 @@ HIDDEN_SEED = keys.hidden_seed
 (`catalog/seasons.py`)."""
 SEASON = env.text("PLANARENA_SEASON", "1")
 """Label of the season: another one gives new evaluations other hidden data."""
-SAMPLES = env.integer("PLANARENA_SAMPLES", default=8, least=1)
+SAMPLES = env.integer("PLANARENA_SAMPLES", default=8 if DEMO else 32, least=1)
+"""Scenes that each plan is executed on. Intervals need ten; the demo is fast instead."""
 TASKS_PER_SHARD = env.integer("PLANARENA_TASKS_PER_SHARD", default=8, least=1)
 PLANNING_TASKS_PER_SHARD = env.integer("PLANARENA_PLANNING_TASKS_PER_SHARD", default=100, least=1)
 """For suites that judge plans: judging one takes milliseconds."""
