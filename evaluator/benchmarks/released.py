@@ -16,7 +16,7 @@ from evaluator.engine.devices import release_memory
 from evaluator.engine.keys import step_seed
 from evaluator.experts.profile import Profile, load_expert
 from evaluator.experts.protocol import Expert, SamplingExpert
-from evaluator.metrics.similarity import Scorer, load_scorer
+from evaluator.metrics.similarity import Scorer, load_scorer, rounded
 from evaluator.plans import Plan, Step
 from evaluator.plans.checks import execution_order
 from evaluator.suites.base import Suite, Task
@@ -57,7 +57,7 @@ class ReleasedStructure:
         with self.scoring.running():
             if task.metric not in self._scorers:
                 self._scorers[task.metric] = self._make_scorer(name=task.metric)
-            scores = self._scorers[task.metric].score(outputs=answers, references=references)
+            scores = rounded(self._scorers[task.metric].score(outputs=answers, references=references))
         return sum(scores) / len(scores)
 
     def _batch(

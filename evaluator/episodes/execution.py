@@ -20,7 +20,7 @@ from evaluator.episodes.sample_artefacts import KeptSamples
 from evaluator.episodes.sample_results import sample_results
 from evaluator.experts.profile import Profile
 from evaluator.experts.protocol import ExpertError
-from evaluator.metrics.similarity import Scorer, load_scorer
+from evaluator.metrics.similarity import Scorer, load_scorer, rounded
 from evaluator.planners.protocol import Planner
 from evaluator.plans import PlanContext
 from evaluator.provenance import provenance
@@ -30,8 +30,6 @@ from evaluator.suites.samples import SampleSource
 
 _UNREADABLE = (OSError, ValueError, LookupError, TypeError)
 """What sources of samples raise on missing and damaged files."""
-_DECIMALS = 6
-"""Of scores."""
 _SCORES_KEPT = 200_000
 """Some hundred bytes each."""
 
@@ -187,8 +185,7 @@ class ExecutionEvaluator:
                 if metric not in self._scorers:
                     self._scorers[metric] = self._make_scorer(metric)
                 found = self._scorers[metric].score(outputs=outputs, references=right)
-            # Their last bits depend on the number of threads; equal plans are to tie.
-            self._known_scores.update(zip(new, (round(score, _DECIMALS) for score in found), strict=True))
+            self._known_scores.update(zip(new, rounded(found), strict=True))
         scores = [self._known_scores[key] for key in keys]
         if len(self._known_scores) > _SCORES_KEPT:
             self._known_scores.clear()

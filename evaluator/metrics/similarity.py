@@ -45,6 +45,14 @@ class Scorer(Protocol):
         ...
 
 
+_DECIMALS = 6
+
+
+def rounded(scores: Sequence[float]) -> list[float]:
+    """Scores as they are recorded. Their last bits depend on the number of threads, and equal plans are to tie."""
+    return [round(score, _DECIMALS) for score in scores]
+
+
 class ViTScore:
     """Cosine similarity of the CLS tokens of two images' last hidden states; opposite directions count as unlike.
 

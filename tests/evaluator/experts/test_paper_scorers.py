@@ -38,7 +38,8 @@ def profile(tmp_path_factory):
 def test_deberta_compares_texts_of_any_length(profile):
     scorer = load_scorer(name="BERT", profile=profile)
     texts = ["A bear.", "word " * 500, ""]
-    assert scorer.score(outputs=texts, references=texts) == pytest.approx([1.0, 1.0, 0.0], abs=1e-5)
+    assert scorer.score(outputs=texts, references=texts) == pytest.approx([1.0, 1.0, 1.0], abs=1e-5)
+    assert scorer.score(outputs=["", "A bear."], references=["A bear.", ""]) == [0.0, 0.0]
     (score,) = scorer.score(outputs=["A bear."], references=["Ein Bär."])
     assert score < 1
 

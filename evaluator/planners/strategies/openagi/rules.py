@@ -41,7 +41,8 @@ class Rules:
     def converse(self, request: PlannerRequest) -> Conversation:
         """See `Strategy`. Asks no model."""
         yield from ()
-        return Draft(plan=plan_to_json(_plan(request)))
+        plan = _plan(request)
+        return Draft(plan=plan_to_json(plan), notes={"rules": list(plan.tools())})
 
 
 def _plan(request: PlannerRequest) -> Plan:

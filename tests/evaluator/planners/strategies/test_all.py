@@ -119,6 +119,7 @@ SCRIPTS: Mapping[str, Mapping[str, Script]] = {
     "openagi/nonlinear": SEQUENCE,
     "openagi/zero-shot": FREE_TEXT,
     "openagi/zero-shot-bare": FREE_TEXT,
+    "rules": texts(openagi="It asks no model."),
     "vipergpt": texts(
         openagi="def execute_command(image):\n    sharp = image_deblurring(image)\n    return colorization(sharp)",
         toolmini="def execute_command(image1):\n    masks = image_instance_segmentation(image1)\n"
