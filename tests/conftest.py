@@ -34,7 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     # All processes of one run take the same parts, past midnight too.
     name = getattr(config, "workerinput", {}).get("sample") or config.getoption("--sample") or sample_of_this_run()
-    named = bool(config.option.keyword) or any("::" in argument for argument in config.args)
+    named = bool(config.option.keyword) or any("::" in argument or argument.endswith(".py") for argument in config.args)
     config.stash[_SAMPLE] = Sample(name=name, deep=bool(config.getoption("--deep")), named=named)
 
 
@@ -91,7 +91,8 @@ def _place(item: pytest.Item) -> int:
 
 
 def _leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of each parametrised test that is marked `sampled`, keep the cases of this run's sample."""
+    """Of each parametrised test that is marked `sampled`, keep the cases of this run's sample; of tests that are marked
+    `rotating`, keep those whose turn it is."""
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
         if item.get_closest_marker("sampled"):
@@ -103,9 +104,16 @@ def _leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
         for item in sample.part(several, of=several[0].get_closest_marker("sampled").kwargs["of"], group=name)
     }
     left_out = [item for several in cases.values() for item in several if id(item) not in kept]
+    left_out += [item for item in items if not _has_its_turn(item, sample=sample)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
+
+
+def _has_its_turn(item: pytest.Item, *, sample: Sample) -> bool:
+    """Whether this run has a test; all tests of a module that is marked have their turn together."""
+    marker = item.get_closest_marker("rotating")
+    return marker is None or sample.has_turn(of=marker.kwargs["of"], group=str(item.path.relative_to(_TESTS)))
 
 
 @pytest.fixture(scope="session")

@@ -47,6 +47,8 @@ def main(arguments: Sequence[str]) -> int:
     pytest = [sys.executable, "-m", "pytest"]
     if not all(argument.startswith(SAMPLES) for argument in arguments):
         return run_all([("pytest", [*pytest, *arguments])])
+    # Else each process would have as many threads as there are cores, which wait for each other most of the time.
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // PROCESSES)))
     return run_all(
         [
             ("lint", ["ruff", "check", "."]),

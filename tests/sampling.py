@@ -36,6 +36,10 @@ class Sample:
         first = self._number(group) % max(1, min(of, len(items)))
         return list(items[first::of])
 
+    def has_turn(self, *, of: int, group: str) -> bool:
+        """Whether it is the turn of a group that one sample in `of` has. Always in a deep sample, and by name."""
+        return self.deep or self.named or self._number(group) % of == 0
+
     def one(self, items: Sequence[_Item], *, group: str) -> _Item:
         """One item, even of a deep sample."""
         return items[self._number(group) % len(items)]

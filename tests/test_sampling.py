@@ -51,6 +51,20 @@ def test_what_is_chosen_by_name_is_not_left_out():
     assert Sample(name="any", named=True).part(ITEMS, of=4, group="pages") == ITEMS
 
 
+def test_each_group_has_its_turn_in_one_sample_of_so_many():
+    turns = [Sample(name=str(number)).has_turn(of=3, group="slow") for number in range(300)]
+    assert 70 < sum(turns) < 130
+    other = [Sample(name=str(number)).has_turn(of=3, group="other") for number in range(300)]
+    assert turns != other
+    assert all(Sample(name=str(number), deep=True).has_turn(of=3, group="slow") for number in range(20))
+    assert all(Sample(name=str(number), named=True).has_turn(of=3, group="slow") for number in range(20))
+
+
+@pytest.mark.rotating(of=2)
+def test_a_test_that_rotates_runs_when_it_has_its_turn(sample, request):
+    assert sample.has_turn(of=2, group=request.path.name)
+
+
 def test_a_variable_names_the_sample_else_day_and_commit_do(monkeypatch):
     monkeypatch.setenv(VARIABLE, "as-last-time")
     assert sample_of_this_run() == "as-last-time"

@@ -288,6 +288,7 @@ class FirstTakenOver:
         return open_model(folder, **settings, sandbox=sandbox, deadlines=self._deadlines)
 
 
+@pytest.mark.sampled(of=3)
 @pytest.mark.parametrize(
     ("code", "reason", "complaint"),
     [

@@ -29,6 +29,7 @@ def test_its_tests_are_in_every_run(fault: Fault):
         file, *names = test.split("::")
         assert tuple(names) in functions_in(file), f"there is no {test}"
         assert not is_sampled(functions_in(file)[tuple(names)]), f"{test} is not in every run"
+        assert "pytestmark = pytest.mark.rotating" not in (ROOT / file).read_text(), f"{test} is not in every run"
 
 
 @cache
@@ -43,5 +44,6 @@ def functions_in(file: str) -> dict[tuple[str, ...], ast.FunctionDef]:
 
 
 def is_sampled(test: ast.FunctionDef) -> bool:
-    marked = any("mark.sampled" in ast.unparse(decorator) for decorator in test.decorator_list)
+    decorators = [ast.unparse(decorator) for decorator in test.decorator_list]
+    marked = any(name in decorator for decorator in decorators for name in ("mark.sampled", "mark.rotating"))
     return marked or "sample" in {argument.arg for argument in test.args.args}

@@ -64,6 +64,7 @@ def status(api, cluster):
     return make_launcher(api, cluster).status(evaluation_id=EVALUATION)
 
 
+@pytest.mark.sampled(of=2)
 @pytest.mark.parametrize(
     ("fate", "reason", "sentence", "within"),
     [

@@ -16,6 +16,9 @@ from evaluator.training.experts.quality.measure import (
 from evaluator.training.experts.quality.vision import vision_quality
 from evaluator.world.degradations import Degradation
 
+# The digests of the weights are checked in every run.
+pytestmark = pytest.mark.rotating(of=3)
+
 
 @pytest.fixture(scope="module")
 def bench():

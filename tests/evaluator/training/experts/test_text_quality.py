@@ -53,13 +53,11 @@ def test_continuations_take_the_word_that_must_follow(quality):
 def answers(experts, *, task, tools):
     """Exact answers among the samples, after the tools one by one; each repairs or answers the text."""
     samples = LilliputSamples("validation")
-    right = 0
-    for index in range(COUNT):
-        value = samples.inputs(task=task, index=index)
-        for tool in tools:
-            value = experts[tool].run([value])[0]
-        right += value["text"] == samples.reference(task=task, index=index)
-    return right / COUNT
+    values = [samples.inputs(task=task, index=index) for index in range(COUNT)]
+    for tool in tools:
+        values = experts[tool].run(values)
+    wanted = [samples.reference(task=task, index=index) for index in range(COUNT)]
+    return sum(value["text"] == right for value, right in zip(values, wanted, strict=True)) / COUNT
 
 
 @pytest.mark.parametrize(

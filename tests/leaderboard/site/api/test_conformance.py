@@ -89,6 +89,7 @@ def calls(operation, things):
             yield operation.as_strategy(generation_mode=mode, path_parameters=values), mode, count
 
 
+@pytest.mark.sampled(of=3)
 @pytest.mark.parametrize("role", ["nobody", "owner", "staff"])
 def test_every_operation_answers_as_the_schema_says(schema, things, role):
     owner, known = things
