@@ -311,7 +311,7 @@ def test_many_arguments_and_keys_take_linear_time():
 
     for (name, few), (_, many) in zip(plans(1_000), plans(8_000), strict=True):
         base, grown = seconds(READERS[name], few), seconds(READERS[name], many)
-        assert grown < 12 * max(base, 0.002), f"{name}: {base:.4f} s, then {grown:.4f} s"
+        assert grown < 24 * max(base, 0.002), f"{name}: {base:.4f} s, then {grown:.4f} s"
 
 
 @pytest.mark.parametrize("name", sorted(READERS))
