@@ -120,7 +120,7 @@ def _variance_of_mean(values: Matrix) -> float:
 
 
 def _residual(scores: Matrix) -> float:
-    """Mean square of what neither task nor scene explains."""
+    """Residual mean square of the model with task and scene effects."""
     tasks, scenes = scores.shape
     if tasks < 2 or scenes < 2:
         return 0.0

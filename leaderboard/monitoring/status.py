@@ -79,7 +79,7 @@ def site_status() -> SiteStatus:
         .order_by()
     )
     found = {state: (number, longest, deadline) for state, number, longest, deadline in rows}
-    # Waiting in a state that may last for ever is not late.
+    # A state without a deadline is never late.
     limited = {state for state, lasts in transitions.DEADLINES.items() if lasts}
     deadlines = [deadline for state, (_, _, deadline) in found.items() if deadline and state in limited]
     waiting = OutboxMessage.objects.filter(sent_at=None, given_up_at=None).aggregate(oldest=Min("available_at"))

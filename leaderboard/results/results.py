@@ -1,6 +1,7 @@
 """Taking in what workers measured: records into the store, one slim row per task into the database."""
 
 from collections.abc import Sequence
+from math import fsum
 from typing import Annotated, Any
 
 from django.db.models import Exists, OuterRef
@@ -34,6 +35,8 @@ _LARGEST_RECORD = 8 * 1024 * 1024
 _MOST_INDICATORS = 30
 _MOST_STEPS = 1000
 """More than any parser lets pass."""
+_SAME_SCORE = 1e-9
+"""Sums of the same numbers in another order lie closer."""
 _FROM_WORKERS = frozenset({Outcome.SCORED, Outcome.PLANNER_FAULT, Outcome.INFRA_FAULT})
 
 taken_in: Hook[Sequence[ResultRecord]] = Hook()
@@ -142,7 +145,11 @@ def _check(*, records: Sequence[ResultRecord], evaluation: Evaluation, tasks: fr
             problems[record.task] = f"outcome {record.outcome} {wanted}"
         elif record.outcome is not Outcome.SCORED and record.reason is None:
             problems[record.task] = f"outcome {record.outcome} needs a reason"
-        elif problem := _problem_of_figures(record=record, suite=suite) or _problem_of_shape(record, evaluation):
+        elif (
+            problem := _problem_of_figures(record=record, suite=suite)
+            or _problem_of_shape(record, evaluation)
+            or _problem_of_samples(record)
+        ):
             problems[record.task] = problem
         seen.add(record.task)
     if problems:
@@ -151,7 +158,8 @@ def _check(*, records: Sequence[ResultRecord], evaluation: Evaluation, tasks: fr
 
 def _problem_of_figures(*, record: ResultRecord, suite: Suite) -> str:
     """What no measurement gives, as a sentence: one such figure would outweigh all others in a mean."""
-    for score in (record.score, *(sample.score for sample in record.samples)):
+    further = [answer.score for sample in record.samples for answer in sample.further]
+    for score in (record.score, *(sample.score for sample in record.samples), *further):
         if score is not None and not -1 <= score <= 1:
             return f"a score is {score}; scores are in [-1, 1]"
     if problem := _problem_of_usage(record):
@@ -161,6 +169,20 @@ def _problem_of_figures(*, record: ResultRecord, suite: Suite) -> str:
     marks = mark_columns(suite.columns)
     wrong = [one.key for one in marks if not 0 <= record.indicators.get(one.key, -1) <= 1]
     return f"a judged plan needs {', '.join(wrong)} in [0, 1]" if wrong else ""
+
+
+def _problem_of_samples(record: ResultRecord) -> str:
+    """Why the samples do not add up to the score, as a sentence: boards compute means and intervals from the samples,
+    and compare those with the same number."""
+    if record.outcome is not Outcome.SCORED:
+        return ""
+    if sorted(sample.index for sample in record.samples) != list(range(len(record.samples))):
+        return "its samples are not numbered from 0, each once"
+    scores = scores_of_samples(record)
+    mean = fsum(scores) / len(scores) if scores else record.score
+    if record.score is None or mean is None or abs(mean - record.score) > _SAME_SCORE:
+        return f"its score is {record.score}; the mean of its samples is {mean}"
+    return ""
 
 
 def _problem_of_shape(record: ResultRecord, evaluation: Evaluation) -> str:

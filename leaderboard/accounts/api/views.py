@@ -6,6 +6,6 @@ from leaderboard.accounts.api.permissions import LOGGED_IN
 
 
 class LoggedInView(APIView):
-    """A view of what belongs to the caller."""
+    """A view of the caller's own data, for signed-in users."""
 
     permission_classes = LOGGED_IN

@@ -1,4 +1,4 @@
-"""Examples of what the API reads and writes, for its schema. Each is defined beside its serializer.
+"""Examples of requests and responses for the API schema. Each is defined beside its serializer.
 
 A test checks every one against the shape that it is of.
 """

@@ -1,4 +1,4 @@
-"""Base classes of what the API reads and writes."""
+"""Base classes of request and response bodies."""
 
 from typing import Any, TypeVar
 

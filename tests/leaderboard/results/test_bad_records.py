@@ -38,6 +38,7 @@ SAMPLE: dict[str, Any] = {"index": 0, "score": 0.5, "inputs": {}, "reference": N
 STEP: dict[str, Any] = {
     "step": "s1", "tool": "A", "expert": "e", "key": "k", "inputs": {}, "outputs": {}, "cached": False, "seconds": -1.0,
 }  # fmt: skip
+ANSWER: dict[str, Any] = {"metric": "BERT", "score": 7.0, "reference": None, "answer": None}
 
 
 @pytest.mark.parametrize(
@@ -53,6 +54,9 @@ STEP: dict[str, Any] = {
         ({"samples": [SAMPLE] * 100}, "it has 100 samples; the evaluation has"),
         ({"samples": [SAMPLE | {"steps": [STEP]}]}, "something took -1.0 seconds"),
         ({"planner": {"seconds": -5.0}}, "something took -5.0 seconds"),
+        ({"score": 0.9, "samples": [SAMPLE]}, "its score is 0.9; the mean of its samples is 0.5"),
+        ({"score": 0.5, "samples": [SAMPLE, SAMPLE]}, "its samples are not numbered from 0, each once"),
+        ({"samples": [SAMPLE | {"further": [ANSWER]}]}, "a score is 7.0; scores are in [-1, 1]"),
     ],
 )
 def test_a_record_that_no_evaluator_makes_is_refused_with_a_sentence(change, said):

@@ -1,4 +1,4 @@
-"""The words of generated requests: complete, and free of what only a template would write."""
+"""Wording of generated requests: complete, and without traces of templates."""
 
 import random
 import re
