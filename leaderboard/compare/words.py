@@ -90,19 +90,21 @@ def _verdict(
         else f"no interval over fewer than {LEAST_VALUES} independent tasks or scenes"
     )
     adjusted = f" (Holm, {tests} tests)" if tests > 1 else ""
-    p_value = f"p = {p_text(found.adjusted)}{adjusted}".replace("= <", "<")
+    p_value = f"p = {p_text(found.adjusted)}{adjusted}".replace("= <", "<") if found.adjusted is not None else "no test"
     sentence = f"{ahead} scores higher than {behind} in {metric.label} by {abs(mean):.3f} ({span}), {p_value}, {over}."
     if not metric.ordered:
         sentence = sentence.replace("scores higher", "is larger", 1)
     elif not metric.higher_is_better:
         sentence += " Lower is better in this metric."
         letter = letters[0] if letter == letters[1] else letters[1]
-    caution = (
-        ""
-        if found.adjusted is not None and found.adjusted < LEVEL
-        else "A difference of this size may be due to chance."
-    )
+    caution = _caution(found.adjusted)
     return Verdict(better=letter if metric.ordered and not caution else "", sentence=sentence, caution=caution)
+
+
+def _caution(p_value: float | None) -> str:
+    if p_value is None:
+        return f"Fewer than {LEAST_VALUES} scenes were executed, too few to test the difference."
+    return "" if p_value < LEVEL else "A difference of this size may be due to chance."
 
 
 def _plain(value: float) -> str:

@@ -22,15 +22,17 @@ def suite() -> Suite:
     return make_suite()
 
 
-def make_scored(suite: Suite, name: str, scores: dict[str, float], *, scenes: int = 32, **fields: object) -> Evaluation:
-    """An evaluation of a planner with this name whose tasks have these scores on each scene; the others have no
-    result."""
+def make_scored(
+    suite: Suite, name: str, scores: dict[str, float], *, scenes: int = 32, spread: float = 0.0, **fields: object
+) -> Evaluation:
+    """An evaluation of a planner with this name whose tasks have these scores, `spread` more on every other scene and
+    less on the rest; the other tasks have no result."""
     owner = make_user(f"owner of {name}"[:30])
     evaluation = make_evaluation(planner=make_planner(owner=owner, name=name), suite=suite, **fields)
     for task in Task.objects.filter(suite=suite, key__in=scores):
         make_result(evaluation=evaluation, task=task, samples=0)
         TaskResult.objects.filter(evaluation=evaluation, task=task).update(
-            score=scores[task.key], sample_scores=[scores[task.key]] * scenes
+            score=scores[task.key], sample_scores=[scores[task.key] + spread * (-1) ** scene for scene in range(scenes)]
         )
     return evaluation
 
@@ -67,11 +69,15 @@ class TestPage:
     def test_a_difference_that_may_be_chance_is_called_so(self, client: Client, suite: Suite):
         html = read(
             client,
-            make_scored(suite, "one", {"0": 0.4, "1": 0.5}, scenes=2),
-            make_scored(suite, "two", {"0": 0.6, "1": 0.4}, scenes=2),
+            make_scored(suite, "one", {"0": 0.4, "1": 0.5}, spread=0.3),
+            make_scored(suite, "two", {"0": 0.6, "1": 0.4}, spread=-0.3),
         )
-        assert "no interval over fewer than 10 independent tasks or scenes), p = —" in html
         assert "A difference of this size may be due to chance." in html
+
+    def test_over_too_few_scenes_there_is_neither_an_interval_nor_a_test(self, client: Client, suite: Suite):
+        html = read(client, make_scored(suite, "low", LOW, scenes=9), make_scored(suite, "high", HIGH, scenes=9))
+        assert "no interval over fewer than 10 independent tasks or scenes), no test, over 20 tasks." in html
+        assert "Fewer than 10 scenes were executed, too few to test the difference." in html
 
     def test_equal_evaluations(self, client: Client, suite: Suite):
         html = read(client, make_scored(suite, "one", LOW), make_scored(suite, "two", LOW))
