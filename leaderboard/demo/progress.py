@@ -146,7 +146,7 @@ def print_board(*, console: Console, url: str) -> None:
     if any(cell.endswith(_NO_INTERVAL) for cell in shown):
         console.print(f"{_NO_INTERVAL}: {TOO_FEW}", markup=False, highlight=False)
     coverage = snapshot.content["coverage"]
-    console.print(f"{coverage['run']} of {coverage['total']} tasks run; with 95 % intervals. {url}/boards/{SUITE}/")
+    console.print(f"{coverage['run']} of {coverage['total']} tasks run. {url}/boards/{SUITE}/")
 
 
 def _cell(metric: dict[str, float] | None) -> str:
