@@ -117,6 +117,8 @@ class SampleResult(_Record):
     steps: list[StepRun]
     further: list[AnswerResult] = Field(default_factory=list)
     """The answers after the first, in order."""
+    indicators: dict[str, float] = Field(default_factory=dict)
+    """Further values of this sample, in [0, 1], by name; the record's indicator of the same name is their mean."""
 
 
 class PlannerCall(_Record):

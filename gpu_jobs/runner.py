@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from evaluator.engine.store import Store
 from evaluator.records import ResultRecord
@@ -20,6 +20,24 @@ if TYPE_CHECKING:
     from evaluator.episodes.base import Evaluator, Setting
     from evaluator.planners.protocol import Planner
     from evaluator.suites.base import Suite
+
+
+class _Key(NamedTuple):
+    """What an evaluator is made for."""
+
+    suite: str
+    profile: str
+    split: str
+    samples: int
+    season: str
+    seed: str | None
+
+
+class _Digests(NamedTuple):
+    """What site and worker must agree on besides the suite."""
+
+    rules: str
+    data: str
 
 
 class ShardRunner(Protocol):
@@ -73,8 +91,7 @@ class EvaluatorRunner:
         self._models = LanguageModels(
             device=device, checkpoints=checkpoints, hub=hub, cache=hub_cache, phase=self.phase, opener=opener
         )
-        self._evaluators: dict[tuple[str, str, str, int, str | None], tuple[Evaluator, str]] = {}
-        """With the digest of the rules, by suite, profile, split, samples and hidden seed."""
+        self._evaluators: dict[_Key, tuple[Evaluator, _Digests]] = {}
 
     def run(self, lease: HeldLease) -> Iterator[ResultRecord]:
         evaluator = self._evaluator(lease)
@@ -99,19 +116,25 @@ class EvaluatorRunner:
         from evaluator.episodes.base import SettingError
         from evaluator.suites.registry import episode_of, suite_of
 
-        key = (lease.suite, lease.profile, lease.split, lease.samples, _seed(lease))
+        _check_commitment(lease)
+        key = _Key(lease.suite, lease.profile, lease.split, lease.samples, lease.season, _seed(lease))
         try:
             suite, episode = suite_of(lease.suite), episode_of(lease.suite)
             if key not in self._evaluators:
-                rules = episode.rules_digest(lease.profile)
+                setting = self._setting(lease)
+                digests = _Digests(
+                    rules=episode.rules_digest(lease.profile), data=episode.data_digest(suite=suite, setting=setting)
+                )
                 if suite.conditions.experts:
                     self._forget_experts()
-                self._evaluators[key] = episode.evaluator(suite=suite, setting=self._setting(lease)), rules
+                self._evaluators[key] = episode.evaluator(suite=suite, setting=setting), digests
         except (LookupError, SettingError) as error:
             raise LeaseRefusedError(f"this worker cannot run {lease.suite}: {error}.") from error
-        found, rules = self._evaluators[key]
+        found, digests = self._evaluators[key]
         what = f"the scoring of {lease.suite} under {lease.profile}"
-        _refuse_difference(what=what, here=rules, wanted=lease.profile_digest)
+        _refuse_difference(what=what, here=digests.rules, wanted=lease.profile_digest)
+        what = f"the {lease.split} data of {lease.suite}"
+        _refuse_difference(what=what, here=digests.data, wanted=lease.data_digest)
         # Of the public requests, on every split: hidden ones follow from these and the seed.
         _refuse_difference(what=f"suite {lease.suite}", here=suite.digest, wanted=lease.suite_digest)
         return found
@@ -124,7 +147,8 @@ class EvaluatorRunner:
         from evaluator.episodes.base import Setting
 
         return Setting(
-            split=lease.split, hidden_seed=_seed(lease), profile=lease.profile, samples=lease.samples,
+            split=lease.split, hidden_seed=_seed(lease), season=lease.season, profile=lease.profile,
+            samples=lease.samples,
             open_store=lambda: self.store, device=self._device, memory_budget=self._memory_budget,
             listener=lambda _: self.phase.enter(Phase.EXECUTING),
         )  # fmt: skip
@@ -137,6 +161,18 @@ def _seed(lease: HeldLease) -> str | None:
     if lease.split != HIDDEN or lease.hidden_seed is None:
         return None
     return lease.hidden_seed.get_secret_value()
+
+
+def _check_commitment(lease: HeldLease) -> None:
+    """Refuse a seed that is not the one that the season was announced with."""
+    from evaluator.suites.hidden import commitment
+
+    seed = _seed(lease)
+    if seed is not None and commitment(seed=seed, season=lease.season) != lease.commitment:
+        raise LeaseRefusedError(
+            f"the seed of season {lease.season} of {lease.suite} does not fit the commitment {lease.commitment[:12]} "
+            "that was published for it."
+        )
 
 
 def _refuse_difference(*, what: str, here: str, wanted: str) -> None:

@@ -58,7 +58,7 @@ SUITE_FOLDERS = ("evaluator/suites/openagi/", "evaluator/suites/openagi_season/"
 NAMES_OF_SUITES = {
     "leaderboard/site/api/examples.py": "an example in the reference of the API",
     "evaluator/tools/openagi.py": "the catalogue is named after its benchmark",
-    "leaderboard/demo/seed.py": "the suite of the demo",
+    "leaderboard/demo/progress.py": "the suite of the demo",
     "leaderboard/docs_pages/chapters.py": "a chapter's file",
 }
 

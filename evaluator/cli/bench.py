@@ -99,6 +99,42 @@ def execution(
 
 
 @app.command()
+def rewards(
+    suite: ExecutedSuiteOption = "",
+    profile: Annotated[str, typer.Option(help="Profile of the experts.")] = "lilliput",
+    samples: Annotated[int, typer.Option(min=1, help="Data points per plan.")] = 4,
+    limit_tasks: Annotated[int, typer.Option(min=0, help="At most this many tasks, evenly spread; 0: all.")] = 0,
+    json_out: JsonFile = None,
+) -> None:
+    """Measure how many plans a second are rewarded, on a training split.
+
+    The plans are the gold plans, and these with one step left out. `cold` begins with an empty store; `stored` finds
+    every step in it; `warm` also has the scores of all outputs in memory; `repeated` remembers the plans themselves.
+
+    Exit code 0 if `warm` reaches 200 plans a second, 1 if not, 2 for bad usage.
+    """
+    from evaluator.benchmarks.execution import evenly
+    from evaluator.benchmarks.rewards import measure_rewards
+    from evaluator.rewards import SplitRefusedError, training_split
+
+    chosen = chosen_suite(suite)
+    try:
+        split = training_split(suite=chosen)
+    except SplitRefusedError as error:
+        raise usage_error(error) from None
+    prepared = prepare(suite=chosen, settings=ExecutionSettings(profile=profile, split=split, samples=samples))
+    keys = evenly([task.key for task in chosen.tasks], count=limit_tasks)
+    report = measure_rewards(prepared=prepared, tasks=keys)
+    if not is_stdout(json_out):
+        listing = Listing("", "plans per second", "per CPU second", title=f"{report.conditions['plans']} plans")
+        for name, phase in report.phases.items():
+            listing.add_row(f"{name}: {phase.what}", f"{phase.rate:,.1f}", f"{phase.cpu_rate:,.1f}")
+        listing.show(out)
+    write_json(report.to_json(), file=json_out)
+    check_claims(report.claims, console=log if is_stdout(json_out) else out)
+
+
+@app.command()
 def chat(
     count: Annotated[int, typer.Option("--requests", min=1, help="Number of requests.")] = 2500,
     latency: Annotated[float, typer.Option(min=0.001, help="Seconds that the endpoint takes per call.")] = 0.2,

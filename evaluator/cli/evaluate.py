@@ -37,7 +37,7 @@ def evaluate(
     profile: Annotated[str, typer.Option(help="Profile of the experts: lilliput or paper.")] = "lilliput",
     split: Annotated[str, typer.Option(help="Split of the data: public, validation or hidden.")] = "public",
     data: Annotated[str, typer.Option(help="The papers' data, for the profile paper: folder:PATH or hub[:PATH].")] = "",
-    samples: Annotated[int, typer.Option(min=1, help="Data points per task.")] = 8,
+    samples: Annotated[int, typer.Option(min=1, help="Data points per task; intervals need ten.")] = 32,
     tasks: Annotated[str, typer.Option(help="Only these tasks: ids and ranges, such as 0-14,16,19.")] = "",
     timeout: Annotated[float, typer.Option(min=0.1, help="Timeout of one answer of an endpoint, in seconds.")] = 30.0,
     store: Annotated[

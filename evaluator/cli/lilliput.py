@@ -3,11 +3,15 @@
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from evaluator.cli.usage import JsonFlag, print_json
+from evaluator.cli.listing import Listing
+from evaluator.cli.usage import JsonFlag, out, print_json
+
+if TYPE_CHECKING:
+    from evaluator.experts.profile import Profile
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -87,7 +91,7 @@ def quality(
 ) -> None:
     """Measure each model, and the gain of each restoration step, on held-out scenes."""
     from evaluator.experts.profile import load_profile
-    from evaluator.training.experts.quality.cards import write_card
+    from evaluator.training.experts.quality.cards import record_quality, write_card
     from evaluator.training.experts.quality.measure import measure_quality
 
     loaded = load_profile(profile)
@@ -97,6 +101,52 @@ def quality(
     else:
         typer.echo("\n".join(measured.lines()))
     if cards:
-        folders = [spec.path for spec in loaded.experts.values()] + [spec.path for spec in loaded.scorers.values()]
-        for folder in folders:
-            write_card(folder=folder, quality=measured.of(folder.name))
+        for folder in _shipped(loaded):
+            record_quality(folder=folder, quality=measured.of(folder.name))
+            write_card(folder)
+
+
+@app.command()
+def cards() -> None:
+    """Write the cards of the shipped experts and scorers again, from what is recorded beside their weights."""
+    from evaluator.experts.profile import load_profile
+    from evaluator.training.experts.quality.cards import write_card
+
+    for folder in _shipped(load_profile("lilliput")):
+        write_card(folder)
+
+
+def _shipped(profile: "Profile") -> list[Path]:
+    """The folders of a profile's weights."""
+    return [spec.path for spec in profile.experts.values()] + [spec.path for spec in profile.scorers.values()]
+
+
+@app.command()
+def contamination(
+    split: Annotated[str, typer.Option(help="validation, public or hidden.")] = "public",
+    samples: Annotated[int, typer.Option(min=1, help="Number of samples.")] = 1000,
+    only: Annotated[list[str] | None, typer.Option(help="Kind of texts; may be repeated. Default: all.")] = None,
+    hidden_seed: Annotated[
+        str | None, typer.Option(envvar="PLANARENA_HIDDEN_SEED", help="Secret of the hidden split.")
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Count the texts of a split that the shipped experts read in training, word for word."""
+    from evaluator.training.experts.quality.contamination import KINDS, contamination
+    from evaluator.world.seeds import Split
+
+    chosen = _one_of(Split, split)
+    secret = hidden_seed if chosen is Split.HIDDEN else None
+    if chosen is Split.HIDDEN and not secret:
+        raise typer.BadParameter("the hidden split needs a secret: set PLANARENA_HIDDEN_SEED")
+    unknown = sorted(set(only or ()) - set(KINDS))
+    if unknown:
+        raise typer.BadParameter(f"no kind of texts {unknown[0]!r}; there are: {', '.join(KINDS)}")
+    shares = contamination(split=chosen, count=samples, hidden_seed=secret, only=only or ())
+    if as_json:
+        print_json([{**asdict(share), "share": share.share} for share in shares])
+        return
+    table = Listing("texts", "seen in training", "different ones in training")
+    for share in shares:
+        table.add_row(share.texts, f"{share.share:.1%}", f"{share.distinct:,}")
+    table.show(out)

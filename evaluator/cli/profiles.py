@@ -127,6 +127,7 @@ def fetch_profile(
             raise usage_error(error) from None
         on_card = f", on its card {locked.licence}" if locked.licence else ""
         report_line(f"{name}: licence {item.licence}{on_card}")
+    _report_unpinned(profile=found, names=names, folder=folder)
     out.print(f"{len(names)} checkpoints are in {folder}", markup=False, highlight=False, soft_wrap=True)
 
 
@@ -170,8 +171,21 @@ def verify_profile(
             problem = _load_problem(profile=found, weights=name, device=device)
         damaged |= problem is not None
         out.print(f"{name}: {problem or 'as locked'}", markup=False, highlight=False, soft_wrap=True)
+    _report_unpinned(profile=found, names=names, folder=folder)
     if damaged:
         raise typer.Exit(EXIT_DAMAGED)
+
+
+def _report_unpinned(*, profile: "Profile", names: list[str], folder: Path) -> None:
+    """Say which checkpoints only the lock file pins: another machine may have fetched other bytes."""
+    loose = [
+        f"{name} ({profile.checkpoints[name].source})" for name in names if not profile.checkpoints[name].is_pinned
+    ]
+    if loose:
+        report_line(
+            f"not pinned by profile {profile.name}, only by {folder / 'lock.json'}: {', '.join(loose)}. "
+            "Copy the lock file to every machine whose figures are to be compared."
+        )
 
 
 def _load_problem(*, profile: "Profile", weights: str, device: str) -> str | None:

@@ -103,6 +103,48 @@ def _groups(task: Task, *, suite: Suite) -> dict[str, str]:
     return found
 
 
+@app.command("croissant")
+def describe_suite(
+    suite: Annotated[str, typer.Argument(help="Slug of the suite, as `suites list` has it.")],
+    folder: Annotated[
+        Path | None, typer.Option("--out", help="Write croissant.json and the requests into this folder instead.")
+    ] = None,
+    url: Annotated[str, typer.Option(help="Page of the data set. Default: that of its release.")] = "",
+) -> None:
+    """Print a suite's metadata as a data set: Croissant 1.0, JSON-LD."""
+    from evaluator.suites.croissant import REQUESTS, as_text, croissant, request_lines
+    from evaluator.suites.metadata import metadata_of
+
+    chosen = chosen_suite(suite)
+    try:
+        described = croissant(suite=chosen, url=url)
+    except LookupError as error:
+        raise usage_error(error) from None
+    if folder is None:
+        out.print(as_text(described), markup=False, highlight=False, soft_wrap=True, end="")
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "croissant.json").write_text(as_text(described), encoding="utf-8")
+    if not metadata_of(chosen.slug).files:
+        (folder / REQUESTS).write_bytes(request_lines(chosen))
+    out.print(f"{folder / 'croissant.json'}", markup=False, highlight=False, soft_wrap=True)
+
+
+@app.command("datasheet")
+def print_datasheet(
+    suite: Annotated[str, typer.Argument(help="Slug of the suite, as `suites list` has it.")],
+) -> None:
+    """Print the datasheet of a suite, in Markdown."""
+    from evaluator.suites.metadata import datasheet
+
+    chosen = chosen_suite(suite)
+    try:
+        text = datasheet(chosen)
+    except LookupError as error:
+        raise usage_error(error) from None
+    out.print(f"# Datasheet of {chosen.title}\n\n{text}", markup=False, highlight=False, soft_wrap=True, end="")
+
+
 @app.command("fetch")
 def fetch_suite(
     what: Annotated[str, typer.Argument(help="Name of the benchmark: controlllm.")],

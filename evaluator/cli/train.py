@@ -43,6 +43,8 @@ RankOption = Annotated[int, typer.Option(min=1, help="Rank of the adaptation.")]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue from the last checkpoint.")]
 StopOption = Annotated[int | None, typer.Option(help="Stop after this step; --resume continues.")]
 RateOption = Annotated[float | None, typer.Option(min=0, help="Peak learning rate.")]
+EstimatorOption = Annotated[str, typer.Option(help="Advantages of plans: paper, leave-one-out or grpo.")]
+SamplingOption = Annotated[str, typer.Option(help="How plans are drawn: tokens, or beams as in a test.")]
 ThreadsOption = Annotated[int, typer.Option(min=1, help="Number of torch threads.")]
 
 
@@ -76,6 +78,7 @@ def finetune(
     seed: SeedOption = 0,
     steps: Annotated[int | None, typer.Option(min=1, help="Number of training steps.")] = None,
     learning_rate: RateOption = None,
+    gold: Annotated[int | None, typer.Option(help="Learn from only this many of the training tasks.")] = None,
     lora: LoraOption = False,
     rank: RankOption = 8,
     device: DeviceOption = "cpu",
@@ -90,11 +93,17 @@ def finetune(
     import torch
 
     from evaluator.training.planners.finetuning import FineTuning, fine_tune
+    from evaluator.training.planners.splits import few
 
     torch.set_num_threads(threads)
     chosen = chosen_suite(suite)
+    tasks = _training_tasks(suite=chosen, profile=profile, seed=seed)
+    try:
+        tasks = tasks if gold is None else few(tasks, count=gold)
+    except ValueError as error:
+        raise usage_error(f"--gold: {error}") from None
     order = FineTuning(
-        model=_folder(model), out=out_, suite=chosen, tasks=_training_tasks(suite=chosen, profile=profile, seed=seed),
+        model=_folder(model), out=out_, suite=chosen, tasks=tasks,
         seed=seed, lora=_lora(lora, rank), device=device, resume=resume, stop_after=stop_after,
     )  # fmt: skip
     order = replace(order, **_without_none(steps=steps, learning_rate=learning_rate))
@@ -112,6 +121,8 @@ def rltf(
     steps: Annotated[int | None, typer.Option(min=1, help="Number of training steps.")] = None,
     plans: Annotated[int | None, typer.Option(min=1, help="Plans sampled per task and step.")] = None,
     learning_rate: RateOption = None,
+    estimator: EstimatorOption = "paper",
+    sampling: SamplingOption = "tokens",
     split: SplitOption = "validation",
     samples: SamplesOption = 4,
     data: DataOption = "",
@@ -140,7 +151,10 @@ def rltf(
     order = FeedbackRun(
         model=folder, out=out_, evaluator=evaluator, data=_data(settings),
         tasks=tuple(key for key in tasks if key not in evaluator.not_run),
-        schedule=Schedule(seed=seed, **_without_none(steps=steps, samples=plans, learning_rate=learning_rate)),
+        schedule=Schedule(
+            seed=seed, **_drawn(estimator=estimator, sampling=sampling),
+            **_without_none(steps=steps, samples=plans, learning_rate=learning_rate),
+        ),
         lora=_lora(lora, rank), device=device, resume=resume, stop_after=stop_after,
     )  # fmt: skip
 
@@ -213,6 +227,67 @@ def table(
     write_json(to_json(rows=rows, differences=differences, seeds=numbers), file=json_out)
 
 
+# Long: one line for each option.
+@app.command()
+def estimators(
+    model: ModelOption = "lilliput-planner",
+    suite: ExecutedSuiteOption = "",
+    profile: ProfileOption = "lilliput",
+    seeds: Annotated[str, typer.Option(help="Seeds: numbers and ranges, such as 0-9.")] = "0-9",
+    arms: Annotated[
+        str, typer.Option(help="What is trained: START/ESTIMATOR with fine-tuned or ten-gold, and an estimator.")
+    ] = "fine-tuned/leave-one-out",
+    samples: SamplesOption = 4,
+    work: Annotated[
+        Path, typer.Option(help="Folder of planners and scores per seed; existing ones are reused.")
+    ] = Path(".data/planners/estimators"),
+    store: StoreOption = "",
+    steps: Annotated[int, typer.Option(min=1, help="Steps of task feedback.")] = 10,
+    plans: Annotated[int, typer.Option(min=1, help="Plans sampled per task and step.")] = 16,
+    learning_rate: Annotated[float, typer.Option(min=0, help="Peak learning rate.")] = 1e-3,
+    sampling: SamplingOption = "beams",
+    out_: Annotated[Path | None, typer.Option("--out", help="Also write the table to this file, as Markdown.")] = None,
+    json_out: JsonFile = None,
+    threads: ThreadsOption = 1,
+) -> None:
+    """Compare planners after task feedback with the planners that it began with, by the pre-registered study.
+
+    Seed by seed; all arms of a seed before the next.
+    """
+    import torch
+
+    from evaluator.training.planners.estimators.study import EstimatorStudy, arms_of, run_arm, with_starts
+    from evaluator.training.planners.estimators.table import markdown, table_of, to_json
+    from evaluator.training.planners.rltf import Schedule
+    from evaluator.training.planners.study import seeds_of
+
+    torch.set_num_threads(threads)
+    chosen = chosen_suite(suite)
+    try:
+        numbers, wanted = list(seeds_of(seeds)), arms_of(arms)
+    except ValueError as error:
+        raise usage_error(f"--seeds, --arms: {error}") from None
+    training = ExecutionSettings(profile=profile, split="validation", samples=samples, store=store)
+    study = EstimatorStudy(
+        model=_folder(model), work=work, training=prepare(suite=chosen, settings=training).evaluator(),
+        testing=prepare(suite=chosen, settings=replace(training, split="public")).evaluator(), data=_data(training),
+        schedule=Schedule(
+            steps=steps, samples=plans, learning_rate=learning_rate, **_drawn(sampling=sampling),
+        ),
+    )  # fmt: skip
+    measured = _reporting_errors(
+        lambda: {seed: {arm: run_arm(study=study, seed=seed, arm=arm, say=log.print) for arm in with_starts(wanted)}
+                 for seed in numbers}
+    )  # fmt: skip
+    found = table_of(measured=measured, metrics={task.key: task.metric for task in chosen.tasks})
+    if out_ is not None:
+        out_.parent.mkdir(parents=True, exist_ok=True)
+        out_.write_text(markdown(found), encoding="utf-8")
+    if not is_stdout(json_out):
+        out.print(markdown(found), markup=False, soft_wrap=True)
+    write_json(to_json(found), file=json_out)
+
+
 @app.command()
 def ship(
     pretrained: Annotated[Path, typer.Option(help="Folder of the planner that the study started from.")],
@@ -263,6 +338,18 @@ def _lora(enabled: bool, rank: int) -> "LoraSettings | None":
 
 def _data(settings: ExecutionSettings) -> dict[str, Any]:
     return {"profile": settings.profile, "split": settings.split, "samples": settings.samples, "data": settings.data}
+
+
+def _drawn(*, sampling: str, estimator: str = "paper") -> dict[str, Any]:
+    """How plans are drawn and what becomes of their rewards."""
+    from evaluator.training.planners.episodes import Sampling
+    from evaluator.training.planners.estimators.advantages import Estimator
+
+    try:
+        return {"sampling": Sampling(sampling), "estimator": Estimator(estimator)}
+    except ValueError as error:
+        choices = ", ".join([*Estimator, *Sampling])
+        raise usage_error(f"--estimator, --sampling: {error}; there are: {choices}") from None
 
 
 def _without_none(**options: Any) -> dict[str, Any]:

@@ -99,6 +99,10 @@ class NewSubmission(BaseModel):
     suites: list[str]
     team: str = ""
     """Slug of a team that it is for."""
+    version: str = ""
+    """Of the planner, such as a commit."""
+    season: str = ""
+    """Name of an open season, or `rehearsal` for the public data; empty: the site's present one."""
     priority: Literal["low", "normal", "high"] = "normal"
     """Among the submitter's own evaluations."""
     own_worker: bool = False

@@ -85,6 +85,8 @@ def submit(
     priority: Annotated[str, typer.Option(help="Among your own evaluations: low, normal or high.")] = "normal",
     url: UrlOption = "",
     team: Annotated[str, typer.Option(help="Slug of a team of yours that it is for.")] = "",
+    planner_version: Annotated[str, typer.Option(help="Version of the planner, such as a commit.")] = "",
+    season: Annotated[str, typer.Option(help="An open season, or rehearsal for the public data.")] = "",
     own_worker: Annotated[
         bool, typer.Option("--own-worker", help="Only your own workers evaluate it; it is not ranked.")
     ] = False,
@@ -128,7 +130,8 @@ def submit(
                 )
                 | header_of_options(name=header, variable=header_value_env, remove=entered["remove_header"])
             ),
-            suites=suites, team=team, own_worker=own_worker, priority=parse_priority(priority),
+            suites=suites, team=team, version=planner_version, season=season, own_worker=own_worker,
+            priority=parse_priority(priority),
             **chosen_visibility(visibility=visibility, embargo_until=embargo_until, unless="public"),
         )  # fmt: skip
         with client_of(url=url, patience=patience, needs_token=True) as client:

@@ -8,6 +8,7 @@ from evaluator.canonical_json import JsonValue
 from evaluator.planners.protocol import Planner
 from evaluator.records import Reason, ResultRecord
 from evaluator.suites.base import Suite
+from evaluator.suites.hidden import HIDDEN, commitment, data_digest
 
 if TYPE_CHECKING:
     from evaluator.engine.progress import Listener
@@ -26,6 +27,8 @@ class Setting:
     """A split of the suite; empty: its first."""
     hidden_seed: str | None = None
     """The secret of the hidden split; ignored on the others."""
+    season: str = ""
+    """Name of the season that the seed is of; ignored on other splits."""
     profile: str = ""
     """Which experts run the tools."""
     samples: int = 1
@@ -40,6 +43,17 @@ class Setting:
     """Bytes that loaded experts may occupy together; None: no limit."""
     listener: "Listener | None" = None
     """Receives the progress of execution."""
+
+
+def identity_of_data(*, source: str, suite: Suite, setting: Setting) -> str:
+    """`Episode.data_digest` of a source of samples with this digest."""
+    split = setting.split or suite.conditions.splits[0]
+    if split != HIDDEN:
+        return data_digest(source=source, split=split)
+    if not setting.hidden_seed:
+        raise SettingError("the hidden split needs its secret seed")
+    committed = commitment(seed=setting.hidden_seed, season=setting.season)
+    return data_digest(source=source, split=split, season=setting.season, committed=committed)
 
 
 class Evaluator(Protocol):
@@ -71,6 +85,14 @@ class Episode(Protocol):
 
         Raises:
             SettingError: the profile cannot be read.
+        """
+        ...
+
+    def data_digest(self, *, suite: Suite, setting: Setting) -> str:
+        """Digest of the data of this setting, with the commitment to the seed on the hidden split.
+
+        Raises:
+            SettingError: there are no data, or the hidden split has no seed.
         """
         ...
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evaluator.episodes.base import Setting, SettingError
+from evaluator.episodes.base import Setting, SettingError, identity_of_data
 from evaluator.records import Reason
 from evaluator.suites.base import Suite
 from evaluator.suites.hidden import HIDDEN, suite_on_split
@@ -52,6 +52,10 @@ class ExecutedPlans:
     def rules_digest(self, profile: str) -> str:
         """See `Episode`: the profile's digest."""
         return _profile(profile).digest
+
+    def data_digest(self, *, suite: Suite, setting: Setting) -> str:
+        """See `Episode`."""
+        return identity_of_data(source=self._samples(setting).digest, suite=suite, setting=setting)
 
     def offered(self, *, suite: Suite, profile: str) -> frozenset[str]:  # noqa: ARG002 - the profile decides
         """See `Episode`: the tools that have an expert."""

@@ -14,6 +14,7 @@ from evaluator.engine.progress import Listener
 from evaluator.engine.run import Engine
 from evaluator.engine.store import ObjectDamagedError, Store
 from evaluator.episodes.abstention import abstention_judged
+from evaluator.episodes.agreement import closed_answers, means_of, with_agreement
 from evaluator.episodes.coverage import not_run_reasons
 from evaluator.episodes.parts import Planned, faulty, not_run_records, plan_all, without_invalid
 from evaluator.episodes.sample_artefacts import KeptSamples
@@ -96,7 +97,7 @@ class ExecutionEvaluator:
         runnable = [task for task in wanted if task.key not in self.not_run]
         planned: list[Planned] = []
         for item in plan_all(planner=planner, suite=self.suite, tasks=runnable, context=self._context):
-            checked = abstention_judged(without_invalid(item))
+            checked = abstention_judged(with_agreement(without_invalid(item)))
             if isinstance(checked, ResultRecord):
                 yield checked
             else:
@@ -171,7 +172,15 @@ class ExecutionEvaluator:
             return faulty(record, reason=Reason.SCORER_FAILED, message=message)
         samples = unscored(scores=list(zip(*by_answer, strict=True)))
         means = [sample.score for sample in samples if sample.score is not None]
-        update = {"outcome": Outcome.SCORED, "score": sum(means) / len(means), "samples": samples}
+        closed = closed_answers(task=item.task, samples=samples, value=self.engine.value)
+        update = {
+            "outcome": Outcome.SCORED,
+            "score": sum(means) / len(means),
+            "samples": [
+                sample.model_copy(update={"indicators": found}) for sample, found in zip(samples, closed, strict=True)
+            ],
+            "indicators": {**item.record.indicators, **means_of(closed)},
+        }
         return item.record.model_copy(update=update)
 
     def _scores(self, *, metric: str, pairs: Sequence[tuple[ArtefactReference, ArtefactReference]]) -> list[float]:

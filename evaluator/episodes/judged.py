@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from evaluator.episodes.base import Setting, SettingError
+from evaluator.episodes.base import Setting, SettingError, identity_of_data
 from evaluator.episodes.judgement import Judge, JudgementEvaluator
 from evaluator.records import Reason
 from evaluator.suites.base import Suite
@@ -19,6 +19,10 @@ class JudgedPlans:
     def rules_digest(self, profile: str) -> str:  # noqa: ARG002 - no expert runs
         """See `Episode`."""
         return self.judge.digest()
+
+    def data_digest(self, *, suite: Suite, setting: Setting) -> str:
+        """See `Episode`. Requests are in the suite's digest; the hidden ones follow from these and the seed."""
+        return identity_of_data(source="", suite=suite, setting=setting)
 
     def offered(self, *, suite: Suite, profile: str) -> frozenset[str]:  # noqa: ARG002 - no expert runs
         """See `Episode`: all tools of the catalogue."""

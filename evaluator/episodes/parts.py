@@ -155,6 +155,8 @@ def faulty(record: ResultRecord, *, reason: Reason, message: str) -> ResultRecor
             "reason": reason,
             "reason_text": message,
             "score": None if infra else FAULT_SCORE,
+            # Columns say what a fault counts.
+            "indicators": {},
         }
     )
 

@@ -28,7 +28,7 @@ class Checkpoint:
     name: str
     """Of its folder among the profile's weights."""
     licence: str
-    """As the model's authors name it, or `see model card` where this repository cannot say."""
+    """As the model's authors name it for the weights; where they name none, that and the licence of their code."""
     values: int
     """Parameters of the network as this repository builds it; times the bytes of a value, the memory it takes."""
     repo: str | None = None

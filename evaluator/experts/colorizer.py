@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from evaluator.experts.padding import pad_to_multiple
 
@@ -105,3 +106,22 @@ def colorize(model: Colorizer, image: Tensor) -> Tensor:
     lightness = rgb_to_lab(pad_to_multiple(image, multiple=8))[:, :1]
     lab = torch.cat([lightness, model(lightness)], dim=1)
     return lab_to_rgb(lab)[..., :height, :width]
+
+
+def colorize_resized(model: Colorizer, image: Tensor, *, resized: Tensor) -> Tensor:
+    """The same with colours that are predicted at another size and enlarged or reduced bilinearly, as released.
+
+    Args:
+        model: the network.
+        image: in [0, 1], of shape (batch, 3, height, width); its lightness is kept.
+        resized: the same image at the size that the network sees, whose sides are multiples of 8.
+    """
+    colours = model(rgb_to_lab(resized)[:, :1])
+    enlarged = functional.interpolate(colours, size=image.shape[-2:], mode="bilinear")
+    return lab_to_rgb(torch.cat([rgb_to_lab(image)[:, :1], enlarged], dim=1))
+
+
+def stretched(image: Tensor) -> Tensor:
+    """Each image of a batch with its darkest value of all channels at 0 and its brightest at 1; a flat one is black."""
+    low, high = image.amin(dim=(1, 2, 3), keepdim=True), image.amax(dim=(1, 2, 3), keepdim=True)
+    return torch.where(high > low, (image - low) / (high - low).clamp(min=1e-12), torch.zeros_like(image))

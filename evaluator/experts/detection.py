@@ -67,7 +67,7 @@ def boxes_as_text(objects: Iterable[Detection]) -> str:
 
 
 class DetectionExpert(ImageExpert):
-    """Any image in, the names of the objects in it out, in `reading_order`.
+    """Any image in, the names of the objects in it out, in `reading_order` unless a subclass has another.
 
     A comma and a space lie between the names. Objects count from the score `threshold` of the profile's parameters
     on, 0.5 if it says nothing. If there are none the text is empty. Beside the tool's output there is one more,
@@ -77,6 +77,11 @@ class DetectionExpert(ImageExpert):
     output: ClassVar[str] = "text"
     model_class: ClassVar[Any]
     processor_class: ClassVar[Any]
+
+    @staticmethod
+    def ordered(objects: list[Detection]) -> list[Detection]:
+        """The objects of one image, found in the order of the queries, in the order in which they are named."""
+        return reading_order(objects)
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
@@ -108,7 +113,7 @@ class DetectionExpert(ImageExpert):
         raise NotImplementedError
 
     def detect(self, pixels: Pixels) -> list[list[Detection]]:
-        """The objects in each of a batch of 8-bit images of the model's size, in reading order."""
+        """The objects in each of a batch of 8-bit images of the model's size, as `ordered`."""
         with torch.inference_mode():
             values = self._preparation.normalised(to_tensor(pixels=pixels, device=self._device))
             output = self._model(pixel_values=values.to(self._model.dtype))
@@ -126,7 +131,7 @@ class DetectionExpert(ImageExpert):
             for score, index, box in zip(scores, classes, boxes, strict=True)
             if score >= self._threshold
         ]
-        return reading_order(found)
+        return self.ordered(found)
 
 
 class RTDetrExpert(DetectionExpert):
@@ -140,10 +145,17 @@ class RTDetrExpert(DetectionExpert):
 
 
 class DetrExpert(DetectionExpert):
-    """A query is one of the classes or, the last of them, no object. The backbone is a ResNet of `transformers`."""
+    """A query is one of the classes or, the last of them, no object. The backbone is a ResNet of `transformers`.
+
+    Objects are named in the order of the queries, as in OpenAGI's released code.
+    """
 
     model_class: ClassVar[Any] = DetrForObjectDetection
     processor_class: ClassVar[Any] = DetrImageProcessorPil
+
+    @staticmethod
+    def ordered(objects: list[Detection]) -> list[Detection]:
+        return objects
 
     def probabilities(self, logits: Tensor) -> Tensor:
         return logits.softmax(dim=-1)[..., :-1]

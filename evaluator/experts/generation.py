@@ -53,12 +53,18 @@ class BartExpert(SequenceExpert):
 
 
 class GPT2Expert(SequenceExpert):
-    """Gives the text back with its continuation."""
+    """Gives the text back with its continuation.
+
+    With the parameter `max_tokens` text and continuation together have at most so many tokens. A longer text is
+    continued by one, as released code does.
+    """
 
     model_class: ClassVar[Any] = GPT2LMHeadModel
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
+        self._total = whole_number(spec=spec, name="max_tokens", default=0)
+        self._new = self._total - 1 if self._total else self._new
         # The continuation must follow the text directly, and of a long text the end matters.
         self._tokenizer.padding_side = self._tokenizer.truncation_side = "left"
         self._length = min(self._length, int(self._model.config.n_positions) - self._new)
@@ -68,7 +74,11 @@ class GPT2Expert(SequenceExpert):
     def answer(self, texts: Sequence[tuple[str, ...]]) -> list[str]:
         encoded = self.encode(texts, add_special_tokens=False)
         written = self.write(ids=encoded["input_ids"], mask=encoded["attention_mask"])[:, self._length :]
-        return [self._continued(text=text, ids=ids) for (text,), ids in zip(texts, written, strict=True)]
+        given = encoded["attention_mask"].sum(dim=1).tolist()
+        return [
+            self._continued(text=text, ids=ids[: max(1, self._total - tokens)] if self._total else ids)
+            for (text,), ids, tokens in zip(texts, written, given, strict=True)
+        ]
 
     def _continued(self, *, text: str, ids: Tensor) -> str:
         if not text.strip():

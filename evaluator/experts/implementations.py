@@ -34,7 +34,7 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
         "restormer": Implementation("restoration", "RestormerExpert", code_version="1"),
         "siggraph17": Implementation("restoration", "ColorizerExpert", code_version="1"),
         "rt-detr": Implementation("detection", "RTDetrExpert", code_version="2"),
-        "detr": Implementation("detection", "DetrExpert", code_version="2"),
+        "detr": Implementation("detection", "DetrExpert", code_version="3"),
         "vit-gpt2-captioner": Implementation("captioning", "CaptioningExpert", code_version="1"),
         "vilt-vqa": Implementation("visual_questions", "VisualQuestionExpert", code_version="1"),
         "stable-diffusion": Implementation("drawing", "DrawingExpert", code_version="1", samples=True),
@@ -49,7 +49,7 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
     }
 )
 
-SCORER_CODE_VERSIONS: Mapping[str, str] = MappingProxyType({"ViT": "1", "BERT": "1", "CLIP": "1"})
+SCORER_CODE_VERSIONS: Mapping[str, str] = MappingProxyType({"ViT": "2", "BERT": "2", "CLIP": "2"})
 """The same for the scorers of `evaluator.metrics`."""
 
 

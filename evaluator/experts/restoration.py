@@ -5,15 +5,18 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import torch
+from PIL import Image as PillowImage
 from torch import Tensor
 from transformers import Swin2SRForImageSuperResolution
 
-from evaluator.experts.colorizer import Colorizer, ColorizerConfig, colorize
-from evaluator.experts.imaging import RestorationExpert
+from evaluator.experts.colorizer import Colorizer, ColorizerConfig, colorize, colorize_resized, stretched
+from evaluator.experts.imaging import Pixels, RestorationExpert, stack, to_pixels, to_tensor
 from evaluator.experts.padding import pad_to_multiple
 from evaluator.experts.pretrained import load_pretrained, load_state
 from evaluator.experts.protocol import ExpertSpec
 from evaluator.experts.restormer import Restormer, RestormerConfig
+from evaluator.experts.texts import whole_number
 
 
 def _settings(*, folder: Path, known: type) -> dict[str, Any]:
@@ -68,11 +71,32 @@ class RestormerExpert(RestorationExpert):
 
 
 class ColorizerExpert(RestorationExpert):
-    """Colorization: keeps the lightness of an image and replaces its colours; the size is kept."""
+    """Colorization: keeps the lightness of an image and replaces its colours; the size is kept.
+
+    With the parameter `size` the network sees a square of so many pixels, a multiple of 8, and its colours are brought
+    to the image's size; without it it sees the image. With `stretches` the values of each image are stretched to the
+    whole range and rounded down. Released code does both.
+    """
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
         self._model = load_colorizer(folder=spec.path, device=device, precision=spec.precision)
+        self._side = whole_number(spec=spec, name="size", default=0)
+        self._stretches = bool(spec.parameters.get("stretches", False))
+
+    def restore(self, pixels: Pixels) -> Pixels:
+        with torch.inference_mode():
+            coloured = self._coloured(pixels)
+            return to_pixels((stretched(coloured) * 255).floor() / 255 if self._stretches else coloured)
 
     def forward(self, images: Tensor) -> Tensor:
         return colorize(self._model, images)
+
+    def _coloured(self, pixels: Pixels) -> Tensor:
+        """Images in [0, 1] of shape (batch, 3, height, width) from 8-bit ones of (batch, height, width, 3)."""
+        images = to_tensor(pixels=pixels, device=self._device)
+        if not self._side:
+            return self.forward(images)
+        side = (self._side, self._side)
+        small = [PillowImage.fromarray(item).resize(side, PillowImage.Resampling.BICUBIC) for item in pixels]
+        return colorize_resized(self._model, images, resized=to_tensor(pixels=stack(small), device=self._device))

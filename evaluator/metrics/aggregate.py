@@ -14,6 +14,8 @@ from evaluator.records import Outcome, ResultRecord
 from evaluator.suites.base import ABSTENTION, Column, IntervalMethod, Suite
 
 OVERALL = "overall"
+"""The unweighted mean over tasks, as in OpenAGI's released code; the paper (arXiv:2304.04370, section 6.4) speaks of a
+weighted average without weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,8 @@ class TaskScore:
     """Further values of the result, by name."""
     samples: tuple[float, ...] = ()
     """The score of each sample, in order; empty where a plan is judged, or was not executed."""
+    sample_indicators: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """The values of those indicators that differ from sample to sample, in the order of the samples."""
 
     @classmethod
     def of(cls, record: ResultRecord) -> "TaskScore":
@@ -39,6 +43,7 @@ class TaskScore:
             score=record.score,
             indicators=record.indicators,
             samples=scores_of_samples(record),
+            sample_indicators=indicators_of_samples(record),
         )
 
 
@@ -55,8 +60,8 @@ def summarise(*, suite: Suite, results: Iterable[TaskScore], samples: int = 1) -
 
     Returns:
         `{"metrics": {key: {"mean", "low", "high", "tasks"}}, "outcomes": {outcome: count}}`; a metric without any
-        scored task is absent. `low` and `high` are None over fewer than `statistics.LEAST_VALUES` independent tasks or
-        scenes, as the column's method of intervals says.
+        scored task is absent, and so is a weighted mean of it. `low` and `high` are None over fewer than
+        `statistics.LEAST_VALUES` independent tasks or scenes, as the column's method of intervals says.
     """
     return summarise_columns(columns=suite.metrics, results=results, samples=samples)
 
@@ -78,13 +83,57 @@ def summarise_columns(
 def counted(*, column: Column, results: Sequence[TaskScore]) -> list[float | None]:
     """What each result counts in a column, in the order of the results; None where it does not count.
 
-    Most columns count a missing plan as the worst there is, so that leaving tasks out never pays.
+    Most columns count a missing plan as the worst there is, so that leaving tasks out never pays. In a weighted mean of
+    metrics, a result counts its value times its weight over the mean weight of a task, so that the mean of what counts
+    is the weighted mean.
     """
-    return [_value(column=column, result=result) for result in results]
+    factors = _factors(column=column, results=results)
+    values = [_value(column=column, result=result) for result in results]
+    if factors is None:
+        return [None] * len(results)
+    return [
+        None if value is None else value * factors.get(result.metric, 1.0)
+        for value, result in zip(values, results, strict=True)
+    ]
+
+
+def counted_by_sample(*, column: Column, results: Sequence[TaskScore], samples: int) -> list[tuple[float, ...] | None]:
+    """What each result counts in a column on each sample: None where it does not count, and the same on every sample
+    where nothing was measured there. A plan that was executed on another number of samples has that number of values.
+    """
+    factors = _factors(column=column, results=results) or {}
+    found: list[tuple[float, ...] | None] = []
+    for value, result in zip(counted(column=column, results=results), results, strict=True):
+        own = _measured_by_sample(column=column, result=result)
+        factor = factors.get(result.metric, 1.0)
+        if value is None:
+            found.append(None)
+        elif own is None:
+            found.append((value,) * samples)
+        else:
+            found.append(tuple(one * factor for one in own) if factor != 1.0 else tuple(own))
+    return found
+
+
+def _measured_by_sample(*, column: Column, result: TaskScore) -> Sequence[float] | None:
+    """The values of the samples; None where the result has one value for all."""
+    if result.outcome is not Outcome.SCORED or result.metric == ABSTENTION:
+        return None
+    return result.sample_indicators.get(column.key) if column.indicator else result.samples
+
+
+def _factors(*, column: Column, results: Sequence[TaskScore]) -> dict[str, float] | None:
+    """By metric, what a value counts in a weighted mean; None if a metric has no task that counts."""
+    if not column.weights:
+        return {}
+    counts = Counter(result.metric for result in results if _value(column=column, result=result) is not None)
+    if any(not counts[metric] for metric in column.weights):
+        return None
+    return {metric: weight * counts.total() / counts[metric] for metric, weight in column.weights.items()}
 
 
 def _value(*, column: Column, result: TaskScore) -> float | None:
-    if column.metric and column.metric != result.metric:
+    if not _is_of(column=column, result=result):
         return None
     if result.outcome is Outcome.PLANNER_FAULT:
         return column.fault
@@ -94,10 +143,21 @@ def _value(*, column: Column, result: TaskScore) -> float | None:
     return None if value is None else float(value)
 
 
+def _is_of(*, column: Column, result: TaskScore) -> bool:
+    return (
+        (not column.metric or column.metric == result.metric)
+        and (not column.weights or result.metric in column.weights)
+        and (not column.tasks or result.task in column.tasks)
+    )
+
+
 def interval_of(*, column: Column, results: Sequence[TaskScore], samples: int) -> Interval | None:
     """Mean and interval of a column; None if no task counts. `samples` is the number of each executed task."""
-    found = counted(column=column, results=results)
-    counting = [(value, result) for value, result in zip(found, results, strict=True) if value is not None]
+    counting = [
+        (value, result)
+        for value, result in zip(counted(column=column, results=results), results, strict=True)
+        if value is not None
+    ]
     return _interval(column=column, counting=counting, samples=samples) if counting else None
 
 
@@ -107,28 +167,58 @@ def _interval(*, column: Column, counting: Sequence[tuple[float, TaskScore]], sa
         return wilson(successes=round(sum(values)), total=len(values))
     if not column.interval.over_scenes:
         return cluster_bootstrap(values)
-    table = by_sample(counting=counting, samples=samples)
+    results = [result for _, result in counting]
+    table = by_sample(column=column, results=results, samples=samples)
     if table is None:
         return interval(mean=fsum(values) / len(values), low=0.0, high=0.0, count=len(values), units=0)
     if column.interval is IntervalMethod.FIXED_TASKS:
         return fixed_tasks(table).interval
-    return sampled_tasks(table, strata=[result.metric for _, result in counting]).interval
+    return sampled_tasks(table, strata=[result.metric for result in results]).interval
 
 
-def by_sample(*, counting: Sequence[tuple[float, TaskScore]], samples: int) -> Matrix | None:
-    """Scores as (tasks, samples); None if a plan was executed on another number of samples.
+def by_sample(*, column: Column, results: Sequence[TaskScore], samples: int) -> Matrix | None:
+    """What results that count have in a column, as (tasks, samples); None if one does not count, or if a plan was
+    executed on another number of samples."""
+    rows = counted_by_sample(column=column, results=results, samples=samples)
+    known = [row for row in rows if row is not None and len(row) == samples]
+    return np.array(known, dtype=np.float64) if len(known) == len(rows) else None
+
+
+def indicators_of_samples(record: ResultRecord) -> dict[str, list[float]]:
+    """By name, the values of those indicators that every sample of a record has, in order."""
+    samples = sorted(record.samples, key=lambda sample: sample.index)
+    names = dict.fromkeys(name for sample in samples for name in sample.indicators)
+    return {
+        name: [sample.indicators[name] for sample in samples]
+        for name in names
+        if all(name in sample.indicators for sample in samples)
+    }
+
+
+def table_of(*, column: Column, results: Sequence[TaskScore], samples: int) -> Matrix | None:
+    """What each result counts in a column on each sample, as rows of a board are compared.
 
     Args:
-        counting: what each task counts, with its result. A task without an executed plan counts the same on every
-            sample.
-        samples: of each task.
+        column: whose method of intervals says whether plans are executed on samples.
+        results: in any order.
+        samples: of each executed task.
+
+    Returns:
+        (results, samples), one sample where plans are judged; NaN where a result does not count. None if a plan was
+        executed on another number of samples.
     """
-    rows = [result.samples if _was_executed(result) else (value,) * samples for value, result in counting]
-    return np.array(rows, dtype=np.float64) if all(len(row) == samples for row in rows) else None
-
-
-def _was_executed(result: TaskScore) -> bool:
-    return result.outcome is Outcome.SCORED and result.metric != ABSTENTION
+    width = samples if column.interval.over_scenes else 1
+    table = np.full((len(results), width), np.nan)
+    if not column.interval.over_scenes:
+        values = counted(column=column, results=results)
+        table[:, 0] = [np.nan if value is None else value for value in values]
+        return table
+    for place, row in enumerate(counted_by_sample(column=column, results=results, samples=samples)):
+        if row is not None and len(row) != samples:
+            return None
+        if row is not None:
+            table[place] = row
+    return table
 
 
 def scores_of_samples(record: ResultRecord) -> tuple[float, ...]:

@@ -21,6 +21,7 @@ from transformers import AutoTokenizer, CLIPImageProcessorPil, CLIPModel
 from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.profile import ScorerSpec
 from evaluator.metrics.embedding_cache import EmbeddingCache
+from evaluator.metrics.precision import for_scoring
 from evaluator.values import Image, Value, encode
 
 
@@ -38,7 +39,7 @@ class _Model(nn.Module):
 
     def get_image_features(self, pixel_values: Tensor) -> Tensor:
         """(1, 3, height, width) to (1, projection)."""
-        features: Tensor = self.clip.get_image_features(pixel_values=pixel_values).pooler_output
+        features: Tensor = self.clip.get_image_features(pixel_values=pixel_values.to(self.clip.dtype)).pooler_output
         return features
 
     def get_text_features(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
@@ -93,7 +94,7 @@ class CLIPScore:
     """
 
     def __init__(self, *, spec: ScorerSpec, device: str = "cpu") -> None:
-        model = _Model(load_pretrained(CLIPModel, folder=spec.path, device=device))
+        model = _Model(for_scoring(load_pretrained(CLIPModel, folder=spec.path, device=device), device=device))
         processor = _Processor(spec=spec, longest=int(model.config.text_config.max_position_embeddings))
         loaded: Any = (model, processor)
         self._metric = TorchmetricsCLIPScore(model_name_or_path=lambda: loaded).to(device)

@@ -26,6 +26,13 @@ from evaluator.metrics.statistics import LEAST_VALUES, Interval, interval
 from evaluator.metrics.student import critical_value, two_sided_p
 
 Matrix = NDArray[np.float64]
+EQUAL_MEANS = 1e-12
+"""Means that differ by less differ by rounding alone."""
+
+
+def least_p_value(units: int) -> float:
+    """The least p-value of so many independent units, that of a sign test: differences that never vary tell no more."""
+    return 2.0 ** (1 - min(units, 1000))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +47,8 @@ class Estimate:
     units: int
     """Independent units: scenes, or the smaller number of scenes and tasks."""
     tasks: int
+    exact_p: float | None = None
+    """The p-value of an exact test, where there is one."""
 
     @property
     def interval(self) -> Interval:
@@ -51,15 +60,16 @@ class Estimate:
     def p_value(self) -> float | None:
         """Two-sided p-value of the mean being 0; None over fewer than `LEAST_VALUES` units.
 
-        It is at least 2^(1 - units), the least that a sign test of as many units gives: differences that never vary
-        tell no more than that.
+        It is at least `least_p_value`.
         """
         if self.units < LEAST_VALUES:
             return None
-        if self.mean == 0:
+        if self.exact_p is not None:
+            return self.exact_p
+        if abs(self.mean) <= EQUAL_MEANS:
             return 1.0
         t = self.mean / self.error if self.error > 0 else math.inf
-        return max(two_sided_p(t=t, df=self.df), 2.0 ** (1 - min(self.units, 1000)))
+        return max(two_sided_p(t=t, df=self.df), least_p_value(self.units))
 
 
 def fixed_tasks(scores: Matrix) -> Estimate:

@@ -1,24 +1,26 @@
-"""Comparing two evaluations task by task: intervals and p-values of many metrics at once. Pure and seeded.
+"""Comparing two evaluations task by task: intervals of many metrics at once, and the paired test. Pure and seeded.
 
-Both halves work on one table: a row for each task, a column for each comparison (a metric of a pair of evaluations),
-NaN where one of the two has no score. The same draws serve all columns, which makes a page of twelve metrics over
-thousands of tasks as cheap as one.
+Intervals work on one table: a row for each task, a column for each comparison (a metric of a pair of evaluations), NaN
+where one of the two has no score. The same draws serve all columns, which makes a page of twelve metrics over thousands
+of tasks as cheap as one. Tests are in closed form: Holm's method over all pairs of a board needs p-values far below
+what random sign changes can show.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluator.metrics.statistics import PERMUTATIONS, RESAMPLES, SEED, Interval, interval, paired_permutation
+from evaluator.metrics.crossed import Estimate, fixed_tasks, sampled_tasks
+from evaluator.metrics.statistics import RESAMPLES, SEED, Interval, interval
+from evaluator.suites.base import IntervalMethod
 
 Table = NDArray[np.float64]
-_FEW = 14
-"""Differences up to which `paired_permutation` tries all sign changes."""
-_AT_ONCE = 2000
-"""Sign changes that are held in memory together."""
+DECIMALS = 6
+"""Scores are compared as they are published."""
 
 
 def bootstrap_columns(differences: Table) -> list[Interval | None]:
@@ -49,28 +51,42 @@ def bootstrap_columns(differences: Table) -> list[Interval | None]:
     ]
 
 
-def two_sided_p_values(differences: Table) -> list[float]:
-    """Two-sided p-value of each column's paired differences being as likely positive as negative.
+def paired_test(differences: Table, *, method: IntervalMethod, strata: Sequence[str]) -> Estimate:
+    """The mean of paired differences with its test, the same on the comparison page and on boards.
 
-    It is twice the one-sided p-value of `statistics.paired_permutation` in the direction that was seen, at most 1.
-    Where all differences have one size, as those of yes-or-no figures, the share of all sign changes is known without
-    drawing (the exact sign test, which is McNemar's exact test here); few differences are all tried out; for others
-    `PERMUTATIONS` random sign changes are drawn, with the seen one counted in.
+    Over scenes it is the estimate of `crossed`. Of judged plans, values that are 0 or 1 have McNemar's exact test
+    (`exact_p`), graded values Student's paired t over the tasks.
 
     Args:
-        differences: (tasks, columns), NaN where there is no pair; zeros tell nothing either way.
+        differences: (tasks, samples) of the tasks that both have a score for, at least one; one sample where plans are
+            judged. Rounded to `DECIMALS` before they were subtracted, so that equal plans tie.
+        method: of the column.
+        strata: the metric of each task, for `SAMPLED_TASKS`.
+    """
+    if method is IntervalMethod.FIXED_TASKS:
+        return fixed_tasks(differences)
+    if method is IntervalMethod.SAMPLED_TASKS:
+        return sampled_tasks(differences, strata=strata)
+    values = differences.mean(axis=1)
+    # One "task" of as many scenes: the tasks are the units.
+    estimate = replace(fixed_tasks(values[None, :]), tasks=len(values))
+    is_binary = method is IntervalMethod.WILSON and np.isin(values, (-1.0, 0.0, 1.0)).all()
+    return replace(estimate, exact_p=mcnemar(values)) if is_binary else estimate
+
+
+def mcnemar(differences: Table) -> float:
+    """Two-sided p-value of McNemar's exact test: of the tasks that differ, as many may favour either side.
+
+    Args:
+        differences: (tasks,) of values that are 0 or 1.
 
     Returns:
-        One in (0, 1] for each column; 1 without any difference.
+        In (0, 1]; 1 without any difference.
     """
-    table = np.nan_to_num(differences, nan=0.0)
-    oriented = table * np.where(table.sum(axis=0) < 0, -1.0, 1.0)
-    found = [_exact(oriented[:, column]) for column in range(table.shape[1])]
-    drawn = [column for column, p_value in enumerate(found) if p_value is None]
-    if drawn:
-        for column, p_value in zip(drawn, _drawn(oriented[:, drawn]), strict=True):
-            found[column] = p_value
-    return [1.0 if p_value is None else min(1.0, 2 * p_value) for p_value in found]
+    more, less = int((differences > 0).sum()), int((differences < 0).sum())
+    if not more + less:
+        return 1.0
+    return min(1.0, 2 * _sign_test(positive=max(more, less), total=more + less))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -106,17 +122,6 @@ def _interval(*, values: Table, means: NDArray[np.float32]) -> Interval:
     return interval(mean=mean, low=float(low), high=float(high), count=len(values))
 
 
-def _exact(differences: Table) -> float | None:
-    """The one-sided p-value, if it can be had without drawing."""
-    present = differences[differences != 0]
-    if len(present) <= _FEW:
-        return paired_permutation(present.tolist())
-    sizes = np.abs(present)
-    if sizes.min() < sizes.max():
-        return None
-    return _sign_test(positive=int((present > 0).sum()), total=len(present))
-
-
 def _sign_test(*, positive: int, total: int) -> float:
     """Chance that a fair coin shows heads at least `positive` times of `total`, in whole numbers until the end."""
     ways = comb(total, positive)
@@ -125,19 +130,3 @@ def _sign_test(*, positive: int, total: int) -> float:
         ways = ways * (total - heads) // (heads + 1)
         count += ways
     return float(count / 2**total)
-
-
-def _drawn(differences: Table) -> list[float]:
-    """One-sided p-values by random sign changes, the same for all columns."""
-    rows = differences[(differences != 0).any(axis=1)].astype(np.float32)
-    # Sums in single precision: what equals the seen sum but for rounding counts as equal.
-    seen = rows.sum(axis=0) - 1e-6 * np.abs(rows).sum(axis=0)
-    rng = np.random.default_rng(SEED)
-    extreme = np.zeros(rows.shape[1], dtype=np.int64)
-    width = -(-len(rows) // 8)
-    for _ in range(PERMUTATIONS // _AT_ONCE):
-        packed = rng.integers(0, 256, size=(_AT_ONCE, width), dtype=np.uint8)
-        chosen = np.unpackbits(packed, axis=1, count=len(rows)).astype(np.float32)
-        # Signs are 2 b - 1 for bits b: the sum of signed values is twice that of the chosen ones less that of all.
-        extreme += np.count_nonzero(2 * (chosen @ rows) - rows.sum(axis=0) >= seen, axis=0)
-    return [float(value) for value in (1 + extreme) / (PERMUTATIONS + 1)]

@@ -29,6 +29,7 @@ from evaluator.experts.profile import Profile, ScorerSpec
 from evaluator.experts.weights import verify_weights
 from evaluator.metrics.clip import CLIPScore
 from evaluator.metrics.embedding_cache import EmbeddingCache
+from evaluator.metrics.precision import for_scoring
 from evaluator.values import Image, Value
 
 
@@ -61,7 +62,8 @@ class ViTScore:
     """
 
     def __init__(self, *, spec: ScorerSpec, device: str = "cpu") -> None:
-        self._model = load_pretrained(ViTModel, folder=spec.path, device=device, add_pooling_layer=False)
+        model = load_pretrained(ViTModel, folder=spec.path, device=device, add_pooling_layer=False)
+        self._model = for_scoring(model, device=device)
         self._size = int(self._model.config.image_size)
         self._batch_size = spec.batch_size
         self._device = device
@@ -86,7 +88,7 @@ class ViTScore:
         for start in range(0, len(images), self._batch_size):
             chunk = pixels[start : start + self._batch_size]
             filled = np.concatenate([chunk, np.repeat(chunk[:1], self._batch_size - len(chunk), axis=0)])
-            values = torch.from_numpy(filled).to(self._device).permute(0, 3, 1, 2).float() / 127.5 - 1
+            values = torch.from_numpy(filled).to(self._device).permute(0, 3, 1, 2).to(self._model.dtype) / 127.5 - 1
             with torch.inference_mode():
                 hidden = self._model(pixel_values=values).last_hidden_state
             cls = torch.nn.functional.normalize(hidden[:, 0].double().cpu(), dim=-1)
@@ -112,7 +114,7 @@ class BERTScore:
         if not isinstance(layers, int):
             raise TypeError(f'scorer "{spec.name}" needs the parameter num_layers, a number')
         # Not bert-score's own `get_model`: it takes any path with "t5" in it for a T5.
-        self._model = load_pretrained(AutoModel, folder=spec.path, device=device)
+        self._model = for_scoring(load_pretrained(AutoModel, folder=spec.path, device=device), device=device)
         self._model.encoder.layer = self._model.encoder.layer[:layers]
         self._tokenizer = _limited(spec=spec, longest=int(self._model.config.max_position_embeddings))
         self._device = device

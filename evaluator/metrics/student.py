@@ -1,6 +1,14 @@
-"""Student's t distribution, without scipy: the web server and the client need no more of it than two functions."""
+"""Student's t distribution, without scipy: the web server and the client need no more of it than a few functions.
+
+Single values are computed with Python's floats, which is ten times as fast as an array of one.
+"""
 
 import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
 
 _TINY = 1e-300
 _CLOSE = 1e-15
@@ -56,3 +64,53 @@ def _fraction(*, a: float, b: float, x: float) -> float:
 
 def _away_from_zero(value: float) -> float:
     return value if abs(value) > _TINY else _TINY
+
+
+def two_sided_p_values(*, t: Array, df: Array) -> Array:
+    """`two_sided_p` of every element of two arrays of one shape."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        x = np.where(np.isinf(t), 0.0, df / (df + t * t))
+    return incomplete_beta(a=df / 2, b=np.full(df.shape, 0.5), x=x)
+
+
+def incomplete_beta(*, a: Array, b: Array, x: Array) -> Array:
+    """The regularised incomplete beta function I_x(a, b) of every element; `a` and `b` are above 0, `x` in [0, 1]."""
+    shape = x.shape
+    a, b, x = a.ravel(), b.ravel(), x.ravel()
+    is_swapped = x > (a + 1) / (a + b + 2)
+    one, other = np.where(is_swapped, b, a), np.where(is_swapped, a, b)
+    argument = np.where(is_swapped, 1 - x, x)
+    inside = (argument > 0) & (argument < 1)
+    found = np.where(argument >= 1, 1.0, 0.0)
+    found[inside] = _beta_inside(a=one[inside], b=other[inside], x=argument[inside])
+    return np.where(is_swapped, 1 - found, found).reshape(shape)
+
+
+def _beta_inside(*, a: Array, b: Array, x: Array) -> Array:
+    front = np.exp(_log_gamma(a + b) - _log_gamma(a) - _log_gamma(b) + a * np.log(x) + b * np.log1p(-x))
+    return front * _fractions(a=a, b=b, x=x) / a
+
+
+def _log_gamma(values: Array) -> Array:
+    different, places = np.unique(values, return_inverse=True)
+    return np.array([math.lgamma(value) for value in different.tolist()])[places]
+
+
+def _fractions(*, a: Array, b: Array, x: Array) -> Array:
+    """`_fraction` of every element, until the last of them has converged."""
+    c, d = np.ones(a.shape), 1 / _all_away_from_zero(1 - (a + b) * x / (a + 1))
+    value = d.copy()
+    for m in range(1, _MOST_TERMS):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        for term in (even, odd):
+            d = 1 / _all_away_from_zero(1 + term * d)
+            c = _all_away_from_zero(1 + term / c)
+            value *= c * d
+        if not (np.abs(c * d - 1) >= _CLOSE).any():
+            break
+    return value
+
+
+def _all_away_from_zero(values: Array) -> Array:
+    return np.where(np.abs(values) > _TINY, values, _TINY)

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from functools import partial
 
 from evaluator.planners.protocol import OfferedTool, Planner, PlannerReply, PlannerRequest
 from evaluator.plans.model import Plan, Step, plan_to_json
@@ -100,9 +101,14 @@ def _call(
     return Step(id=step_id, tool=tool.name, inputs=inputs, outputs={name: f"{step_id}.{name}" for name in tool.outputs})
 
 
+EACH_ONCE = ("gold", "random-valid", "no-op")
+"""The bundled planners without further seeds."""
+_FURTHER_SEEDS = {f"random-valid/{seed + 1}": partial(RandomValidPlanner, seed=seed) for seed in range(1, 5)}
+"""Five seeds show how much of a score is chance."""
 _BUNDLED: dict[str, Callable[[Suite], Planner]] = {
     "gold": GoldPlanner,
     "random-valid": RandomValidPlanner,
+    **_FURTHER_SEEDS,
     "no-op": NoOpPlanner,
 }
 KNOW_GOLD = frozenset({"gold"})
@@ -110,6 +116,7 @@ KNOW_GOLD = frozenset({"gold"})
 DESCRIPTIONS = {
     "gold": "The suite's gold plans: what a planner that understands every request would answer.",
     "random-valid": "Random chains of tools whose types agree: what type-correctness alone is worth.",
+    **dict.fromkeys(_FURTHER_SEEDS, "The same as random-valid with another seed."),
     "no-op": "Calls no tool and hands back what the request gives.",
 }
 

@@ -34,7 +34,9 @@ class Expected(_Message):
     """What the answer must be."""
 
     type: str | None
-    """None where a request may want several results, of any type."""
+    """None where a request may want several results."""
+    types: list[str] = Field(default_factory=list)
+    """The type of each answer, in order, of a request that is known to want several; otherwise empty."""
 
 
 class OfferedTool(_Message):
@@ -151,6 +153,8 @@ def request_for(*, suite: Suite, task: Task, context: PlanContext) -> PlannerReq
             request=task.text,
             resources={name: str(kind) for name, kind in task.resources.items()},
         ),
-        expects=Expected(type=None if task.expects is None else str(task.expects)),
+        expects=Expected(
+            type=None if task.expects is None else str(task.expects), types=list(map(str, context.several))
+        ),
         tools=list(offered_tools(context.catalogue)),
     )

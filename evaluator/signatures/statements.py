@@ -1,8 +1,8 @@
 """What a site signs, and the digests that bind rows, results and records to it.
 
 A snapshot's statement names the digest of its rows and the statement of the snapshot before it. Each row is bound by
-three digests: its figures, the names of people in it, and the results of its evaluation's tasks. The digest of names is
-salted: when an account is closed, the site forgets the salt and the names, and figures and ranks can still be verified.
+three digests: its figures, the names that people chose, and the results of its evaluation's tasks. The digest of names
+is salted: when an account is closed, the site forgets salt and names, and figures and ranks can still be verified.
 
 An evaluation's statement covers the results of all its tasks in order, and through them its records. A record's digest
 is salted in the same way, since that of a hidden split must not confirm a guess of what the record says.
@@ -20,7 +20,7 @@ Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 KeyId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 _Text = Annotated[str, Field(max_length=200)]
 _Count = Annotated[int, Field(ge=0, le=10**9)]
-NAMES = ("planner", "owner", "team")
+NAMES = ("planner", "version", "owner", "team")
 """Fields of a row that people chose. All others are figures and facts of the planner."""
 
 
@@ -47,6 +47,10 @@ class ColumnFacts(_Shape):
     indicator: bool
     fault: FiniteFloat | None
     interval: IntervalMethod
+    tasks: list[_Text] = Field(default_factory=list)
+    """The only tasks that count; empty: all of the metric."""
+    weights: dict[_Text, FiniteFloat] = Field(default_factory=dict)
+    """Of a weighted mean of metrics; else empty."""
 
 
 class SuiteFacts(_Shape):
@@ -67,6 +71,12 @@ class Conditions(_Shape):
     profile_digest: _Text
     split: _Text
     samples: _Count
+    data_digest: _Text = ""
+    """Of the data (`evaluator.suites.hidden.data_digest`); empty in statements from before."""
+    season: _Text = ""
+    """Name of the season whose hidden data these are; empty for open data."""
+    commitment: _Text = ""
+    """To the seed of these data."""
 
 
 class Digested(_Shape):
@@ -148,6 +158,8 @@ class TaskEntry(_Shape):
     samples: list[FiniteFloat]
     """The score of each sample, in order; empty of plans that are judged or were not executed."""
     indicators: dict[_Text, FiniteFloat]
+    sample_indicators: dict[_Text, list[FiniteFloat]] = Field(default_factory=dict)
+    """By name, the values of the indicators that differ from sample to sample, in order."""
     seconds: FiniteFloat | None
     """How long the planner took."""
     prompt_tokens: int | None
@@ -188,4 +200,9 @@ def record_commitment(*, salt: str, task: str, digest: str) -> str:
 
 def tasks_digest(*, evaluation: str, tasks: Sequence[TaskEntry]) -> str:
     """Digest of the results of an evaluation's tasks, in their order."""
-    return canonical_json.digest([evaluation, [task.model_dump(mode="json") for task in tasks]])
+    return canonical_json.digest([evaluation, [_signed(task) for task in tasks]])
+
+
+def _signed(task: TaskEntry) -> dict[str, Any]:
+    # Left out where there are none: results from before they were kept have the digests that were signed.
+    return task.model_dump(mode="json", exclude=None if task.sample_indicators else {"sample_indicators"})

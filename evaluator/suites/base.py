@@ -4,9 +4,10 @@ How its planners are asked and scored is its episode (`evaluator.episodes`), nam
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from typing import Any
 
 from evaluator import canonical_json
 from evaluator.canonical_json import JsonValue
@@ -16,6 +17,8 @@ from evaluator.tools.types import Catalogue, ResourceType
 
 ABSTENTION = "abstention"
 """The metric of requests that no tool can meet: 1 for a plan without steps, else 0. No scorer is needed."""
+EXACT, NEAR, CLOSED = "exact", "near", "closed"
+"""Indicators of executed plans: agreement with the gold plan, and closed answers that equal their reference."""
 
 
 class IntervalMethod(StrEnum):
@@ -78,6 +81,20 @@ class Column:
     bad: str = ""
     """What a task's better and worse value mean, where it is 1 or 0; empty: it is no mark of a task."""
     interval: IntervalMethod = IntervalMethod.BOOTSTRAP
+    tasks: tuple[str, ...] = ()
+    """Keys of the only tasks that count; empty: all of the metric."""
+    weights: Mapping[str, float] = field(default_factory=dict, hash=False)
+    """Of a weighted mean of metrics: the weight of each metric's mean, together 1. The column has no value unless every
+    metric has a task that counts. Empty: the mean over the tasks."""
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """The column as a JSON object."""
+        return {**asdict(self), "tasks": list(self.tasks), "weights": dict(self.weights)}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "Column":
+        """The inverse of `to_json`."""
+        return cls(**{**value, "interval": IntervalMethod(value["interval"]), "tasks": tuple(value["tasks"])})
 
 
 class Panel(StrEnum):
@@ -158,6 +175,16 @@ class Task:
         return (self,)
 
     @property
+    def kind(self) -> str:
+        """What kind of answer is wanted, in words; empty where a suite does not tell kinds apart."""
+        return ""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the answer is one of few short texts, so that it can be compared with its reference word by word."""
+        return False
+
+    @property
     def types_given(self) -> Mapping[str, frozenset[ResourceType]]:
         """Every type that each resource may be used as."""
         return {name: frozenset({kind}) for name, kind in self.resources.items()}
@@ -198,6 +225,8 @@ class Suite:
     """What may be wrong with a task, for `Panel.GOAL`."""
     step_problems: tuple[StepProblem, ...] = ()
     """How steps are marked in the drawing of a plan, for `Panel.INDICATORS`; the most telling last."""
+    training_splits: tuple[str, ...] = ()
+    """The splits of the data that planners may learn from."""
     may_abstain: bool = False
     """Whether a plan may have neither steps nor answers, which says that no tool can meet the request."""
     hidden_requests: "Callable[[Suite, str], tuple[Task, ...]] | None" = field(default=None, compare=False, repr=False)

@@ -8,6 +8,7 @@ import hashlib
 import hmac
 from dataclasses import replace
 
+from evaluator import canonical_json
 from evaluator.suites.base import Suite, Task
 
 HIDDEN = "hidden"
@@ -38,6 +39,26 @@ def suite_on_split(*, suite: Suite, split: str, hidden_seed: str | None) -> Suit
     asked = suite.hidden_requests(suite, hidden_seed)
     named = (replace(task, asked_as=_name(suite=suite, task=task, seed=hidden_seed)) for task in asked)
     return replace(suite, tasks=tuple(named))
+
+
+def commitment(*, seed: str, season: str) -> str:
+    """HMAC-SHA-256 of a season's name under its seed, as 64 hexadecimal digits.
+
+    Published when a season is announced. Once its seed is published too, anybody can see that it was not exchanged.
+    """
+    return hmac.new(seed.encode(), season.encode(), hashlib.sha256).hexdigest()
+
+
+def data_digest(*, source: str, split: str, season: str = "", committed: str = "") -> str:
+    """SHA-256 of everything that identifies the data of an evaluation.
+
+    Args:
+        source: digest of the source of samples; empty where plans are judged.
+        split: of the suite's data.
+        season: name of the season on the hidden split; else empty.
+        committed: `commitment` to its seed; else empty.
+    """
+    return canonical_json.digest({"source": source, "split": split, "season": season, "commitment": committed})
 
 
 def derived(*, seed: str, about: str) -> str:

@@ -6,6 +6,8 @@ form that the environment variable `PLANARENA_SUITES` names, separated by commas
 Such a module may also have `COMMANDS`, the name of a module with commands of its suites. That module has a mapping
 `COMMANDS` from a command's words, such as `bench search`, to its function, and may have `RELEASED`, which
 `planarena suites fetch` uses: from the name of a benchmark to the function that fetches its released files.
+
+Beside the module may be a folder `metadata` with facts and a datasheet of each suite (`evaluator.suites.metadata`).
 """
 
 import os
@@ -14,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evaluator.suites.base import Suite
@@ -82,6 +85,19 @@ def suites_of_catalogue(catalogue: str) -> tuple[str, ...]:
 def command_modules() -> tuple[str, ...]:
     """The modules with the suites' own commands."""
     return tuple(filter(None, (getattr(import_module(module), "COMMANDS", "") for module in _modules())))
+
+
+def folder_of(slug: str) -> Path:
+    """The folder of the module that registers a suite.
+
+    Raises:
+        LookupError: there is no such suite.
+    """
+    _entry(slug)
+    for module in map(import_module, _modules()):
+        if module.__file__ and any(entry.slug == slug for entry in module.SUITES):
+            return Path(module.__file__).parent
+    raise LookupError(f"the suite {slug} is not registered by a module in a folder")
 
 
 def forget() -> None:

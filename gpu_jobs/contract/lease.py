@@ -119,6 +119,12 @@ class Lease(Message):
     profile_digest: str
     split: str
     samples: int
+    data_digest: str
+    """Of the data that the tasks run on, with the commitment on the hidden split (`evaluator.suites.hidden`)."""
+    season: str = ""
+    """Name of the season whose hidden data these are; empty for open data."""
+    commitment: str = ""
+    """The published commitment to the season's seed; empty for open data."""
     planner: Annotated[LeasedPlanner, Field(discriminator="kind")]
     tasks: tuple[str, ...]
     """Keys of the tasks that have no result yet."""

@@ -46,6 +46,8 @@ class Action(models.TextChoices):
     ACCOUNT_REOPENED = "account_reopened", "Reopened a closed account"
     ACCOUNT_DELETED = "account_deleted", "Deleted an account"
     TEAM_HANDED_OVER = "team_handed_over", "Transferred a team"
+    SEASON_ANNOUNCED = "season_announced", "Announced a season"
+    SEASON_CLOSED = "season_closed", "Closed a season"
 
 
 class AuditEntry(models.Model):

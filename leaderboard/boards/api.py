@@ -33,6 +33,7 @@ from leaderboard.boards.services import latest_snapshot
 from leaderboard.boards.signing.services import signature_of
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
+from leaderboard.evaluations.board_of import Conditions
 from leaderboard.results.filters import written
 from leaderboard.site.api.examples import (
     DIGEST,
@@ -49,14 +50,14 @@ from leaderboard.site.api.shapes import ModelOutput, Output
 
 _UNPUBLISHED = OpenApiResponse(OpenApiTypes.OBJECT, description="There is no such board or snapshot.")
 _ROW = (
-    "As `leaderboard/boards/ranking.py` documents them: rank with its range, planner, `metrics` with intervals, "
-    "`outcomes`, `usage`, model, size, `cost` and other known facts."
+    "As `leaderboard/boards/ranking.py` documents them: rank with its range, planner, its `runs`, `metrics` with "
+    "intervals, `outcomes`, `usage`, model, size, `cost` and other known facts."
 )
 
 
 @example({
     "suite": EXAMPLE_SUITE, "number": 12, "digest": DIGEST, "created": LATER, "profile": "lilliput",
-    "profile_digest": DIGEST, "split": "public", "samples": 8,
+    "profile_digest": DIGEST, "split": "public", "samples": 8, "data_digest": DIGEST, "season": None,
     "content": {"rows": [], "coverage": {"run": 171, "total": 185}}, "reference": [],
 })  # fmt: skip
 class BoardOutput(Output):
@@ -70,6 +71,8 @@ class BoardOutput(Output):
     profile_digest = serializers.CharField()
     split = serializers.CharField()
     samples = serializers.IntegerField()
+    data_digest = serializers.CharField(help_text="Of the data, with the commitment of a season.")
+    season = serializers.CharField(allow_null=True, help_text="Of hidden data; null: open data.")
     content = serializers.JSONField(help_text='`{"rows": [...], "coverage": {"run", "total"}}`')
     reference = serializers.JSONField(
         help_text="Tables of papers that report figures for this suite: `source`, `name`, `title`, what `differs`, "
@@ -148,7 +151,7 @@ class PlotsOutput(Output):
     metric = serializers.CharField()
     higher_is_better = serializers.BooleanField()
     over_time = TimePointOutput(many=True, help_text="All published evaluations.")
-    cost = CostPointOutput(many=True, help_text="Best of each planner, by US dollars.")
+    cost = CostPointOutput(many=True, help_text="One for each planner, by US dollars.")
     seconds = CostPointOutput(many=True, help_text="The same by latency.")
     tokens = CostPointOutput(many=True, help_text="The same by tokens.")
     groups = GroupMeanOutput(many=True, help_text="The best planners by groups of tasks.")
@@ -156,8 +159,8 @@ class PlotsOutput(Output):
 
 @example({
     "suite": EXAMPLE_SUITE, "suite_version": "1", "number": 12, "digest": DIGEST, "created": LATER,
-    "profile": "lilliput", "profile_digest": DIGEST, "split": "public", "samples": 8,
-    "url": "https://planarena.example.org/boards/openagi/snapshots/12/",
+    "profile": "lilliput", "profile_digest": DIGEST, "split": "public", "samples": 8, "data_digest": DIGEST,
+    "season": None, "url": "https://planarena.example.org/boards/openagi/snapshots/12/",
     "signature": ENVELOPE,
 })  # fmt: skip
 class SnapshotOutput(ModelOutput[Snapshot]):
@@ -165,6 +168,7 @@ class SnapshotOutput(ModelOutput[Snapshot]):
 
     suite = serializers.CharField(source="suite.slug")
     suite_version = serializers.CharField(source="suite.version")
+    season = serializers.CharField(source="season_id", allow_null=True, help_text="Null: open data.")
     url = serializers.SerializerMethodField(help_text="Its page.")
     signature = serializers.SerializerMethodField(
         help_text="Its signed statement, a DSSE envelope that names the previous snapshot; null if it is not signed."
@@ -174,7 +178,7 @@ class SnapshotOutput(ModelOutput[Snapshot]):
         model = Snapshot
         fields = [
             "suite", "suite_version", "number", "digest", "created", "profile", "profile_digest", "split", "samples",
-            "url", "signature",
+            "data_digest", "season", "url", "signature",
         ]  # fmt: skip
 
     @extend_schema_field(serializers.URLField())
@@ -203,7 +207,7 @@ def _parameter(name: str, description: str, **more: Any) -> OpenApiParameter:
 
 
 _SELECTION = [
-    _parameter("rows", "All published evaluations instead of the best of each planner.", enum=["all"]),
+    _parameter("rows", "All published evaluations instead of one row for each planner.", enum=["all"]),
     _parameter("sort", "`rank`, `planner`, a metric or a fact such as `cost`; `-` before it for the other direction."),
     _parameter("q", "Text in planner, owner, team, strategy, model or kind."),
     _parameter("kind", "Kind of planner.", enum=list(KINDS)),
@@ -232,9 +236,10 @@ class BoardView(APIView):
         etag = f'"{snapshot.digest}{reference_digest(slug)[:12]}"'
         if request.headers.get("If-None-Match") == etag:
             return Response(status=status.HTTP_304_NOT_MODIFIED, headers={"ETag": etag})
-        fields = ("number", "digest", "created", "profile", "profile_digest", "split", "samples", "content")
+        fields = ("number", "digest", "created", "profile", *Conditions._fields, "content")
         board = {
             "suite": slug,
+            "season": snapshot.season_id,
             **{field: getattr(snapshot, field) for field in fields},
             "reference": [table.model_dump(mode="json") for table in reference_tables(slug)],
         }

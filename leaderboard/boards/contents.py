@@ -93,7 +93,9 @@ def all_version(*, suite: Suite, snapshot: Snapshot) -> AllVersion:
 
 
 def all_content(*, suite: Suite, snapshot: Snapshot, version: AllVersion | None = None) -> BoardContent:
-    """Every published evaluation of a snapshot's board, not only the best of each planner, ranked among each other.
+    """Every published evaluation of a snapshot's board, not only one of each planner, ranked among each other.
+
+    Ranks have no ranges: runs of one planner are no rivals, and paired tests among all of them would find less.
 
     Args:
         version: of the evaluations, if it is known already.

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
+from leaderboard.evaluations.board_of import Conditions
 from leaderboard.results.figures import interval_words
 
 JSON_FORMAT = "planarena-board/1"
@@ -18,6 +19,11 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 _METRIC_PARTS = ("mean", "low", "high", "tasks")
 _OUTCOMES = ("scored", "planner_fault", "infra_fault", "not_run", "cancelled")
 _USAGE = ("seconds", "prompt_tokens", "completion_tokens")
+_RUNS = {
+    "runs_shown": "policy", "runs": "count", "runs_sd": "sd", "runs_low": "low", "runs_high": "high",
+    "runs_identical": "identical",
+}  # fmt: skip
+"""Columns about the runs of a row, and their names in it."""
 _BIBTEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -41,13 +47,14 @@ def as_csv(board: Exported) -> str:
     """One line for each row, RFC 4180. Every line names suite, conditions and snapshot, so that a line cut out of the
     file is still evidence. Texts that a spreadsheet would take for a formula begin with an apostrophe."""
     keys = [metric["key"] for metric in board.snapshot.suite.metrics]
-    head = ["rank", "rank_low", "rank_high", "planner", "owner", "team", "kind", "strategy", "model_name"]
-    head += ["parameters", "open_weights", "declared"]
+    head = ["rank", "rank_low", "rank_high", "rank_tests", "planner", "version", "owner", "team"]
+    head += ["kind", "strategy", "model_name", "parameters", "open_weights", "declared", *_RUNS]
+    head += [f"normalised_{part}" for part in _METRIC_PARTS]
     head += [*[f"{key}_{part}" for key in keys for part in _METRIC_PARTS], *_OUTCOMES]
     head += [f"{name}_per_task" for name in _USAGE]
     head += ["usd_per_task", "usd_per_million_prompt_tokens", "usd_per_million_completion_tokens"]
     head += ["finished", "evaluation", "suite", "suite_version", "suite_digest", "profile", "profile_digest", "split"]
-    head += ["samples", "snapshot", "snapshot_digest"]
+    head += ["samples", "data_digest", "season", "snapshot", "snapshot_digest"]
     file = io.StringIO()
     writer = csv.writer(file)
     writer.writerow(head)
@@ -69,7 +76,10 @@ def as_json(board: Exported) -> str:
             "digest": suite.digest,
             "metrics": list(suite.metrics),
         },
-        "conditions": {name: getattr(snapshot, name) for name in ("profile", "profile_digest", "split", "samples")},
+        "conditions": {
+            **{name: getattr(snapshot, name) for name in ("profile", *Conditions._fields)},
+            "season": snapshot.season_id,
+        },
         "snapshot": {"number": snapshot.number, "digest": snapshot.digest, "created": snapshot.created.isoformat()},
         "content": {"rows": list(board.rows), "coverage": dict(board.coverage)},
     }
@@ -107,9 +117,11 @@ def row_as_bibtex(*, board: Exported, row: Mapping[str, Any]) -> str:
 
 def _line(*, row: Mapping[str, Any], keys: Iterable[str], board: Exported) -> list[Any]:
     usage, snapshot, suite = row.get("usage") or {}, board.snapshot, board.snapshot.suite
-    line: list[Any] = [row["rank"], row["rank_low"], row["rank_high"], row["planner"], row["owner"]]
+    line: list[Any] = [row["rank"], row["rank_low"], row["rank_high"], row.get("rank_tests", "")]
+    line += [row["planner"], row.get("version", ""), row["owner"]]
     line += [row.get(name, "") for name in ("team", "kind", "strategy", "model_name", "parameters", "open_weights")]
-    line += [row.get("declared", False)]
+    line += [row.get("declared", False), *[(row.get("runs") or {}).get(name, "") for name in _RUNS.values()]]
+    line += [(row.get("normalised") or {}).get(part, "") for part in _METRIC_PARTS]
     for key in keys:
         value = row["metrics"].get(key) or {}
         line += [value.get(part, "") for part in _METRIC_PARTS]
@@ -118,7 +130,7 @@ def _line(*, row: Mapping[str, Any], keys: Iterable[str], board: Exported) -> li
     line += [(row.get("cost") or {}).get(name, "") for name in ("usd", "prompt_price", "completion_price")]
     line += [row["finished"], f"{board.site}/evaluations/{row['evaluation']}/", suite.slug, suite.version]
     line += [suite.digest, snapshot.profile, snapshot.profile_digest, snapshot.split, snapshot.samples]
-    return [*line, snapshot.number, snapshot.digest]
+    return [*line, snapshot.data_digest, snapshot.season_id or "", snapshot.number, snapshot.digest]
 
 
 def _safe(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from leaderboard.catalog.models import Suite
+from leaderboard.catalog.models import Season, Suite
 
 
 class Snapshot(models.Model):
@@ -14,6 +14,8 @@ class Snapshot(models.Model):
     profile_digest = models.CharField(max_length=64)
     split = models.CharField(max_length=20)
     samples = models.PositiveIntegerField()
+    data_digest = models.CharField(max_length=64, blank=True, default="", db_default="")
+    season = models.ForeignKey(Season, on_delete=models.PROTECT, null=True, related_name="snapshots")
     number = models.PositiveIntegerField()
     content = models.JSONField()
     """`{"rows": [...], "coverage": {"run", "total"}}`; the row format is documented in `ranking.py`."""
@@ -24,7 +26,8 @@ class Snapshot(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["suite", "profile_digest", "split", "samples", "number"], name="snapshots_are_numbered"
+                fields=["suite", "profile_digest", "split", "samples", "data_digest", "number"],
+                name="snapshots_are_numbered",
             )
         ]
         ordering = ["-number"]

@@ -2,11 +2,14 @@
 
 A snapshot's content is `{"rows": [row, ...], "coverage": {"run": int, "total": int}}`. A row is::
 
-    {"rank": 1, "rank_low": 1, "rank_high": 2,
+    {"rank": 1, "rank_low": 1, "rank_high": 2, "rank_tests": 190,
      "planner": "gold", "kind": "bundled", "owner": "ada",
      "evaluation": "6d0c...", "finished": "2026-11-20T10:00:00+00:00", "samples": 8,
      "metrics": {"overall": {"mean": 0.71, "low": 0.65, "high": 0.77, "tasks": 30}},
      "outcomes": {"scored": 30, "not_run": 155},
+     "normalised": {"mean": 0.84, "low": 0.8, "high": 0.88, "tasks": 30, "gold": "0c1a...", "no_op": "99ab..."},
+     "runs": {"policy": "latest", "count": 3, "sd": 0.01, "low": 0.7, "high": 0.72, "identical": false},
+     "version": "3f2a9c1",                           (only if the submitter named one)
      "team": "Plan Lab",                             (only if it was submitted for a team)
      "strategy": "controlllm/adaptive",              (only of planners that come with PlanArena)
      "usage": {"seconds": 1.4, "prompt_tokens": 812.0, "completion_tokens": 64.0},     (what is known, per task)
@@ -15,20 +18,28 @@ A snapshot's content is `{"rows": [row, ...], "coverage": {"run": int, "total": 
      "declared": true}                               (only if the five facts before are what the planner's owner says)
 
 `rank` is the standard competition rank by the primary metric (1, 2, 2, 4): equal means share a rank. `rank_low` and
-`rank_high` are the ranks that the 95 % intervals leave open: a row is certainly worse than another only if the other's
-interval is wholly better. All three are null for a row without the primary metric; such rows come last. `low` and
-`high` of a metric are null over fewer than ten tasks: a row without an interval of the primary metric certainly lies
-neither above nor below any other, and its `rank_low` and `rank_high` are null.
+`rank_high` are the ranks that paired tests leave open (`evaluator.metrics.pairwise`): `rank_low` is 1 plus the number
+of rows that are significantly better, `rank_high` the number of rows less those that are significantly worse, by Holm's
+method at 5 % over the `rank_tests` pairs of the board that can be tested. All three ranks are null for a row without
+the primary metric; such rows come last. Over fewer than ten independent tasks or scenes there is no test: the row's
+`rank_low` and `rank_high` are null, as are `low` and `high` of the metric, and it leaves the ranks of the others open.
+Rows without `rank_tests` are from before: their ranges are the ranks that the 95 % intervals leave open, where a row is
+certainly worse than another only if the other's interval is wholly better.
+`normalised`, where plans are executed, is the primary score between those of the board's rows of `no-op` (0) and `gold`
+(1), with its interval; `{"missing": "a sentence"}` where these are missing.
+`runs` are the published runs of the same planner under the board's conditions: a row shows the latest of them (policy
+`latest`), or the mean over all (`mean`, with their ids in `evaluations`), never the best. `sd`, `low` and `high` are
+the standard deviation and the range of the runs' primary means; they and `identical` are absent for a single run.
 A metric that no task measured is left out of `metrics`, or null. `"run_by_owner": true` stands in the rows, and only in
 those, that the planner's owner measured with a worker of their own and a worker of this site has verified.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from math import inf, isfinite
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from evaluator.metrics.pairwise import RankRange
 from leaderboard.results.filters import sort_by
 
 _MILLION = 1_000_000
@@ -44,6 +55,23 @@ class MetricValue(NamedTuple):
     """Number of tasks that it was measured on."""
 
 
+class Runs(NamedTuple):
+    """The published runs of one version of a planner on a board, in the metric that it ranks by."""
+
+    policy: str = "latest"
+    """Which of them the row shows: `latest`, or the `mean` of all."""
+    count: int = 1  # type: ignore[assignment]  # hides tuple.count, which nothing calls
+    sd: float | None = None
+    """Standard deviation of the runs' means; None over fewer than two."""
+    low: float | None = None
+    """The least of them; None where none was measured."""
+    high: float | None = None
+    identical: bool = False
+    """Whether all figures of all runs are equal, as those of a deterministic planner."""
+    evaluations: tuple[str, ...] = ()
+    """The runs that the row is the mean of; empty where it shows one."""
+
+
 class Entry(NamedTuple):
     """One evaluation that may be ranked."""
 
@@ -56,6 +84,8 @@ class Entry(NamedTuple):
     finished: str
     """ISO 8601 with offset."""
     samples: int
+    version: str = ""
+    """Of the planner, in its submitter's words; empty if none was named."""
     team: str = ""
     """Name of the team that it was submitted for, if it was for one."""
     run_by_owner: bool = False
@@ -74,6 +104,10 @@ class Entry(NamedTuple):
     """US dollars for a million tokens of prompts and of answers, if the owner declared both."""
     declared: bool = False
     """Whether the owner declared the four facts before; else they were read from the model itself."""
+    runs: Runs | None = None
+    """None in rows from before runs were counted."""
+    normalised: Mapping[str, Any] | None = None
+    """As the row says it; None where plans are not executed."""
 
 
 class RankedEntry(NamedTuple):
@@ -85,35 +119,41 @@ class RankedEntry(NamedTuple):
     rank_high: int | None
 
 
-def rank_entries(*, entries: Sequence[Entry], metric: str, higher_is_better: bool = True) -> list[RankedEntry]:
-    """Entries in the order of the board: by `metric`, ties by finishing time and id, those without it last."""
-    measured = [(_span(entry.metrics[metric], higher_is_better), entry) for entry in entries if metric in entry.metrics]
-    measured.sort(key=lambda pair: (-pair[0].mean, pair[1].finished, pair[1].evaluation))
-    lows = sorted(span.low for span, _ in measured)
-    means = sorted(span.mean for span, _ in measured)
-    highs = sorted(span.high for span, _ in measured)
-    ranked = [
-        RankedEntry(
-            entry=entry,
-            rank=1 + len(means) - bisect_right(means, span.mean),
-            rank_low=1 + len(lows) - bisect_right(lows, span.high) if span.is_known else None,
-            rank_high=len(highs) - bisect_left(highs, span.low) if span.is_known else None,
+def rank_entries(
+    *,
+    entries: Sequence[Entry],
+    metric: str,
+    higher_is_better: bool = True,
+    ranges: Mapping[str, RankRange] = MappingProxyType({}),
+) -> list[RankedEntry]:
+    """Entries in the order of the board: by `metric`, ties by finishing time and id, those without it last.
+
+    Args:
+        entries: to be ranked among each other.
+        metric: the key of the metric.
+        higher_is_better: its direction.
+        ranges: of ranks that paired tests leave open, by evaluation.
+    """
+    sign = 1 if higher_is_better else -1
+    measured = [(sign * entry.metrics[metric].mean, entry) for entry in entries if metric in entry.metrics]
+    measured.sort(key=lambda pair: (-pair[0], pair[1].finished, pair[1].evaluation))
+    means = sorted(mean for mean, _ in measured)
+    ranked = []
+    for mean, entry in measured:
+        span = ranges.get(entry.evaluation)
+        ranked.append(
+            RankedEntry(
+                entry=entry,
+                rank=1 + len(means) - bisect_right(means, mean),
+                rank_low=None if span is None else span.low,
+                rank_high=None if span is None else span.high,
+            )
         )
-        for span, entry in measured
-    ]
     unmeasured = sorted(
         (entry for entry in entries if metric not in entry.metrics),
         key=lambda entry: (entry.finished, entry.evaluation),
     )
     return ranked + [RankedEntry(entry=entry, rank=None, rank_low=None, rank_high=None) for entry in unmeasured]
-
-
-def best_per_planner(*, entries: Sequence[Entry], metric: str, higher_is_better: bool = True) -> list[Entry]:
-    """The best entry of each planner (owner and name); of equal ones the earliest."""
-    best: dict[tuple[str, str], Entry] = {}
-    for ranked in rank_entries(entries=entries, metric=metric, higher_is_better=higher_is_better):
-        best.setdefault((ranked.entry.owner, ranked.entry.planner), ranked.entry)
-    return list(best.values())
 
 
 def read_metrics(summary: Mapping[str, Any]) -> dict[str, MetricValue]:
@@ -127,13 +167,30 @@ def read_metrics(summary: Mapping[str, Any]) -> dict[str, MetricValue]:
     return read
 
 
-def to_row(ranked: RankedEntry) -> dict[str, Any]:
-    """The row of a snapshot, as the module's docstring describes it."""
+def runs_of(entry: Entry) -> tuple[str, ...]:
+    """The evaluations that an entry is the mean of: usually itself."""
+    return (entry.runs and entry.runs.evaluations) or (entry.evaluation,)
+
+
+def read_runs(row: Mapping[str, Any]) -> Runs | None:
+    """The runs of a row of a snapshot."""
+    found = row.get("runs")
+    return None if found is None else Runs(**{**found, "evaluations": tuple(found.get("evaluations", ()))})
+
+
+def to_row(ranked: RankedEntry, *, tests: int | None = None) -> dict[str, Any]:
+    """The row of a snapshot, as the module's docstring describes it.
+
+    Args:
+        ranked: the entry with its ranks.
+        tests: pairs of the board that were tested; None where none were meant to be.
+    """
     entry = ranked.entry
     return {
         "rank": ranked.rank,
         "rank_low": ranked.rank_low,
         "rank_high": ranked.rank_high,
+        **({} if tests is None else {"rank_tests": tests}),
         "planner": entry.planner,
         "kind": entry.kind,
         "owner": entry.owner,
@@ -142,11 +199,21 @@ def to_row(ranked: RankedEntry) -> dict[str, Any]:
         "samples": entry.samples,
         "metrics": {key: value._asdict() for key, value in entry.metrics.items()},
         "outcomes": dict(entry.outcomes),
-        # Left out where there is none, so that boards without teams keep their digests.
+        # Left out where there is none, so that boards without versions and teams keep their digests.
+        **({"version": entry.version} if entry.version else {}),
         **({"team": entry.team} if entry.team else {}),
         **({"run_by_owner": True} if entry.run_by_owner else {}),
+        **({"normalised": dict(entry.normalised)} if entry.normalised else {}),
+        **({"runs": _runs(entry.runs)} if entry.runs else {}),
         **_known(entry),
     }
+
+
+def _runs(runs: Runs) -> dict[str, Any]:
+    told = {"policy": runs.policy, "count": runs.count}
+    if runs.count > 1:
+        told |= {"sd": runs.sd, "low": runs.low, "high": runs.high, "identical": runs.identical}
+    return {**told, "evaluations": list(runs.evaluations)} if runs.evaluations else told
 
 
 def _known(entry: Entry) -> dict[str, Any]:
@@ -197,6 +264,8 @@ def value_of(row: Mapping[str, Any], key: str) -> Any:
         return tokens_of(row)
     if key == "cost":
         return cost_of(row)
+    if key == "normalised":
+        return (row.get("normalised") or {}).get("mean")
     if key == "seconds":
         return (row.get("usage") or {}).get("seconds")
     return (row["metrics"].get(key) or {}).get("mean")
@@ -205,21 +274,3 @@ def value_of(row: Mapping[str, Any], key: str) -> Any:
 def sort_rows(*, rows: Sequence[Mapping[str, Any]], key: str, descending: bool) -> list[Mapping[str, Any]]:
     """Rows ordered by a metric or another key of `value_of`; rows without a value always last."""
     return sort_by(rows=rows, key=lambda row: value_of(row, key), descending=descending)
-
-
-class _Span(NamedTuple):
-    """Mean and interval on an axis on which more is better. Without an interval anything is possible."""
-
-    low: float
-    mean: float
-    high: float
-
-    @property
-    def is_known(self) -> bool:
-        return isfinite(self.low) and isfinite(self.high)
-
-
-def _span(value: MetricValue, higher_is_better: bool) -> _Span:
-    low = -inf if value.low is None else value.low
-    high = inf if value.high is None else value.high
-    return _Span(low, value.mean, high) if higher_is_better else _Span(-high, -value.mean, -low)

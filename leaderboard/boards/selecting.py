@@ -25,7 +25,18 @@ SIZES = (
 """Ranges of the number of a model's parameters: value, words, lower end, and upper end, which is outside."""
 WEIGHTS = {"open": "Open", "closed": "Closed"}
 KINDS = {kind.value: kind.label for kind in PlannerKind}
-FACTS = ("strategy", "model_name", "parameters", "weights", "tokens", "cost", "seconds", "tasks", "finished")
+FACTS = (
+    "normalised",
+    "strategy",
+    "model_name",
+    "parameters",
+    "weights",
+    "tokens",
+    "cost",
+    "seconds",
+    "tasks",
+    "finished",
+)
 """Columns besides the metrics, in their order."""
 UNSORTED = frozenset({"weights", "tasks"})
 USUAL_COLUMNS = "usual_columns"
@@ -52,7 +63,7 @@ class Selection(NamedTuple):
     """What an address asks for, by the names of its parameters."""
 
     rows: str = ""
-    """`all`: all published evaluations instead of the best of each planner."""
+    """`all`: all published evaluations instead of one row for each planner."""
     sort: str = ""
     q: str = ""
     own: str = ""
@@ -74,7 +85,7 @@ class Selection(NamedTuple):
 
     @property
     def every(self) -> bool:
-        """Whether all published evaluations are shown instead of the best of each planner."""
+        """Whether all published evaluations are shown instead of one row for each planner."""
         return self.rows == "all"
 
     @property
@@ -275,6 +286,7 @@ def known_facts(rows: Sequence[Row]) -> tuple[str, ...]:
         "weights": lambda row: row.get("open_weights") is not None,
         "tokens": lambda row: tokens_of(row) is not None,
         "cost": lambda row: cost_of(row) is not None,
+        "normalised": lambda row: "normalised" in row,
         "seconds": lambda row: "seconds" in (row.get("usage") or {}),
     }
     return tuple(fact for fact in FACTS if fact not in tests or any(tests[fact](row) for row in rows))

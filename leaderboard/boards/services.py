@@ -5,17 +5,22 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
-from django.db.models import Case, F, FloatField, Max, Q, QuerySet, When
-from django.db.models.fields.json import KT
-from django.db.models.functions import Cast, Greatest, Now
+from django.db.models import Case, Max, Q, QuerySet, When
+from django.db.models.functions import Greatest, Now
 
 from evaluator import canonical_json
+from evaluator.suites.hidden import HIDDEN
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.ranking import Entry, best_per_planner, rank_entries, read_metrics, to_row
+from leaderboard.boards.normalising import normalised_scores
+from leaderboard.boards.policy import shown_runs, with_means
+from leaderboard.boards.rank_tests import scores_of, tests_of
+from leaderboard.boards.ranking import Entry, rank_entries, read_metrics, runs_of, to_row
 from leaderboard.boards.signing.services import sign_when_possible
 from leaderboard.catalog.conditions import profile_of, samples_of, split_of
 from leaderboard.catalog.models import Suite
+from leaderboard.catalog.seasons import open_seasons
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.board_of import Conditions, conditions_of_board, lock_board
 from leaderboard.evaluations.models import Evaluation, EvaluationState
@@ -30,9 +35,9 @@ NOT_SHOWN = ("content", "signature__envelope", "signature__rows", "signature__sa
 def publish(evaluation: Evaluation) -> Snapshot | None:
     """Publish the board that a completed evaluation belongs to.
 
-    Post-condition: the newest snapshot of the board holds the best evaluation of every planner that is completed and
-    may stand there; None if there never was any. If that is what it held before, nothing was written. Concurrent calls
-    for one suite wait for each other.
+    Post-condition: the newest snapshot of the board holds a row of every planner with a completed evaluation that may
+    be ranked, as the operator's policy says (`policy.py`); None if there never was any. If that is what it held before,
+    nothing was written. Concurrent calls for one suite wait for each other.
     """
     with transaction.atomic():
         lock_board(evaluation.suite.slug)
@@ -56,13 +61,14 @@ def publish_locked(evaluation: Evaluation) -> Snapshot | None:
     made = Snapshot.objects.create(
         suite=suite,
         profile=evaluation.profile,
+        season_id=evaluation.season_id,
         number=(last or 0) + 1,
         content=content,
         digest=digest,
         **conditions._asdict(),
     )
     sign_when_possible(snapshot=made)
-    ranked = [row["evaluation"] for row in content["rows"]]
+    ranked = [pk for row in content["rows"] for pk in (row["evaluation"], *row["runs"].get("evaluations", ()))]
     Evaluation.objects.filter(pk__in=ranked, first_ranked=None).update(first_ranked=Now())
     return made
 
@@ -83,15 +89,16 @@ def latest_snapshots(*, suites: Iterable[Suite]) -> dict[int, Snapshot]:
     are not read with them.
 
     Boards for the profile, split and samples that this installation evaluates with come before any other, so that
-    nobody moves the usual board aside by evaluating under other conditions.
+    nobody moves the usual board aside by evaluating under other conditions; of these the present season's.
     """
     found = list(suites)
+    present = open_seasons().first() if settings.SPLIT == HIDDEN else None
     usual = Q(pk__in=[])
     for suite in found:
         usual |= Q(suite=suite, profile=profile_of(suite), split=split_of(suite), samples=samples_of(suite))
     snapshots = (
         Snapshot.objects.filter(suite__in=found)
-        .annotate(preference=Case(When(usual, then=0), default=1))
+        .annotate(preference=Case(When(usual & Q(season=present), then=0), When(usual, then=1), default=2))
         .order_by("suite", "preference", "-number")
         .distinct("suite")
         .select_related("signature")
@@ -100,9 +107,20 @@ def latest_snapshots(*, suites: Iterable[Suite]) -> dict[int, Snapshot]:
     return {snapshot.suite_id: snapshot for snapshot in snapshots}
 
 
+def newest_of_seasons(slug: str) -> QuerySet[Snapshot]:
+    """The newest snapshot of each season of a suite, whatever its version. Contents are not read with them."""
+    return (
+        Snapshot.objects.filter(suite__slug=slug, season__isnull=False)
+        .order_by("season", "-number")
+        .distinct("season")
+        .select_related("suite", "signature")
+        .defer(*NOT_SHOWN)
+    )
+
+
 def conditions_of(snapshot: Snapshot) -> Conditions:
     """What the evaluations of a snapshot share."""
-    return Conditions(snapshot.profile_digest, snapshot.split, snapshot.samples)
+    return Conditions(snapshot.profile_digest, snapshot.split, snapshot.samples, snapshot.data_digest)
 
 
 def unranked(*, suite: Suite, reader: Reader) -> QuerySet[Evaluation]:
@@ -143,26 +161,19 @@ def published() -> QuerySet[Evaluation]:
 
 
 def _content(*, suite: Suite, conditions: Conditions) -> dict[str, Any]:
-    evaluations = ranked_evaluations(suite=suite, conditions=conditions)
     metric = primary_metric(suite)
     better = bool(metric.get("higher_is_better", True))
-    candidates = _best_by_query(evaluations=evaluations, metric=metric["key"], higher_is_better=better)
-    entries = entries_of(candidates)
-    best = best_per_planner(entries=entries, metric=metric["key"], higher_is_better=better)
-    ranked = rank_entries(entries=best, metric=metric["key"], higher_is_better=better)
-    return {"rows": [to_row(row) for row in ranked], "coverage": _coverage(candidates.first())}
-
-
-def _best_by_query(*, evaluations: QuerySet[Evaluation], metric: str, higher_is_better: bool) -> QuerySet[Evaluation]:
-    """The best evaluation of each planner, as `best_per_planner` defines it; earlier finished ones first.
-
-    So only what the board shows is read, and not every evaluation that there ever was.
-    """
-    mean = Cast(KT(f"summary__metrics__{metric}__mean"), FloatField())
-    order = F("mean").desc(nulls_last=True) if higher_is_better else F("mean").asc(nulls_last=True)
-    planner = "submission__planner__owner", "submission__planner__name"
-    best = evaluations.annotate(mean=mean).order_by(*planner, order, "finished", "pk").distinct(*planner)
-    return Evaluation.objects.filter(pk__in=best.values("pk")).order_by("finished", "pk")
+    runs = shown_runs(evaluations=ranked_evaluations(suite=suite, conditions=conditions), metric=metric["key"])
+    shown = Evaluation.objects.filter(pk__in=list(runs)).order_by("finished", "pk")
+    found = [entry._replace(runs=runs[UUID(entry.evaluation)]) for entry in entries_of(shown)]
+    entries = with_means(entries=found, suite=suite, samples=conditions.samples)
+    tested = {one.evaluation: runs_of(one) for one in entries if metric["key"] in one.metrics}
+    scores = scores_of(runs=tested, suite=suite, samples=conditions.samples)
+    tests = tests_of(scores=scores, suite=suite)
+    told = normalised_scores(entries=entries, scores=scores, suite=suite)
+    entries = [entry._replace(normalised=told.get(entry.evaluation)) for entry in entries]
+    ranked = rank_entries(entries=entries, metric=metric["key"], higher_is_better=better, ranges=tests.ranges)
+    return {"rows": [to_row(row, tests=tests.count) for row in ranked], "coverage": _coverage(shown.first())}
 
 
 def _coverage(evaluation: Evaluation | None) -> dict[str, int]:
@@ -182,6 +193,7 @@ class _Source(NamedTuple):
     summary: Mapping[str, Any]
     own_worker_run: UUID | None
     submission__team__name: str | None
+    submission__version: str
     submission__planner__name: str
     submission__planner__kind: str
     submission__planner__owner__username: str
@@ -218,6 +230,7 @@ def _entry(source: _Source) -> Entry:
         outcomes={key: count for key, count in source.summary.get("outcomes", {}).items() if count},
         finished=finished.isoformat(),
         samples=source.samples,
+        version=source.submission__version,
         team=source.submission__team__name or "",
         strategy=source.submission__planner__bundled_name or source.submission__planner__strategy,
         usage={name: round(mean["mean"], 6) for name, mean in source.summary.get("usage", {}).items()},

@@ -1,10 +1,10 @@
 """The API about suites."""
 
-from django.db.models import Count
+from django.db.models import Count, Prefetch
 from rest_framework import generics, serializers
 
-from leaderboard.catalog.models import Suite
-from leaderboard.site.api.examples import DIGEST, EXAMPLE_SUITE, example
+from leaderboard.catalog.models import Season, SeasonData, Suite
+from leaderboard.site.api.examples import DIGEST, EXAMPLE_SUITE, LATER, WHEN, example
 from leaderboard.site.api.selection import Selected
 from leaderboard.site.api.shapes import ModelOutput
 
@@ -39,3 +39,51 @@ class SuiteView(Selected, generics.RetrieveAPIView[Suite]):
     queryset = SuitesView.queryset
     serializer_class = SuiteOutput
     lookup_field = "slug"
+
+
+@example({"suite": EXAMPLE_SUITE, "commitment": DIGEST, "seed": None})
+class SeasonDataOutput(ModelOutput[SeasonData]):
+    """A suite's hidden data in a season."""
+
+    commitment = serializers.CharField(help_text="HMAC-SHA-256 of the season's name under the seed.")
+    seed = serializers.SerializerMethodField(help_text="Null until the season is closed.")
+
+    class Meta:
+        model = SeasonData
+        fields = ["suite", "commitment", "seed"]
+
+    def get_seed(self, data: SeasonData) -> str | None:
+        """The seed, once it is public."""
+        return data.seed or None
+
+
+@example({
+    "name": "2026-a", "announced": WHEN, "opens": WHEN, "closed": LATER,
+    "suites": [{"suite": EXAMPLE_SUITE, "commitment": DIGEST, "seed": DIGEST}],
+})  # fmt: skip
+class SeasonOutput(ModelOutput[Season]):
+    """A season of hidden data."""
+
+    closed = serializers.DateTimeField(allow_null=True, help_text="Null: it takes submissions from `opens` on.")
+    suites = SeasonDataOutput(many=True)
+
+    class Meta:
+        model = Season
+        fields = ["name", "announced", "opens", "closed", "suites"]
+
+
+class SeasonsView(Selected, generics.ListAPIView[Season]):
+    """The seasons of hidden data."""
+
+    queryset = Season.objects.prefetch_related(Prefetch("suites", queryset=SeasonData.objects.order_by("suite")))
+    serializer_class = SeasonOutput
+    ordering = ("-opens", "name")
+
+
+class SeasonView(Selected, generics.RetrieveAPIView[Season]):
+    """One season with its commitments, and its seeds once it is closed."""
+
+    queryset = SeasonsView.queryset
+    serializer_class = SeasonOutput
+    lookup_field = "name"
+    lookup_url_kwarg = "season"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
 from django.conf import settings
@@ -10,19 +11,27 @@ from django.utils.module_loading import import_string
 
 from evaluator.metrics.aggregate import TaskScore, summarise
 from evaluator.records import Reason
-from evaluator.suites.hidden import HIDDEN
-from leaderboard.catalog.seasons import seed_now
 from leaderboard.site.problems import ProblemError
 
 if TYPE_CHECKING:
     from evaluator.episodes.base import Episode
     from evaluator.planners.endpoint import EndpointSettings
     from evaluator.planners.trial import Trial
+    from evaluator.rewards.executed import Proposal
     from evaluator.suites.base import Suite
 
 
 class AddressRefusedError(Exception):
     """An endpoint address that may not be called; the message is a sentence for its owner."""
+
+
+class RewardsRefusedError(Exception):
+    """Plans that cannot be rewarded; the message is a sentence for the user."""
+
+    def __init__(self, message: str, *, field: str) -> None:
+        super().__init__(message)
+        self.field = field
+        """What is wrong: `suite` or `plans`."""
 
 
 NOT_READY = "This site cannot evaluate this suite at present. Its operators have been notified. Try again later."
@@ -64,8 +73,21 @@ class EvaluatorLibrary(Protocol):
         """
         ...
 
-    def not_run_reasons(self, *, suite: str, profile: str, split: str) -> Mapping[str, tuple[Reason, str]]:
+    def data_digest(self, *, suite: str, profile: str, split: str, season: str, seed: str | None) -> str:
+        """Digest of the data (`Episode.data_digest`); `season` and `seed` are of the hidden split.
+
+        Raises:
+            NotReadyError: there are no data for the suite.
+        """
+        ...
+
+    def not_run_reasons(
+        self, *, suite: str, profile: str, split: str, seed: str | None = None
+    ) -> Mapping[str, tuple[Reason, str]]:
         """Why tasks cannot run in this profile and split, by task key; tasks that can run are left out.
+
+        Args:
+            seed: of the hidden split.
 
         Raises:
             NotReadyError: the profile cannot be read, or there are no data for the suite.
@@ -97,6 +119,23 @@ class EvaluatorLibrary(Protocol):
         """
         ...
 
+    def check_rewards(self, *, suite: str, profile: str, tasks: Sequence[str]) -> str:
+        """The training split of a suite, whose tasks can be rewarded there.
+
+        Raises:
+            RewardsRefusedError: the suite has no such split, or a key names no task.
+            NotReadyError: the suite, its data or the models cannot be used here.
+        """
+        ...
+
+    def rewards(self, *, suite: str, profile: str, samples: int, proposals: "Sequence[Proposal]") -> list[float | None]:
+        """The score of each plan on the training split, executed in a process of its own.
+
+        Raises:
+            LimitExceededError: that took too much time or memory.
+        """
+        ...
+
 
 class Library:
     """The real thing. Nothing here imports torch."""
@@ -105,12 +144,19 @@ class Library:
         with _ready(suite):
             return _episode(suite).rules_digest(profile)
 
-    def not_run_reasons(self, *, suite: str, profile: str, split: str) -> Mapping[str, tuple[Reason, str]]:
+    def data_digest(self, *, suite: str, profile: str, split: str, season: str, seed: str | None) -> str:
+        from evaluator.episodes.base import Setting
+
+        setting = Setting(profile=profile, split=split, season=season, hidden_seed=seed)
+        with _ready(suite):
+            return _episode(suite).data_digest(suite=_suite(suite), setting=setting)
+
+    def not_run_reasons(
+        self, *, suite: str, profile: str, split: str, seed: str | None = None
+    ) -> Mapping[str, tuple[Reason, str]]:
         from evaluator.episodes.base import Setting
 
         found = _suite(suite)
-        # Sources of open data refuse a seed, so that it cannot slip into them.
-        seed = seed_now(suite) if split == HIDDEN and found.conditions.experts else None
         with _ready(suite):
             return _episode(suite).not_run(suite=found, setting=Setting(profile=profile, split=split, hidden_seed=seed))
 
@@ -147,6 +193,30 @@ class Library:
         with _ready(suite):
             offered = _episode(suite).offered(suite=found, profile=profile)
         return try_endpoint_confined(suite=found, settings=settings, offered=offered)
+
+    def check_rewards(self, *, suite: str, profile: str, tasks: Sequence[str]) -> str:
+        from evaluator.episodes.base import Setting
+        from evaluator.rewards import SplitRefusedError, training_split
+
+        found = _suite(suite)
+        try:
+            split = training_split(suite=found)
+        except SplitRefusedError as error:
+            raise RewardsRefusedError(f"{str(error)[:1].upper()}{str(error)[1:]}.", field="suite") from None
+        if unknown := [key for key in tasks if key not in {task.key for task in found.tasks}]:
+            raise RewardsRefusedError(f"The suite {suite} has no task {unknown[0]!r}.", field="plans")
+        with _ready(suite):
+            not_run = _episode(suite).not_run(suite=found, setting=Setting(profile=profile, split=split))
+        if lacking := [key for key in tasks if key in not_run]:
+            raise RewardsRefusedError(f"Task {lacking[0]}: {not_run[lacking[0]][1]}", field="plans")
+        if find_spec("torch") is None:
+            raise NotReadyError(suite=suite, why="torch is not installed here, which executing plans needs")
+        return split
+
+    def rewards(self, *, suite: str, profile: str, samples: int, proposals: "Sequence[Proposal]") -> list[float | None]:
+        from evaluator.rewards.process import rewards_confined
+
+        return rewards_confined(suite=suite, profile=profile, samples=samples, proposals=proposals)
 
 
 def _suite(slug: str) -> "Suite":

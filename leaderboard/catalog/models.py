@@ -4,7 +4,7 @@ from functools import cached_property
 
 from django.db import models
 
-from evaluator.suites.base import Column, IntervalMethod, Panel
+from evaluator.suites.base import Column, Panel
 from evaluator.suites.facets import Facets
 
 
@@ -47,7 +47,7 @@ class Suite(models.Model):
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """The columns of its board."""
-        return tuple(Column(**{**metric, "interval": IntervalMethod(metric["interval"])}) for metric in self.metrics)
+        return tuple(Column.from_json(metric) for metric in self.metrics)
 
     @property
     def ranking_column(self) -> Column:
@@ -62,6 +62,37 @@ class Suite(models.Model):
     def has(self, panel: Panel) -> bool:
         """Whether pages show this of a result."""
         return panel in self.panels
+
+
+class Season(models.Model):
+    """A period in which planners are measured on hidden data of their own (`seasons.py`). Open from `opens` until it is
+    closed."""
+
+    name = models.SlugField(max_length=40, primary_key=True)
+    announced = models.DateTimeField(auto_now_add=True)
+    opens = models.DateTimeField()
+    closed = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class SeasonData(models.Model):
+    """What is published of a suite's hidden data in a season."""
+
+    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="suites")
+    suite = models.SlugField()
+    """Slug, whatever the version."""
+    commitment = models.CharField(max_length=64)
+    """To the seed: `evaluator.suites.hidden.commitment`."""
+    seed = models.CharField(max_length=64, blank=True)
+    """Empty until the season is closed."""
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["season", "suite"], name="one_commitment_per_season_and_suite")]
+
+    def __str__(self) -> str:
+        return f"{self.suite} in {self.season_id}"
 
 
 class Task(models.Model):

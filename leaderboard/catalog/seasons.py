@@ -1,20 +1,35 @@
-"""Seeds of hidden data, one for each season and suite, derived from the site's master seed.
+"""Seasons of hidden data: announced with a commitment to the seed of each suite, open from a date on, and closed by
+publishing the seeds.
 
-Workers get the derived seed only: it gives away one season of one suite, and nothing about any other.
+Seeds are derived from the site's master seed. Workers get the derived seed of one season and suite only: it gives away
+nothing about any other, and neither does publishing it.
 """
 
 import hashlib
 import hmac
-from typing import Any, Protocol
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Protocol
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_slug
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
 
-from evaluator.suites.hidden import HIDDEN
-from leaderboard.catalog.models import Suite
+from evaluator.suites.hidden import HIDDEN, commitment
+from leaderboard.accounts.models import User
+from leaderboard.audit.models import Action
+from leaderboard.audit.services import record
+from leaderboard.catalog.models import Season, SeasonData, Suite
+from leaderboard.site.clock import database_now
 
+REHEARSAL = "rehearsal"
+"""Stands for the public split where a season is chosen."""
+LEAST_CHARACTERS = 20
+"""Of the master seed: whoever reads a commitment can try masters without asking the site."""
 _PURPOSE = "planarena hidden split 1"
-_SEASON = "season"
-"""Where an evaluation's provenance names its season."""
 
 
 class Seasonal(Protocol):
@@ -22,11 +37,19 @@ class Seasonal(Protocol):
 
     split: str
     suite: Suite
-    provenance: dict[str, Any]
+    season_id: str | None
 
 
 class NoSeedError(Exception):
-    """The evaluation has no hidden data, or the site has no master seed; the message is a sentence."""
+    """The seed of hidden data cannot be given; the message is a sentence for operators."""
+
+
+class SeasonRefusedError(Exception):
+    """Nothing can be submitted to a season; the message is a sentence for the submitter."""
+
+
+class SeasonError(Exception):
+    """A season cannot be announced or closed; the message is a sentence for the operator."""
 
 
 def derived_seed(*, master: str, season: str, suite: str) -> str:
@@ -34,38 +57,13 @@ def derived_seed(*, master: str, season: str, suite: str) -> str:
 
     Args:
         master: PLANARENA_HIDDEN_SEED.
-        season: label of the season.
+        season: name of the season.
         suite: slug of the suite.
     """
     parts = (_PURPOSE, season, suite)
-    # Length prefixes: no choice of labels makes two different tuples read the same.
+    # Length prefixes: no choice of names makes two different tuples read the same.
     message = b"".join(len(part.encode()).to_bytes(4, "big") + part.encode() for part in parts)
     return hmac.new(master.encode(), message, hashlib.sha256).hexdigest()
-
-
-def seed_now(suite: str) -> str | None:
-    """The seed of a suite's present season; None if the site has no master seed."""
-    if not settings.HIDDEN_SEED:
-        return None
-    return derived_seed(master=settings.HIDDEN_SEED, season=settings.SEASON, suite=suite)
-
-
-def season_recorded(*, split: str) -> dict[str, str]:
-    """What the provenance of a new evaluation says of its season: nothing for open data."""
-    return {_SEASON: settings.SEASON} if split == HIDDEN else {}
-
-
-def season_of(evaluation: Seasonal) -> str:
-    """The season that an evaluation was submitted in: a new season does not change the data of what runs."""
-    return str(evaluation.provenance.get(_SEASON) or settings.SEASON)
-
-
-def seeds_to_hide(evaluation: Seasonal) -> list[str]:
-    """The seed that the evaluation's workers know, for taking it out of what they send."""
-    try:
-        return [seed_of(evaluation)]
-    except NoSeedError:
-        return []
 
 
 def seed_of(evaluation: Seasonal) -> str:
@@ -76,6 +74,183 @@ def seed_of(evaluation: Seasonal) -> str:
     """
     if evaluation.split != HIDDEN:
         raise NoSeedError("This evaluation runs on open data, which have no seed.")
+    if evaluation.season_id is None:
+        raise NoSeedError("This evaluation is from before seasons were announced: submit it again.")
+    return _derived(season=evaluation.season_id, suite=evaluation.suite.slug)
+
+
+def seed_for_workers(evaluation: Seasonal) -> str:
+    """`seed_of`, which is the one that the season was announced with.
+
+    Raises:
+        NoSeedError: it is another one, or there is none.
+    """
+    seed_of(evaluation)
+    return checked_seed(season=str(evaluation.season_id), suite=evaluation.suite.slug)
+
+
+def seeds_to_hide(evaluation: Seasonal) -> list[str]:
+    """The seed that the evaluation's workers know, for taking it out of what they send."""
+    try:
+        return [seed_of(evaluation)]
+    except NoSeedError:
+        return []
+
+
+def checked_seed(*, season: str, suite: str) -> str:
+    """The seed of a season and suite, which is the one that it was announced with.
+
+    Raises:
+        NoSeedError: it is another one, or there is none.
+    """
+    announced = commitment_of(season=season, suite=suite)
+    if not announced:
+        raise NoSeedError(
+            f"Season {season} was announced without {suite}: `planarena manage season announce {season}` adds it."
+        )
+    seed = _derived(season=season, suite=suite)
+    if commitment(seed=seed, season=season) != announced:
+        raise NoSeedError(
+            f"The seed of {suite} in season {season} does not fit the commitment that was published for it: "
+            "PLANARENA_HIDDEN_SEED is another one than when the season was announced."
+        )
+    return seed
+
+
+def commitment_of(*, season: str, suite: str) -> str:
+    """The published commitment to the seed of a suite in a season; empty if there is none."""
+    found = SeasonData.objects.filter(season=season, suite=suite).values_list("commitment", flat=True).first()
+    return found or ""
+
+
+def open_seasons() -> QuerySet[Season]:
+    """The seasons that may be submitted to, the present one first."""
+    return Season.objects.filter(opens__lte=Now(), closed=None).order_by("-opens", "-name")
+
+
+def chosen_season(name: str) -> Season:
+    """The season of a new evaluation on hidden data.
+
+    Args:
+        name: as the submitter wrote it; empty: the present one.
+
+    Raises:
+        SeasonRefusedError: nothing can be submitted to it now.
+    """
+    if not name:
+        present = open_seasons().first()
+        if present is None:
+            coming = Season.objects.filter(opens__gt=Now(), closed=None).order_by("opens").first()
+            raise SeasonRefusedError(f"No season is open. {_opens(coming)}" if coming else "No season is open.")
+        return present
+    found = Season.objects.filter(name=name).first()
+    if found is None:
+        known = ", ".join(season.name for season in open_seasons()) or "none"
+        raise SeasonRefusedError(f"There is no season {name!r}; open are: {known}. {REHEARSAL!r} is the public split.")
+    check_open(found)
+    return found
+
+
+def check_open(season: Season) -> None:
+    """Refuse a season that is not open.
+
+    Raises:
+        SeasonRefusedError: it is not.
+    """
+    if season.closed is not None:
+        raise SeasonRefusedError(f"Season {season.name} was closed on {season.closed:%Y-%m-%d %H:%M} UTC.")
+    if season.opens > database_now():
+        raise SeasonRefusedError(_opens(season))
+
+
+def problems(name: str) -> Mapping[str, list[str]]:
+    """What is wrong with the season that a submission names, by field; empty if nothing is."""
+    if name in {"", REHEARSAL}:
+        return {}
+    if settings.SPLIT != HIDDEN:
+        return {"season": ["This site evaluates open data, which have no seasons: leave this empty."]}
+    try:
+        chosen_season(name)
+    except SeasonRefusedError as error:
+        return {"season": [str(error)]}
+    return {}
+
+
+def announce(*, name: str, opens: datetime | None = None, by: User | None = None) -> Season:
+    """Announce a season with a commitment to the seed of each current suite that has a hidden split.
+
+    Announcing it again adds suites that came later and changes nothing else.
+
+    Args:
+        name: letters, digits, hyphens and underscores.
+        opens: when it opens; None: now.
+
+    Raises:
+        NoSeedError: the site has no master seed.
+        SeasonError: the name is none, the season is closed, or the master seed is so short that it could be guessed.
+    """
+    if 0 < (length := len(settings.HIDDEN_SEED)) < LEAST_CHARACTERS:
+        raise SeasonError(
+            f"PLANARENA_HIDDEN_SEED has {length} characters, which can be guessed from a commitment: use at least "
+            f"{LEAST_CHARACTERS} random ones."
+        )
+    try:
+        validate_slug(name)
+    except ValidationError:
+        raise SeasonError("A season's name has letters, digits, hyphens and underscores only.") from None
+    if name == REHEARSAL:
+        raise SeasonError(f"{REHEARSAL!r} stands for the public split: choose another name.")
+    suites = [suite.slug for suite in Suite.objects.filter(current=True) if HIDDEN in suite.conditions["splits"]]
+    with transaction.atomic():
+        season, is_new = Season.objects.get_or_create(name=name, defaults={"opens": opens or database_now()})
+        if season.closed is not None:
+            raise SeasonError(f"Season {name} is closed; its seeds are public. Announce another one.")
+        there = set(season.suites.values_list("suite", flat=True))
+        for suite in sorted(set(suites) - there):
+            seed = _derived(season=name, suite=suite)
+            season.suites.create(suite=suite, commitment=commitment(seed=seed, season=name))
+        if is_new:
+            details = {"opens": season.opens.isoformat(), "suites": sorted(suites)}
+            record(by=by, action=Action.SEASON_ANNOUNCED, target=season, details=details)
+    return season
+
+
+def close(*, name: str, unfinished: Q, by: User | None = None) -> Season:
+    """Close a season by publishing its seeds.
+
+    Before: nothing. A submission at the same time is either counted here or refused.
+    After: its seeds are public, and nothing can be submitted to it any more.
+
+    Args:
+        unfinished: condition on evaluations that have not ended.
+
+    Raises:
+        SeasonError: there is no such open season, or evaluations of it have not ended.
+        NoSeedError: a seed does not fit its commitment; nothing was published.
+    """
+    with transaction.atomic():
+        season = Season.objects.select_for_update().filter(name=name).first()
+        if season is None:
+            raise SeasonError(f"There is no season {name!r}.")
+        if season.closed is not None:
+            raise SeasonError(f"Season {name} was closed on {season.closed:%Y-%m-%d %H:%M} UTC already.")
+        if left := season.evaluations.filter(unfinished).count():
+            were = "evaluation of it has" if left == 1 else "evaluations of it have"
+            raise SeasonError(f"{left} {were} not ended: a season closes when all have. Wait, or cancel them.")
+        for data in season.suites.order_by("suite"):
+            data.seed = checked_seed(season=name, suite=data.suite)
+            data.save(update_fields=["seed"])
+        season.closed = database_now()
+        season.save(update_fields=["closed"])
+        record(by=by, action=Action.SEASON_CLOSED, target=season)
+    return season
+
+
+def _opens(season: Season) -> str:
+    return f"Season {season.name} opens on {season.opens:%Y-%m-%d %H:%M} UTC."
+
+
+def _derived(*, season: str, suite: str) -> str:
     if not settings.HIDDEN_SEED:
         raise NoSeedError("This site has no seed for hidden data: its operator must set PLANARENA_HIDDEN_SEED.")
-    return derived_seed(master=settings.HIDDEN_SEED, season=season_of(evaluation), suite=evaluation.suite.slug)
+    return derived_seed(master=settings.HIDDEN_SEED, season=season, suite=suite)

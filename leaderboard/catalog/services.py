@@ -32,7 +32,7 @@ def register_suite(suite: LibrarySuite) -> Registered:
         "panels": [panel.value for panel in suite.panels],
         "task_facets": suite.facets.to_json(),
         "scoring": suite.scoring,
-        "metrics": [asdict(column) for column in suite.metrics],
+        "metrics": [column.to_json() for column in suite.metrics],
     }
     with transaction.atomic():
         # Locks the versions that there are, so that two processes that register at once wait for each other.

@@ -38,8 +38,9 @@ class ComparedMetricOutput(serializers.Serializer[Any]):
     high = serializers.FloatField(source="difference.high", allow_null=True)
     p_value = serializers.FloatField(
         allow_null=True,
-        help_text="Two-sided and paired: of a permutation test over tasks, or of a t test over the scenes that plans "
-        "were executed on; null over too few scenes.",
+        help_text="Two-sided and paired, of the test that the board's ranks follow from: a t test over the scenes that "
+        "plans were executed on; of judged plans McNemar's exact test for shares and a t test over the tasks for "
+        "graded values. Null over fewer than ten independent tasks or scenes.",
     )
     p_adjusted = serializers.FloatField(
         source="adjusted", allow_null=True, help_text="By Holm's method over the evaluations compared with the first."

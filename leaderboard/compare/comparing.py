@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluator.metrics.aggregate import TaskScore, counted
-from evaluator.metrics.crossed import Estimate, fixed_tasks, sampled_tasks
-from evaluator.metrics.paired import bootstrap_columns, holm, two_sided_p_values
+from evaluator.metrics.aggregate import TaskScore, counted, counted_by_sample
+from evaluator.metrics.crossed import Estimate
+from evaluator.metrics.paired import DECIMALS, bootstrap_columns, holm, paired_test
 from evaluator.metrics.statistics import Interval
 from evaluator.records import Outcome
-from evaluator.suites.base import Column, IntervalMethod
+from evaluator.suites.base import Column
 from evaluator.suites.facets import Facet
 from leaderboard.results.task_filters import PENDING, TaskRow
 
@@ -50,7 +50,7 @@ class MetricDifference(NamedTuple):
     other_mean: float
     difference: Interval
     p_value: float | None
-    """None where too few scenes were executed for a test."""
+    """None over too few scenes or tasks for a test."""
     adjusted: float | None
     """By Holm's method over the evaluations that are compared with the first; equal to `p_value` for one."""
     wins: int
@@ -115,17 +115,17 @@ def scores_of(*, metrics: Sequence[Column], tasks: Sequence[TaskRow], results: M
         row[places] = np.array(counted(column=metric, results=found), dtype=np.float64)
         values[metric.key] = row
         if metric.interval.over_scenes:
-            tables[metric.key] = _by_sample(row=row, places=places, found=found)
+            tables[metric.key] = _by_sample(metric=metric, row=row, places=places, found=found)
     return Scores(outcomes=tuple(outcomes), values=values, by_sample=tables)
 
 
-def _by_sample(*, row: Values, places: Sequence[int], found: Sequence[TaskScore]) -> Values:
+def _by_sample(*, metric: Column, row: Values, places: Sequence[int], found: Sequence[TaskScore]) -> Values:
     """A metric's values of each sample; what was not executed counts the same on all."""
     samples = max((len(result.samples) for result in found), default=0) or 1
     table = np.repeat(row[:, None], samples, axis=1)
-    for place, result in zip(places, found, strict=True):
-        if len(result.samples) == samples and not np.isnan(row[place]):
-            table[place] = result.samples
+    for place, values in zip(places, counted_by_sample(column=metric, results=found, samples=samples), strict=True):
+        if values is not None and len(values) == samples:
+            table[place] = values
     return table
 
 
@@ -145,13 +145,16 @@ def compare(*, metrics: Sequence[Column], scores: Sequence[Scores], strata: Sequ
     paired = table[~np.isnan(table).all(axis=1)]
     paired = np.where(np.abs(paired) <= _SAME, 0.0, paired)
     intervals = bootstrap_columns(paired)
-    p_values: list[float | None] = list(two_sided_p_values(paired))
+    p_values: list[float | None] = [None] * len(intervals)
     for number, other in enumerate(others):
         for place, metric in enumerate(metrics):
             column = number * len(metrics) + place
-            if metric.interval.over_scenes and intervals[column] is not None:
-                estimate = _over_scenes(metric=metric, first=first, other=other, strata=strata)
-                intervals[column], p_values[column] = estimate.interval, estimate.p_value
+            if intervals[column] is None:
+                continue
+            estimate = _tested(metric=metric, first=first, other=other, strata=strata)
+            p_values[column] = estimate.p_value
+            if metric.interval.over_scenes:
+                intervals[column] = estimate.interval
     adjusted = _adjusted(p_values=p_values, known=[one is not None for one in intervals], metrics=len(metrics))
     pairs = []
     for number, other in enumerate(others):
@@ -168,9 +171,9 @@ def compare(*, metrics: Sequence[Column], scores: Sequence[Scores], strata: Sequ
     return tuple(pairs)
 
 
-def _over_scenes(*, metric: Column, first: Scores, other: Scores, strata: Sequence[str]) -> Estimate:
-    """The difference over the tasks that both have a value for, scene by scene."""
-    one, two = first.by_sample[metric.key], other.by_sample[metric.key]
+def _tested(*, metric: Column, first: Scores, other: Scores, strata: Sequence[str]) -> Estimate:
+    """The difference over the tasks that both have a value for: scene by scene where plans were executed."""
+    one, two = (np.round(_table(metric=metric, scores=scores), DECIMALS) for scores in (first, other))
     if one.shape != two.shape:
         # One of them executed no plan: all its tasks count the same on every sample.
         samples = max(one.shape[1], two.shape[1])
@@ -178,9 +181,13 @@ def _over_scenes(*, metric: Column, first: Scores, other: Scores, strata: Sequen
     differences = two - one
     common = ~np.isnan(differences).any(axis=1)
     found = np.where(np.abs(differences[common]) <= _SAME, 0.0, differences[common])
-    if metric.interval is IntervalMethod.FIXED_TASKS:
-        return fixed_tasks(found)
-    return sampled_tasks(found, strata=np.asarray(strata)[common].tolist())
+    known = np.asarray(strata)[common].tolist() if len(strata) else []
+    return paired_test(found, method=metric.interval, strata=known)
+
+
+def _table(*, metric: Column, scores: Scores) -> Values:
+    """(tasks, samples); one sample where plans are judged."""
+    return scores.by_sample[metric.key] if metric.interval.over_scenes else scores.values[metric.key][:, None]
 
 
 def left_out(*, first: Sequence[str], other: Sequence[str]) -> dict[str, int]:

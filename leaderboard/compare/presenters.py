@@ -248,7 +248,7 @@ def _difference_cell(*, found: MetricDifference, scale: float) -> DifferenceCell
     interval = found.difference
     ends = interval.ends
     left, right = (_place(end, scale) for end in (ends or (interval.mean, interval.mean)))
-    # Interval and test must agree; over few tasks there is only the test, which is exact.
+    # Interval and test must agree.
     sure = found.adjusted is not None and found.adjusted < LEVEL and (ends is None or ends[0] > 0 or ends[1] < 0)
     better = (interval.mean > 0) == found.metric.higher_is_better
     width = max(right - left, 1) if ends else 0

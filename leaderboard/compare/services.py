@@ -1,26 +1,25 @@
 """The evaluations of a comparison: whether they are comparable, and the scores of their tasks."""
 
-import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import Aggregate, F, Func, JSONField, TextField, Value
+from django.db.models import F, Func, JSONField, Value
 
-from evaluator.metrics.aggregate import TaskScore
-from evaluator.records import Outcome
 from evaluator.suites.base import Column
 from evaluator.suites.facets import Facet
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.models import Suite
 from leaderboard.compare.comparing import Pair, Scores, common_facets, compare, scores_of
+from leaderboard.evaluations.board_of import conditions_of_board
 from leaderboard.evaluations.gold import sees_gold
-from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
+from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.evaluations.visibility import Reader, visible_evaluations
 from leaderboard.results.task_filters import TaskRow
 from leaderboard.results.task_rows import facts_of
+from leaderboard.results.task_scores import packed_scores
 from leaderboard.site.lru_cache import SharedCache
 
 MOST = 6
@@ -28,7 +27,6 @@ MOST = 6
 MOST_OFFERED = 12
 """Most rows of a board to choose from."""
 LETTERS = "ABCDEF"
-_OUTCOMES = {str(outcome): outcome for outcome in Outcome}
 
 
 class NotComparableError(Exception):
@@ -123,12 +121,7 @@ def best_of_board(evaluation: Evaluation) -> list[dict[str, Any]]:
         template="%(function)s(%(expressions)s::jsonpath)", output_field=JSONField(),
     )  # fmt: skip
     rows = (
-        Snapshot.objects.filter(
-            suite=evaluation.suite_id,
-            profile_digest=evaluation.profile_digest,
-            split=evaluation.split,
-            samples=evaluation.samples,
-        )
+        Snapshot.objects.filter(suite=evaluation.suite_id, **conditions_of_board(evaluation)._asdict())
         .order_by("-number")
         .values_list(first, flat=True)
         .first()
@@ -142,7 +135,7 @@ def can_be_compared(evaluation: Evaluation) -> bool:
     return not _problem(evaluation)
 
 
-_CONDITIONS = (
+_CONDITIONS: Sequence[tuple[str, Callable[[Evaluation], str]]] = (
     ("suite", lambda evaluation: f"{evaluation.suite.title} version {evaluation.suite.version}"),
     ("suite digest", lambda evaluation: evaluation.suite.digest[:12]),
     (
@@ -154,6 +147,8 @@ _CONDITIONS = (
         ),
     ),
     ("split", lambda evaluation: evaluation.split),
+    ("season", lambda evaluation: evaluation.season_id or "none"),
+    ("digest of the data", lambda evaluation: evaluation.data_digest[:12] or "not recorded"),
     ("number of samples per task", lambda evaluation: str(evaluation.samples)),
 )
 
@@ -169,48 +164,17 @@ def _problem(evaluation: Evaluation) -> str:
 
 def _comparison(*, pks: Sequence[UUID], suite: Suite, shows_gold: bool) -> Comparison:
     tasks = facts_of(suite, shows_gold=shows_gold)
-    found = _results(pks=pks, tasks=tasks)
-    scores = tuple(scores_of(metrics=suite.columns, tasks=tasks, results=found[pk]) for pk in pks)
+    found = packed_scores(evaluations=pks, tasks={task.pk: (task.key, task.metric) for task in tasks})
+    # A weighted mean of metrics has no values of its own to pair task by task.
+    metrics = tuple(column for column in suite.columns if not column.weights)
+    scores = tuple(scores_of(metrics=metrics, tasks=tasks, results=found[pk]) for pk in pks)
     return Comparison(
-        metrics=suite.columns,
+        metrics=metrics,
         tasks=tasks,
         facets=common_facets(tasks=tasks, facets=suite.facets.named(suite.facets.comparisons)),
         scores=scores,
-        pairs=compare(metrics=suite.columns, scores=scores, strata=[task.metric for task in tasks]),
+        pairs=compare(metrics=metrics, scores=scores, strata=[task.metric for task in tasks]),
     )
 
 
 _comparisons: SharedCache[tuple[tuple[UUID, ...], bool], Comparison] = SharedCache(maxsize=16)
-
-
-def _results(*, pks: Sequence[UUID], tasks: Sequence[TaskRow]) -> dict[UUID, dict[int, TaskScore]]:
-    """The results of each evaluation by task, in one query. It gives all results of an evaluation as one JSON text:
-    reading thousands of small ones takes five times as long."""
-    measured_by = {task.pk: task.metric for task in tasks}
-    row = Func(
-        F("task_id"),
-        F("outcome"),
-        F("score"),
-        F("indicators"),
-        F("sample_scores"),
-        function="json_build_array",
-        output_field=TextField(),
-    )
-    packed = Aggregate(
-        row, function="json_agg", template="%(function)s(%(expressions)s)::text", output_field=TextField()
-    )
-    rows = TaskResult.objects.filter(evaluation__in=pks)
-    results: dict[UUID, dict[int, TaskScore]] = {pk: {} for pk in pks}
-    for evaluation, text in rows.values_list("evaluation_id").annotate(packed=packed).order_by():
-        results[evaluation] = {
-            task: TaskScore(
-                task=str(task),
-                metric=measured_by[task],
-                outcome=_OUTCOMES[outcome],
-                score=score,
-                indicators=indicators,
-                samples=tuple(samples),
-            )
-            for task, outcome, score, indicators, samples in json.loads(text)
-        }
-    return results

@@ -46,8 +46,7 @@ def verdicts(*, evaluations: Sequence[Evaluation], comparison: Comparison, metri
 
 
 def p_text(value: float | None) -> str:
-    """A p-value with its significant digits; a bound below the resolution of 20,000 random sign changes; a dash where
-    there was no test."""
+    """A p-value with its significant digits; a bound for very small ones; a dash where there was no test."""
     if value is None:
         return "—"
     if value < 0.0001:
@@ -103,7 +102,7 @@ def _verdict(
 
 def _caution(p_value: float | None) -> str:
     if p_value is None:
-        return f"Fewer than {LEAST_VALUES} scenes were executed, too few to test the difference."
+        return f"Fewer than {LEAST_VALUES} independent tasks or scenes, too few to test the difference."
     return "" if p_value < LEVEL else "A difference of this size may be due to chance."
 
 

@@ -15,9 +15,11 @@ from evaluator.metrics.statistics import TOO_FEW, ends_of
 from evaluator.records import Outcome
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite
-from leaderboard.demo.seed import SUITE
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.transitions import FINAL
+
+SUITE = "openagi"
+"""What the demo evaluates."""
 
 POLL_SECONDS = 0.3
 STALL_SECONDS = 180.0

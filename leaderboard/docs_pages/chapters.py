@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import NamedTuple
 from django.urls import reverse
 from markdown_it.token import Token
 
+from leaderboard.docs_pages.appendices import APPENDICES
 from leaderboard.docs_pages.markdown import MARKDOWN
 from leaderboard.site.environment import RESOURCES
 
@@ -65,6 +67,9 @@ GROUPS: Sequence[Group] = (
             Chapter("validity", "What the figures mean"),
             Chapter("boards", "Boards and ranks"),
             Chapter("paper-profile", "The papers' experts"),
+            Chapter("datasheets", "Datasheets of the suites"),
+            Chapter("model-cards", "Model cards"),
+            Chapter("reproducibility", "Reproducing the figures"),
         ),
     ),
     Group(
@@ -74,6 +79,7 @@ GROUPS: Sequence[Group] = (
             Chapter("planners-openagi", "OpenAGI's strategies"),
             Chapter("planners-controlllm", "ControlLLM"),
             Chapter("planners-training", "Training"),
+            Chapter("rltf-preregistration", "Pre-registration of RLTF"),
         ),
     ),
     Group(
@@ -98,16 +104,23 @@ def page_of(slug: str) -> Page:
         KeyError: there is no such chapter.
     """
     chapter = BY_SLUG[slug]
-    tokens = MARKDOWN.parse((DOCS / f"{chapter.slug}.md").read_text(encoding="utf-8"))
-    title, sections = chapter.title, list[Section]()
+    text = (DOCS / f"{chapter.slug}.md").read_text(encoding="utf-8")
+    if slug in APPENDICES:
+        text = f"{text}\n{APPENDICES[slug]()}"
+    tokens = MARKDOWN.parse(text)
+    title, sections, anchors = chapter.title, list[Section](), Counter[str]()
     for index, token in enumerate(tokens):
         if token.type == "heading_open":
             text = _plain(tokens[index + 1])
-            token.attrSet("id", anchor_of(text))
+            anchor = anchor_of(text)
+            anchors[anchor] += 1
+            # As code forges do: a heading that occurs again is numbered.
+            anchor = anchor if anchors[anchor] == 1 else f"{anchor}-{anchors[anchor] - 1}"
+            token.attrSet("id", anchor)
             if token.tag == "h1":
                 title = text
             elif token.tag == "h2":
-                sections.append(Section(anchor_of(text), text))
+                sections.append(Section(anchor, text))
         _rewrite_links(token)
     body = tokens[3:] if tokens and tokens[0].tag == "h1" else tokens
     return Page(title=title, html=_rendered(body), sections=sections)

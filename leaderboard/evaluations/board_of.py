@@ -14,11 +14,12 @@ class Conditions(NamedTuple):
     profile_digest: str
     split: str
     samples: int
+    data_digest: str
 
 
 def conditions_of_board(evaluation: Evaluation) -> Conditions:
     """Which of its suite's boards an evaluation stands on."""
-    return Conditions(evaluation.profile_digest, evaluation.split, evaluation.samples)
+    return Conditions(evaluation.profile_digest, evaluation.split, evaluation.samples, evaluation.data_digest)
 
 
 def lock_board(slug: str) -> None:

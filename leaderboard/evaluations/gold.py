@@ -17,7 +17,7 @@ from evaluator.suites.hidden import HIDDEN
 from leaderboard.catalog.conditions import split_of
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, TaskResult
-from leaderboard.evaluations.visibility import Reader
+from leaderboard.evaluations.visibility import Reader, public_now
 from leaderboard.planners.models import Planner
 from leaderboard.site.operators import is_operator
 
@@ -71,6 +71,21 @@ def withheld_from(*, reader: Reader | None, evaluation: Evaluation) -> Withheld:
     hidden = evaluation.split == HIDDEN
     names_things = hidden and evaluation.suite.has(Panel.GOAL)
     return Withheld(data=hidden, gold=True, plan=names_things or answers_with_gold(evaluation.submission.planner))
+
+
+def records_are_open(evaluation: Evaluation) -> bool:
+    """Whether everybody may read the records of a hidden evaluation: its season is closed, so that its data can be made
+    from the published seed. The gold plans of a suite are the same in each season, and stay withheld."""
+    season = evaluation.season
+    return season is not None and season.closed is not None and not answers_with_gold(evaluation.submission.planner)
+
+
+def is_open_record(digest: str) -> bool:
+    """Whether an object of the hidden store is the record of a public evaluation whose records are open."""
+    found = TaskResult.objects.filter(
+        public_now(prefix="evaluation__submission__"), record_digest=digest, evaluation__season__closed__isnull=False
+    ).select_related("evaluation__season", "evaluation__submission__planner")
+    return any(records_are_open(one.evaluation) for one in found)
 
 
 def answers_with_gold(planner: Planner) -> bool:

@@ -15,7 +15,7 @@ from django.db import models
 from evaluator.records import Outcome
 from gpu_jobs.contract.attempt import Phase
 from leaderboard.accounts.models import Team
-from leaderboard.catalog.models import Suite, Task
+from leaderboard.catalog.models import Season, Suite, Task
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.planners.models import Planner
 
@@ -52,6 +52,8 @@ class Submission(models.Model):
     rerun_of = models.ForeignKey("Evaluation", on_delete=models.PROTECT, null=True, related_name="reruns")
     """The evaluation that was run again: final states are final, so that a re-run is a submission of its own."""
     visibility = models.CharField(max_length=10, choices=Visibility, default=Visibility.PUBLIC)
+    version = models.CharField(max_length=80, blank=True, default="", db_default="")
+    """Of the planner, in its submitter's words, such as a commit. Versions of one planner are one family."""
     embargo_until = models.DateTimeField(null=True)
     """When the embargo ends; null without one."""
     public_since = models.DateTimeField(null=True)
@@ -123,6 +125,10 @@ class Evaluation(models.Model):
     """Digest of the profile; for suites that judge plans, of the rules that they are judged by."""
     split = models.CharField(max_length=20)
     samples = models.PositiveIntegerField()
+    data_digest = models.CharField(max_length=64, blank=True, default="", db_default="")
+    """Of the data, with the commitment of the season (`evaluator.suites.hidden`); empty in rows from before."""
+    season = models.ForeignKey(Season, on_delete=models.PROTECT, null=True, related_name="evaluations")
+    """The season whose hidden data it runs on; null: open data."""
 
     state = models.CharField(max_length=20, choices=EvaluationState, default=EvaluationState.QUEUED)
     attempt = models.PositiveIntegerField(default=1)
@@ -338,7 +344,9 @@ class TaskResult(models.Model):
     sample_scores = ArrayField(models.FloatField(), default=list, db_default=[])
     """The score of each sample, in order; empty of plans that are judged or were not executed."""
     indicators = models.JSONField(default=dict, blank=True)
-    """Of suites that judge plans: each indicator of the plan, in [0, 1]; empty where there is no plan to judge."""
+    """Each indicator of the plan or of its answers, in [0, 1]; empty where there is no plan to judge."""
+    sample_indicators = models.JSONField(default=dict, db_default={}, blank=True)
+    """By name, the values of the indicators that differ from sample to sample, in order."""
     seconds = models.FloatField(default=0.0)
     planning_seconds = models.FloatField(null=True)
     """How long the planner took; null where it was not asked, and in rows from before this was kept."""

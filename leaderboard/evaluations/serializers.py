@@ -24,6 +24,7 @@ from leaderboard.site.api.shapes import ModelOutput
 @example({
     "id": EVALUATION_ID, "submission": SUBMISSION_ID, "suite": EXAMPLE_SUITE, "suite_version": "1",
     "suite_digest": DIGEST, "profile": "lilliput", "profile_digest": DIGEST, "split": "public", "samples": 8,
+    "data_digest": DIGEST, "season": None,
     "planner": example_of(PlannerOutput), "state": "completed", "state_label": "Completed", "final": True,
     "reason": "published", "reason_text": "Completed and published.", "state_since": LATER, "tasks_total": 185,
     "tasks_not_run": 14, "done": 185, "summary": SUMMARY, "provenance": {"suite_digest": DIGEST, "workers": []},
@@ -38,6 +39,9 @@ class EvaluationOutput(ModelOutput[Evaluation]):
     suite = serializers.CharField(source="suite.slug")
     suite_version = serializers.CharField(source="suite.version")
     suite_digest = serializers.CharField(source="suite.digest")
+    season = serializers.SlugField(
+        source="season_id", read_only=True, allow_null=True, help_text="The season of its hidden data; null: open data."
+    )
     planner = PlannerOutput(source="submission.planner")
     state_label = serializers.CharField(source="get_state_display")
     final = serializers.SerializerMethodField()
@@ -75,7 +79,8 @@ class EvaluationOutput(ModelOutput[Evaluation]):
         model = Evaluation
         fields = [
             "id", "submission", "suite", "suite_version", "suite_digest", "profile", "profile_digest", "split",
-            "samples", "planner", "state", "state_label", "final", "reason", "reason_text", "state_since",
+            "samples", "data_digest", "season", "planner", "state", "state_label", "final", "reason", "reason_text",
+            "state_since",
             "tasks_total", "tasks_not_run", "done", "summary", "provenance", "created", "finished",
             "own_worker", "verified", "verifies", "team", "visibility", "embargo_until", "hidden", "rerun_of",
             "reruns", "url",

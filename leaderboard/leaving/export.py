@@ -147,7 +147,7 @@ def _plan(plan: FilePlan) -> Row:
 
 
 def _submission(submission: Submission) -> Row:
-    names = ("id", "created", "priority", "visibility", "embargo_until", "public_since")
+    names = ("id", "version", "created", "priority", "visibility", "embargo_until", "public_since")
     return {
         **{name: getattr(submission, name) for name in names},
         "planner": submission.planner.name,
@@ -158,8 +158,9 @@ def _submission(submission: Submission) -> Row:
 
 def _evaluation(evaluation: Evaluation) -> Row:
     names = (
-        "id", "verifies_id", "submission_id", "profile", "profile_digest", "split", "samples", "state", "reason",
-        "reason_text", "priority", "tasks_total", "tasks_not_run", "provenance", "summary", "created", "finished",
+        "id", "verifies_id", "submission_id", "profile", "profile_digest", "split", "samples", "data_digest",
+        "season_id", "state", "reason", "reason_text", "priority", "tasks_total", "tasks_not_run", "provenance",
+        "summary", "created", "finished",
         "first_ranked", "hidden_at", "hidden_reason",
     )  # fmt: skip
     return {**{name: getattr(evaluation, name) for name in names}, "suite": evaluation.suite.slug}

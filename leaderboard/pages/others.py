@@ -61,8 +61,8 @@ def others_on(*, evaluation: Evaluation, task: Task, score: float | None, reader
 
     Gold plans are left empty for readers who may not see them.
 
-    The board's newest snapshot says which evaluation is each planner's best. It is in memory, so that the database only
-    looks up one result for each: to find the best of thousands anew took it most of a second.
+    The board's newest snapshot says which evaluation of each planner counts. It is in memory, so that the database only
+    looks up one result for each: to find them among thousands anew took it most of a second.
     """
     snapshot = latest_snapshot(suite=evaluation.suite, conditions=conditions_of_board(evaluation))
     if snapshot is None:

@@ -29,6 +29,7 @@ from leaderboard.pages.visibility_presenters import for_readers_of, visibility_p
 from leaderboard.pages.workers.verification_presenters import verification_panel
 from leaderboard.queue import verification
 from leaderboard.queue.workers.logs import may_read, tail
+from leaderboard.quotas.seasons import SeasonQuotaError
 from leaderboard.quotas.services import QuotaExceededError
 from leaderboard.results.badges import badge_of
 from leaderboard.results.task_filters import PENDING
@@ -196,7 +197,7 @@ def rerun(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     evaluation = _actable(request=request, evaluation_id=evaluation_id)
     try:
         submission = rerunning.rerun(evaluation, by=user_of(request))
-    except (NotPossibleError, QuotaExceededError) as error:
+    except (NotPossibleError, QuotaExceededError, SeasonQuotaError) as error:
         messages.error(request, str(error))
     except FieldErrors as problems:
         messages.error(request, " ".join(text for texts in problems.errors.values() for text in texts))

@@ -31,6 +31,11 @@ NEEDED: Mapping[PlannerKind, tuple[str, ...]] = {
 """The text columns that a planner of each kind must have; those of other kinds are empty. PostgreSQL enforces it."""
 
 
+def is_bundled(kind: str) -> bool:
+    """Whether planners of a kind are named among those that come with PlanArena."""
+    return "bundled_name" in NEEDED[PlannerKind(kind)]
+
+
 def _has_what_its_kind_needs() -> models.Q:
     known = sorted({field for fields in NEEDED.values() for field in fields})
     return reduce(or_, (_has_exactly(kind=kind, fields=fields, known=known) for kind, fields in NEEDED.items()))

@@ -19,6 +19,7 @@ from typing import Any
 
 from evaluator import canonical_json
 from evaluator.canonical_json import JsonValue
+from evaluator.metrics.aggregate import indicators_of_samples
 from evaluator.metrics.statistics import paired_permutation
 from evaluator.records import Outcome, ResultRecord
 
@@ -78,6 +79,9 @@ class Measured:
     plan: JsonValue = None
     """The parsed plan as `plan/1`; None where there is none."""
     indicators: Mapping[str, float] = field(default_factory=dict)
+    """Those that follow from the plan."""
+    by_sample: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """Those that follow from what was executed, of each sample."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,13 +170,15 @@ def measured(*, record: ResultRecord, ranked_by: str) -> Measured:
         record: of a task that was `scored` or ended as `planner_fault`.
         ranked_by: key of the suite's primary metric: where plans are judged, the board takes it from the indicators.
     """
+    by_sample = indicators_of_samples(record) if record.outcome is Outcome.SCORED else {}
     return Measured(
         task=record.task,
         outcome=record.outcome,
         score=float(record.indicators.get(ranked_by, record.score or 0.0)),
         samples=_scores(record),
         plan=record.plan,
-        indicators=record.indicators,
+        indicators={name: value for name, value in record.indicators.items() if name not in by_sample},
+        by_sample=by_sample,
     )
 
 
@@ -226,7 +232,12 @@ def _find(*, mine: Measured, theirs: Measured, repeatable: bool) -> Finding:
         return Finding.OTHER_OUTCOME
     if not _same_indicators(mine.indicators, theirs.indicators):
         return Finding.OTHER_INDICATORS
-    if len(mine.samples) != len(theirs.samples) or not _is_consistent(mine):
+    if len(mine.samples) != len(theirs.samples) or set(mine.by_sample) != set(theirs.by_sample):
+        return Finding.INCONSISTENT
+    if any(len(values) != len(mine.samples) for values in mine.by_sample.values()):
+        # Of samples without a score, which an own worker may send.
+        return Finding.INCONSISTENT
+    if not _is_consistent(mine):
         return Finding.INCONSISTENT
     if not mine.samples and abs(mine.score - theirs.score) > INDICATOR_TOLERANCE:
         return Finding.OTHER_SCORE
@@ -241,8 +252,16 @@ def _is_consistent(mine: Measured) -> bool:
 
 
 def _differing(mine: Measured, theirs: Measured) -> int:
-    pairs = zip(mine.samples, theirs.samples, strict=True)
-    return sum(abs(first - second) > SAMPLE_TOLERANCE for first, second in pairs)
+    pairs = zip(_figures(mine), _figures(theirs), strict=True)
+    return sum(
+        any(abs(one - two) > SAMPLE_TOLERANCE for one, two in zip(first, second, strict=True))
+        for first, second in pairs
+    )
+
+
+def _figures(measured: Measured) -> list[tuple[float, ...]]:
+    """Score and indicators of each sample."""
+    return list(zip(measured.samples, *(measured.by_sample[name] for name in sorted(measured.by_sample)), strict=True))
 
 
 def _same_indicators(first: Mapping[str, float], second: Mapping[str, float]) -> bool:

@@ -6,8 +6,8 @@ from typing import Any
 
 from evaluator.suites.hidden import HIDDEN
 from leaderboard.catalog.conditions import RunConditions, tasks_per_shard
-from leaderboard.catalog.models import Suite
-from leaderboard.catalog.seasons import season_recorded
+from leaderboard.catalog.models import Season, Suite
+from leaderboard.catalog.seasons import check_open, commitment_of
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
 from leaderboard.evaluations.states import deadline_of
@@ -21,6 +21,8 @@ def queue_tasks(
     *, submission: Submission, suite: Suite, conditions: RunConditions, keys: Sequence[str], **fields: Any
 ) -> Evaluation:
     """Queue an evaluation of these tasks, within the present transaction.
+
+    Raises SeasonRefusedError if their season was closed meanwhile; the transaction must be rolled back.
 
     After: it is `queued` with its shards; a reconcile is requested after the commit.
 
@@ -48,11 +50,22 @@ def queue_tasks(
         provenance={
             "suite_digest": suite.digest,
             "profile_digest": conditions.profile_digest,
-            **season_recorded(split=conditions.split),
+            "data_digest": conditions.data_digest,
+            **_season_recorded(suite=suite, conditions=conditions),
             "workers": [],
         },
         **fields,
     )
+    if conditions.season is not None and evaluation.verifies_id is None:
+        # Read again, now that the new row keeps the season from being closed.
+        check_open(Season.objects.get(pk=conditions.season.pk))
     add_shards(evaluation=evaluation, shards=shards)
     enqueue_reconcile(evaluation.pk)
     return evaluation
+
+
+def _season_recorded(*, suite: Suite, conditions: RunConditions) -> dict[str, str]:
+    if conditions.season is None:
+        return {}
+    season = conditions.season.name
+    return {"season": season, "commitment": commitment_of(season=season, suite=suite.slug)}

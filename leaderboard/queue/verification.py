@@ -122,6 +122,8 @@ def begin(*, evaluation: Evaluation, tasks: Sequence[str], ordered_by: User | No
         profile_digest=evaluation.profile_digest,
         split=evaluation.split,
         samples=evaluation.samples,
+        data_digest=evaluation.data_digest,
+        season=evaluation.season,
     )
     again = queue_tasks(
         submission=evaluation.submission,

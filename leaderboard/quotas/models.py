@@ -8,6 +8,8 @@ from leaderboard.evaluations.models import Evaluation
 
 ALL_SUITES = ""
 """The suite of the balance that counts them all."""
+REWARDS = "#rewards"
+"""Takes the place of a suite, and is no slug, in the balance that counts rewarded plans. They have no entries."""
 
 
 _OF_USER = models.Q(user__isnull=False, team__isnull=True)
@@ -65,7 +67,7 @@ class QuotaBalance(models.Model):
     team = models.ForeignKey(Team, on_delete=models.CASCADE, null=True, related_name="quota_balances")
     """Either user or team."""
     suite = models.CharField(max_length=50, blank=True)
-    """Slug, or `ALL_SUITES`."""
+    """Slug, `ALL_SUITES` or `REWARDS`."""
     day = models.DateField()
     used = models.PositiveIntegerField(default=0)
     """Charged and not refunded."""

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from leaderboard.accounts.models import Team, User
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.quotas.models import ALL_SUITES, EntryReason, QuotaBalance, QuotaEntry
+from leaderboard.quotas.models import ALL_SUITES, REWARDS, EntryReason, QuotaBalance, QuotaEntry
 from leaderboard.site.problems import ProblemError
 
 CHARGES_PER_QUOTA = 3
@@ -142,6 +142,45 @@ def _refund_entry(*, entry: QuotaEntry, reason: EntryReason) -> None:
     )
     for suite in (ALL_SUITES, entry.suite):
         QuotaBalance.objects.filter(**whose, suite=suite, day=entry.day).update(used=F("used") - 1)
+
+
+class RewardQuotaExceededError(ProblemError):
+    """The user may have no more so many plans rewarded today; nothing was changed."""
+
+    status = 429
+    code = "quota_exceeded"
+
+    def __init__(self, *, limit: int, day: date) -> None:
+        self._seconds = max(1, int((next_day(day) - timezone.now()).total_seconds()) + 1)
+        super().__init__(f"You may have {limit} plans rewarded in a day, and fewer than these are left of today's.")
+
+    def headers(self) -> Mapping[str, str]:
+        return {"Retry-After": str(self._seconds)}
+
+
+def charge_rewards(*, user: User, plans: int) -> date:
+    """Charge plans that are to be rewarded, and return the day that was charged.
+
+    Before: they are not charged.
+    After: they are, and the limit is not exceeded, however many calls come at once.
+
+    Raises:
+        RewardQuotaExceededError: there are not so many left.
+    """
+    day = today()
+    QuotaBalance.objects.bulk_create([QuotaBalance(user=user, suite=REWARDS, day=day)], ignore_conflicts=True)
+    balance = QuotaBalance.objects.filter(user=user, suite=REWARDS, day=day)
+    limit: int = settings.REWARDS_PER_DAY
+    if limit:
+        balance = balance.filter(used__lte=limit - plans, charged__lte=limit * CHARGES_PER_QUOTA - plans)
+    if not balance.update(used=F("used") + plans, charged=F("charged") + plans):
+        raise RewardQuotaExceededError(limit=limit, day=day)
+    return day
+
+
+def refund_rewards(*, user: User, plans: int, day: date) -> None:
+    """Give back what `charge_rewards` charged. Called once for a call that gave no rewards."""
+    QuotaBalance.objects.filter(user=user, suite=REWARDS, day=day).update(used=F("used") - plans)
 
 
 def quotas_of(*, user: User, suites: Sequence[str]) -> list[Quota]:

@@ -17,7 +17,7 @@ from evaluator.engine.store import LocalStore, ObjectDamagedError, ObjectMissing
 from evaluator.records import ResultRecord
 from evaluator.suites.hidden import HIDDEN
 from evaluator.values import MediaType
-from leaderboard.evaluations.gold import is_gold_record
+from leaderboard.evaluations.gold import is_gold_record, is_open_record
 from leaderboard.site.operators import is_operator
 
 
@@ -53,14 +53,18 @@ def object_url(*, digest: str, split: str) -> str:
 def artefact(request: HttpRequest, digest: str) -> HttpResponse:
     """One artefact: `GET /objects/<digest>`. It can never change, so browsers may keep it for ever.
 
-    Records of gold plans are for operators only while these are withheld.
+    Records of gold plans are for operators only while these are withheld. Records of the hidden split are for everybody
+    once their season is closed.
     """
     etag = f'"{digest}"'
     if settings.SPLIT == HIDDEN and is_gold_record(digest):
         return _for_operators(request, store=server_store(split=""), digest=digest)
     if request.headers.get("If-None-Match") == etag:
         return HttpResponseNotModified()
-    response = _served(store=server_store(split=""), digest=digest)
+    store = server_store(split="")
+    if not store.has(digest) and is_open_record(digest):
+        store = server_store(split=HIDDEN)
+    response = _served(store=store, digest=digest)
     response["Cache-Control"] = "public, max-age=31536000, immutable"
     response["ETag"] = etag
     return response

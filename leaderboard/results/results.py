@@ -1,7 +1,7 @@
 """Taking in what workers measured: records into the store, one slim row per task into the database."""
 
 from collections.abc import Sequence
-from math import fsum
+from math import fsum, inf
 from typing import Annotated, Any
 
 from django.db.models import Exists, OuterRef
@@ -9,10 +9,11 @@ from pydantic import BaseModel, Field, ValidationError
 
 from evaluator import canonical_json
 from evaluator.engine.store import Store
-from evaluator.metrics.aggregate import scores_of_samples
+from evaluator.metrics.aggregate import indicators_of_samples, scores_of_samples
 from evaluator.planners.secret_header import SecretHeader
 from evaluator.planners.storable import keepable_text
 from evaluator.records import Outcome, ResultRecord
+from evaluator.suites.base import Column
 from evaluator.values import Artefact, MediaType
 from gpu_jobs.redaction import Redactor
 from leaderboard.catalog.models import Suite, Task
@@ -168,7 +169,24 @@ def _problem_of_figures(*, record: ResultRecord, suite: Suite) -> str:
         return ""
     marks = mark_columns(suite.columns)
     wrong = [one.key for one in marks if not 0 <= record.indicators.get(one.key, -1) <= 1]
-    return f"a judged plan needs {', '.join(wrong)} in [0, 1]" if wrong else ""
+    if wrong:
+        return f"a judged plan needs {', '.join(wrong)} in [0, 1]"
+    return _problem_of_indicators(record=record, columns=suite.columns)
+
+
+def _problem_of_indicators(*, record: ResultRecord, columns: Sequence[Column]) -> str:
+    """Which indicator no measurement gives, as a sentence."""
+    for column in columns:
+        value = record.indicators.get(column.key) if column.indicator else None
+        if value is None:
+            continue
+        by_sample = indicators_of_samples(record).get(column.key, [])
+        high = inf if column.high is None else column.high
+        if wrong := [one for one in (value, *by_sample) if not column.low <= one <= high]:
+            return f"its {column.key} is {wrong[0]}; it is from {column.low:g} to {high:g}"
+        if by_sample and abs(fsum(by_sample) / len(by_sample) - value) > _SAME_SCORE:
+            return f"its {column.key} is {value}, which is not the mean of its samples"
+    return ""
 
 
 def _problem_of_samples(record: ResultRecord) -> str:
@@ -248,6 +266,7 @@ def _insert(
                 score=record.score,
                 sample_scores=list(scores_of_samples(record)),
                 indicators=record.indicators,
+                sample_indicators=indicators_of_samples(record),
                 seconds=_seconds(record),
                 **usage_fields(record.planner),
                 plan_summary=plan_summary(record),

@@ -1,8 +1,16 @@
 """The results of tasks in the form in which they are summed up and compared."""
 
+import json
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from django.db.models import Aggregate, F, Func, TextField
+
 from evaluator.metrics.aggregate import TaskScore
 from evaluator.records import Outcome
 from leaderboard.evaluations.models import TaskResult
+
+_OUTCOMES = {str(outcome): outcome for outcome in Outcome}
 
 
 def task_score(result: TaskResult) -> TaskScore:
@@ -14,4 +22,46 @@ def task_score(result: TaskResult) -> TaskScore:
         score=result.score,
         indicators=result.indicators,
         samples=tuple(result.sample_scores),
+        sample_indicators=result.sample_indicators,
     )
+
+
+def packed_scores(
+    *, evaluations: Sequence[UUID], tasks: Mapping[int, tuple[str, str]]
+) -> dict[UUID, dict[int, TaskScore]]:
+    """The results of each evaluation by the task's primary key, in one query. It gives all results of an evaluation as
+    one JSON text: reading thousands of small ones takes five times as long.
+
+    Args:
+        evaluations: of one suite.
+        tasks: key and metric of each of its tasks, by primary key.
+    """
+    row = Func(
+        F("task_id"),
+        F("outcome"),
+        F("score"),
+        F("indicators"),
+        F("sample_scores"),
+        F("sample_indicators"),
+        function="json_build_array",
+        output_field=TextField(),
+    )
+    packed = Aggregate(
+        row, function="json_agg", template="%(function)s(%(expressions)s)::text", output_field=TextField()
+    )
+    rows = TaskResult.objects.filter(evaluation__in=evaluations)
+    results: dict[UUID, dict[int, TaskScore]] = {pk: {} for pk in evaluations}
+    for evaluation, text in rows.values_list("evaluation_id").annotate(packed=packed).order_by():
+        results[evaluation] = {
+            task: TaskScore(
+                task=tasks[task][0],
+                metric=tasks[task][1],
+                outcome=_OUTCOMES[outcome],
+                score=score,
+                indicators=indicators,
+                samples=tuple(samples),
+                sample_indicators=sample_indicators,
+            )
+            for task, outcome, score, indicators, samples, sample_indicators in json.loads(text)
+        }
+    return results

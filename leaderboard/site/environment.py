@@ -79,6 +79,17 @@ class Environment:
             raise ImproperlyConfigured(f"{name} is {value!r}: it must be a whole number of at least {least}.")
         return int(value)
 
+    def choice(self, name: str, *, default: str, choices: tuple[str, ...]) -> str:
+        """The variable as one of several words.
+
+        Raises:
+            ImproperlyConfigured: it is none of them.
+        """
+        value = self.text(name, default).lower()
+        if value not in choices:
+            raise ImproperlyConfigured(f"{name} is {value!r}: it must be {' or '.join(choices)}.")
+        return value
+
     def size(self, name: str) -> int:
         """The variable as bytes, written as in `6GB`; 0 if it is unset or empty.
 

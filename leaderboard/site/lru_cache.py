@@ -19,10 +19,10 @@ def clear_all() -> None:
 
 
 class SharedCache(Generic[Key, Value]):
-    """A `cachetools.LRUCache` of at most `maxsize` values behind a lock."""
+    """A `cachetools.LRUCache` behind a lock, of at most `maxsize` values, or of that size if `size_of` gives one."""
 
-    def __init__(self, *, maxsize: int) -> None:
-        self._values: LRUCache[Key, Value] = LRUCache(maxsize=maxsize)
+    def __init__(self, *, maxsize: int, size_of: Callable[[Value], int] | None = None) -> None:
+        self._values: LRUCache[Key, Value] = LRUCache(maxsize=maxsize, getsizeof=size_of)
         self._lock = Lock()
         _caches.add(self)
 

@@ -68,5 +68,24 @@ EMBARGO_UNTIL = Moment(
     example=None,
 )
 
-BESIDE_THE_PLANNER: tuple[Field[Any], ...] = (TEAM, PRIORITY, OWN_WORKER, VISIBILITY, EMBARGO_UNTIL)
+VERSION = Text(
+    "version",
+    label="Version",
+    noun="version",
+    help="Of the planner, such as a commit: at most 80 characters. A board shows the runs of its latest version.",
+    page_help="Such as a commit. Versions of one planner share its row on a board, which shows the latest.",
+    example="3f2a9c1",
+    longest=80,
+)
+SEASON = Text(
+    "season",
+    label="Season",
+    noun="season",
+    help="Name of an open season, whose hidden data it is evaluated on, or `rehearsal` for the public data. Empty: the "
+    "present season, where the site evaluates hidden data.",
+    page_help="A rehearsal runs on the public data and has a board of its own.",
+    example="",
+)
+
+BESIDE_THE_PLANNER: tuple[Field[Any], ...] = (TEAM, VERSION, SEASON, PRIORITY, OWN_WORKER, VISIBILITY, EMBARGO_UNTIL)
 """All but the planner and the suites."""

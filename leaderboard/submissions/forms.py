@@ -5,14 +5,17 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from django import forms
+from django.conf import settings
 from django.forms.boundfield import BoundField, BoundWidget
 from django.urls import reverse_lazy
 
 from evaluator.planners.offline import offline_planners
 from evaluator.plans_file import MAX_BYTES
+from evaluator.suites.hidden import HIDDEN
 from leaderboard.accounts.forms import ServiceForm
 from leaderboard.accounts.models import Team, User
 from leaderboard.catalog.models import Suite
+from leaderboard.catalog.seasons import REHEARSAL, open_seasons
 from leaderboard.planners import checkpoints
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.fields import FIELD_TEMPLATE
@@ -23,7 +26,7 @@ from leaderboard.planners.kinds.plans import PLANS_DIGEST
 from leaderboard.planners.models import CheckpointUpload
 from leaderboard.planners.uploading import ReceivedFile
 from leaderboard.site.field_errors import FieldErrors
-from leaderboard.submissions.fields import OWN_WORKER, PRIORITY, TEAM
+from leaderboard.submissions.fields import OWN_WORKER, PRIORITY, SEASON, TEAM, VERSION
 from leaderboard.submissions.services import SubmissionData
 from leaderboard.submissions.visibility_form import VisibilityFields
 
@@ -90,6 +93,8 @@ class SubmitForm(VisibilityFields, ServiceForm):
     )
     suites = forms.MultipleChoiceField(label="Suites", widget=forms.CheckboxSelectMultiple)
     team = forms.ChoiceField(label=TEAM.label, help_text=TEAM.page_help or "", required=False)
+    version = VERSION.form_field()
+    season = forms.ChoiceField(label=SEASON.label, help_text=SEASON.page_help or "", required=False)
     priority = PRIORITY.form_field()
     own_worker = OWN_WORKER.form_field()
 
@@ -103,6 +108,10 @@ class SubmitForm(VisibilityFields, ServiceForm):
             self._offer("team", [("", "For me alone"), *((team.slug, team.name) for team in teams)])
         else:
             del self.fields["team"]
+        if settings.SPLIT == HIDDEN:
+            self._offer("season", _seasons())
+        else:
+            del self.fields["season"]
         self.offer_checkpoints(user)
         self._offer("suites", [(suite.slug, _label(suite)) for suite in self.current_suites])
         self.fields["suites"].initial = [suite.slug for suite in self.current_suites[:1]]
@@ -161,6 +170,8 @@ class SubmitForm(VisibilityFields, ServiceForm):
             planner=self.planner_entered(),
             suites=entered.get("suites", []),
             team=entered.get("team", ""),
+            version=VERSION.from_form(entered.get("version")),
+            season=entered.get("season", ""),
             priority=PRIORITY.from_form(entered.get("priority")),
             **self.visibility_entered(),
         )
@@ -206,6 +217,11 @@ class SubmitForm(VisibilityFields, ServiceForm):
 def _upload_label(upload: CheckpointUpload) -> str:
     size = upload.bytes / 1024**2
     return f"{upload.architecture}, {size:,.1f} MB, uploaded {upload.created:%Y-%m-%d %H:%M}, {upload.digest[:12]}"
+
+
+def _seasons() -> list[tuple[str, str]]:
+    names = list(open_seasons().values_list("name", flat=True))
+    return [*((name, f"Season {name}") for name in names), (REHEARSAL, "Rehearsal on public data")]
 
 
 def _label(suite: Suite) -> str:

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from leaderboard.catalog.library import NotReadyError, TryLaterError
 from leaderboard.catalog.models import Suite
+from leaderboard.catalog.seasons import SeasonRefusedError
 from leaderboard.notifications.incidents import claim_checks, close_incident, open_incident
 from leaderboard.notifications.models import Fault
 from leaderboard.site.problems import ProblemError
@@ -41,7 +42,7 @@ def check_again() -> bool:
     for incident in claim_checks(fault=Fault.NOT_READY, every=CHECK_EVERY):
         try:
             look_up(Suite.objects.filter(slug=incident.suite, current=True))
-        except TryLaterError:
+        except (TryLaterError, SeasonRefusedError):
             continue
         except Exception:  # the status page shows the incident, whatever keeps the suite from being evaluated
             logger.exception("suite %s could not be checked", incident.suite)

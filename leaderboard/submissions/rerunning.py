@@ -2,11 +2,14 @@
 
 from django.db import transaction
 
+from evaluator.suites.hidden import HIDDEN
 from leaderboard.accounts.models import Team, User
 from leaderboard.accounts.teams import is_member
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
+from leaderboard.catalog.conditions import split_of
 from leaderboard.catalog.models import Suite
+from leaderboard.catalog.seasons import REHEARSAL, SeasonRefusedError
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, Visibility
@@ -36,7 +39,7 @@ def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submi
     before = Evaluation.objects.select_related(
         "suite", "submission__planner", "submission__submitted_by", "submission__team"
     ).get(pk=evaluation.pk)
-    entrances = services.look_up([_todays_suite(before)])
+    entrances = _entrances(before)
     first = before.submission
     submitter = first.submitted_by if for_owner else by
     own_worker = runs_on_own_worker(before.pk)
@@ -51,10 +54,14 @@ def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submi
             submitted_by=submitter,
             team=_team_of(first, submitter=submitter),
             rerun_of=before,
+            version=first.version,
             priority=first.priority,
             **_visibility_of(first),
         )
-        services.enter(submission=submission, entrances=entrances, charged=not for_owner)
+        try:
+            services.enter(submission=submission, entrances=entrances, charged=not for_owner)
+        except SeasonRefusedError as error:
+            raise NotPossibleError(str(error)) from error
         if own_worker:
             mark(submission)
         record(
@@ -65,6 +72,16 @@ def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submi
             details={"submission": str(submission.pk), "charged": not for_owner},
         )
     return submission
+
+
+def _entrances(before: Evaluation) -> list[services.Entrance]:
+    """Today's conditions of its suite. What was a rehearsal is one again."""
+    suite = _todays_suite(before)
+    is_rehearsal = split_of(suite) == HIDDEN and before.split != HIDDEN
+    try:
+        return services.look_up([suite], season=REHEARSAL if is_rehearsal else "")
+    except SeasonRefusedError as error:
+        raise NotPossibleError(str(error)) from error
 
 
 def _team_of(first: Submission, *, submitter: User) -> Team | None:

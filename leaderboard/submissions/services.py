@@ -18,9 +18,11 @@ from leaderboard.accounts.models import Team, User
 from leaderboard.accounts.teams import teams_of
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
-from leaderboard.catalog.conditions import RunConditions, conditions_of, tasks_per_shard
+from leaderboard.catalog import seasons
+from leaderboard.catalog.conditions import RunConditions, conditions_of, hidden_seed, tasks_per_shard
 from leaderboard.catalog.library import library
 from leaderboard.catalog.models import Suite, Task
+from leaderboard.catalog.seasons import SeasonRefusedError
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.acting import NotPossibleError, in_words
 from leaderboard.evaluations.models import (
@@ -41,8 +43,10 @@ from leaderboard.queue.entering import queue_tasks
 from leaderboard.queue.leasing.leases import cancel_attempts
 from leaderboard.queue.queueing import enqueue_reconcile
 from leaderboard.queue.shards import add_shards
+from leaderboard.quotas.seasons import check_season
 from leaderboard.quotas.services import charge
-from leaderboard.submissions.fields import PRIORITIES, PRIORITY, VISIBILITY
+from leaderboard.site.field_errors import FieldErrors
+from leaderboard.submissions.fields import PRIORITIES, PRIORITY, VERSION, VISIBILITY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +57,10 @@ class SubmissionData:
     suites: Sequence[str]
     team: str = ""
     """Slug of the team that it is for; empty: for the user alone."""
+    version: str = ""
+    """Of the planner, in the submitter's words."""
+    season: str = ""
+    """Name of an open season, or `rehearsal` for open data; empty: the present one, where data are hidden."""
     priority: str = PRIORITY.default
     """Among the user's own evaluations: `low`, `normal` or `high`."""
     visibility: str = VISIBILITY.default
@@ -68,6 +76,7 @@ class ValidSubmission:
     planner: ValidPlanner
     entrances: "Sequence[Entrance]"
     team: Team | None
+    version: str
     priority: SubmitterPriority
     visibility: str
     embargo_until: datetime | None
@@ -84,11 +93,16 @@ def validate(*, user: User, data: SubmissionData) -> ValidSubmission:
     """
     named, wrong = _look_up_names(user=user, data=data)
     planner = validate_planner(owner=user, data=data.planner, suites=data.suites, besides=wrong)
+    try:
+        entrances = look_up(named.suites, season=data.season)
+    except SeasonRefusedError as error:
+        raise FieldErrors({"season": [str(error)]}) from error
     return ValidSubmission(
         user=user,
         planner=planner,
-        entrances=look_up(named.suites),
+        entrances=entrances,
         team=named.team,
+        version=VERSION.clean(data.version),
         priority=PRIORITIES[data.priority],
         visibility=data.visibility,
         embargo_until=data.embargo_until,
@@ -114,10 +128,12 @@ def _look_up_names(*, user: User, data: SubmissionData) -> tuple[_Named, Errors]
     team, wrong_team = _find_team(user=user, slug=data.team)
     wrong_priority = {} if data.priority in PRIORITIES else {"priority": [f"Choose one of {', '.join(PRIORITIES)}."]}
     wrong_visibility = check_visibility(visibility=data.visibility, embargo_until=data.embargo_until)
-    return _Named(suites, team), {**wrong_suites, **wrong_team, **wrong_priority, **wrong_visibility}
+    unfit = VERSION.problem(VERSION.clean(data.version))
+    wrong = {**wrong_suites, **wrong_team, **({"version": [unfit]} if unfit else {}), **seasons.problems(data.season)}
+    return _Named(suites, team), {**wrong, **wrong_priority, **wrong_visibility}
 
 
-def submit(valid: ValidSubmission) -> Submission:
+def submit(valid: ValidSubmission, *, charged: bool = True) -> Submission:
     """Enter a planner for suites.
 
     Before: nothing.
@@ -125,19 +141,25 @@ def submit(valid: ValidSubmission) -> Submission:
     are there, all or none of them; the reconciler is notified after the commit.
 
     Raises:
-        FieldErrors: since it was checked, its owner entered another planner of this name; nothing was changed.
+        FieldErrors: since it was checked, its owner entered another planner of this name, or its season was closed;
+            nothing was changed.
         QuotaExceededError: user or team has none left today; nothing was changed.
+        SeasonQuotaError: the planner has none left in the season; nothing was changed.
     """
     with transaction.atomic():
         submission = Submission.objects.create(
             planner=enter_planner(valid.planner),
             submitted_by=valid.user,
             team=valid.team,
+            version=valid.version,
             priority=valid.priority,
             visibility=valid.visibility,
             embargo_until=valid.embargo_until,
         )
-        enter(submission=submission, entrances=valid.entrances)
+        try:
+            enter(submission=submission, entrances=valid.entrances, charged=charged)
+        except SeasonRefusedError as error:
+            raise FieldErrors({"season": [str(error)]}) from error
         record(
             by=valid.user,
             action=Action.SUBMITTED,
@@ -161,10 +183,14 @@ class Entrance(NamedTuple):
     """By task: why it cannot run under these conditions."""
 
 
-def look_up(suites: Iterable[Suite]) -> list[Entrance]:
+def look_up(suites: Iterable[Suite], *, season: str = "") -> list[Entrance]:
     """Today's conditions of these suites, in the order in which they are charged.
 
+    Args:
+        season: as `conditions_of` takes it.
+
     Raises:
+        SeasonRefusedError: nothing can be submitted to the season now.
         NotReadyError: this installation cannot evaluate at present.
     """
     # Sorted: whoever else submits to the same suites at this moment charges them in the same order.
@@ -172,24 +198,28 @@ def look_up(suites: Iterable[Suite]) -> list[Entrance]:
     return [
         Entrance(suite, conditions, _not_run(suite=suite, conditions=conditions))
         for suite in ordered
-        for conditions in [conditions_of(suite)]
+        for conditions in [conditions_of(suite, season=season)]
     ]
 
 
 def _not_run(*, suite: Suite, conditions: RunConditions) -> Mapping[str, tuple[Reason, str]]:
-    return library().not_run_reasons(suite=suite.slug, profile=conditions.profile, split=conditions.split)
+    seed = hidden_seed(suite=suite, season=conditions.season.name if conditions.season else None)
+    return library().not_run_reasons(suite=suite.slug, profile=conditions.profile, split=conditions.split, seed=seed)
 
 
 def enter(*, submission: Submission, entrances: Sequence[Entrance], charged: bool = True) -> None:
     """Queue one evaluation of the submission for each of these suites, within the present transaction.
 
     Raises:
+        SeasonRefusedError: its season was closed meanwhile; the transaction must be rolled back.
         QuotaExceededError: user or team has none left today; the transaction must be rolled back.
+        SeasonQuotaError: the planner has none left in the season; the transaction must be rolled back.
     """
     for entrance in entrances:
         evaluation = _queue(submission=submission, entrance=entrance)
         if charged:
             charge(user=submission.submitted_by, team=submission.team, evaluation=evaluation)
+            check_season(evaluation)
 
 
 def _find_suites(slugs: Sequence[str]) -> tuple[list[Suite], dict[str, list[str]]]:

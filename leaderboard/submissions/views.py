@@ -28,6 +28,7 @@ from leaderboard.planners.models import Planner
 from leaderboard.planners.presenters import shown_trial
 from leaderboard.planners.uploading import ReceivedFile
 from leaderboard.queue.estimates import expected_of_new, queue_now
+from leaderboard.quotas.seasons import SeasonQuotaError
 from leaderboard.quotas.services import Quota, QuotaExceededError, quotas_of, quotas_of_teams
 from leaderboard.site.api.throttling import seconds_to_wait
 from leaderboard.site.field_errors import FieldErrors
@@ -47,7 +48,7 @@ _SAY_ELSEWHERE = {PLANS_DIGEST.name: "plans_file", "file": "checkpoint_file"}
 @login_required
 def submit(request: HttpRequest) -> HttpResponse:
     """Submit a planner. The form shows errors with status 400, or 413 if a file is too large, 429 if the quota is used
-    up, and 503 if the site cannot evaluate at present."""
+    up, 409 if that of the season is, and 503 if the site cannot evaluate at present."""
     form = _form(request)
     if request.method != "POST":
         return _page(request, form=form)
@@ -181,9 +182,9 @@ def _entered(request: HttpRequest, *, form: SubmitForm) -> tuple[int, Submission
         report(error)
         form.add_error(None, error.for_people)
         return 503, None
-    except QuotaExceededError as error:
+    except (QuotaExceededError, SeasonQuotaError) as error:
         form.add_error(None, str(error))
-        return 429, None
+        return error.status, None
 
 
 def _renamed(problems: FieldErrors) -> FieldErrors:

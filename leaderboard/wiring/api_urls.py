@@ -18,6 +18,7 @@ from leaderboard.planners import uploads_api as uploads
 from leaderboard.profiles import api as profiles
 from leaderboard.queue.worker_api import urls as worker_api_urls
 from leaderboard.quotas import api as quotas
+from leaderboard.rewards.api import RewardsView
 from leaderboard.site.api.nowhere import NowhereView
 from leaderboard.site.api.schema_view import SchemaView
 from leaderboard.submissions.api import acting, endpoint_tests, submitting
@@ -56,8 +57,11 @@ urlpatterns = [
     path("planners/", profiles.PlannersView.as_view(), name="planners"),
     path("planners/<int:planner_id>/", profiles.PlannerView.as_view(), name="planner"),
     path("endpoint-tests/", endpoint_tests.EndpointTestsView.as_view(), name="endpoint-tests"),
+    path("rewards/", RewardsView.as_view(), name="rewards"),
     path("wait/", waits.NewWaitView.as_view(), name="new-wait"),
     path("quota/", quotas.QuotaView.as_view(), name="quota"),
+    path("seasons/", catalog.SeasonsView.as_view(), name="seasons"),
+    path("seasons/<slug:season>/", catalog.SeasonView.as_view(), name="season"),
     path("suites/", catalog.SuitesView.as_view(), name="suites"),
     path("queue/", details.QueueView.as_view(), name="queue"),
     path("bundled-planners/", details.BundledPlannersView.as_view(), name="bundled-planners"),

@@ -18,7 +18,7 @@ from django.contrib.auth.hashers import make_password
 from django.core.asgi import get_asgi_application
 from django.core.management import call_command
 from django.db import connection
-from django.db.models import Model
+from django.db.models import Model, Q
 from django.test import Client, override_settings
 from django.urls import reverse
 from django.utils import timezone
@@ -32,6 +32,7 @@ from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.services import create_token
 from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Suite
+from leaderboard.catalog.seasons import announce, close
 from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
@@ -169,12 +170,33 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
         "object_id": "1", "content_type_id": "1", "app_label": "evaluations", "member": "bea", "invited": "bea",
         "evaluation": str(completed.pk), "ended": str(completed.pk), "compared": str(completed.pk),
         "webhook": str(webhook.pk), "clumsy": str(clumsy.pk),
-        "digest": digest, "hidden_digest": digest,
+        "digest": digest, "hidden_digest": digest, "season": _seasons(),
         **{state: str(evaluation.pk) for state, evaluation in states.items()},
         **rows, "planner_id": rows["planners_planner"], "submission": rows["evaluations_submission"],
         "worker_token": rows["queue_workertoken"], "personal_token": rows["queue_workertoken"],
     }  # fmt: skip
     return things, {"researcher": ada, "newcomer": newcomer, "staff": operator, "careful": careful}
+
+
+def _seasons() -> str:
+    """A closed season and an open one, each with a board of three planners; the name of the open one."""
+    suite = Suite.objects.get(slug="openagi", current=True)
+    cleo = _person("cleo")
+    planners = [make_planner(owner=cleo, name=name) for name in ("steady", "rising", "late")]
+    names = ("2026-spring", "2026-autumn")
+    for season, means in zip(names, ((0.55, 0.41, None), (0.57, 0.63, 0.48)), strict=True):
+        announce(name=season)
+        for planner, mean in zip(planners, means, strict=True):
+            if mean is not None:
+                summary = make_summary(overall=mean)
+                publish(
+                    make_evaluation(
+                        planner=planner, suite=suite, split="hidden", season_id=season, summary=summary,
+                        data_digest=season.encode().hex().ljust(64, "0"),
+                    )
+                )  # fmt: skip
+    close(name=names[0], unfinished=Q(pk__in=[]))
+    return names[1]
 
 
 def _listed() -> Iterator[tuple[str, type[Model]]]:

@@ -46,7 +46,7 @@ def test_all_of_it_can_be_read_without_javascript(arena, page_without_scripts):
     page = page_without_scripts
     hand = Mouse(page)
     page.goto(arena.url)
-    hand.press(page.get_by_role("link", name="OpenAGI", exact=True))
+    hand.press(page.get_by_role("link", name="OpenAGI (released list)", exact=True))
     sort(page, hand)
     narrow_down(page, hand, apply=True)
     hide_what_papers_report(page, hand)
@@ -66,7 +66,7 @@ def ranked(page: Page) -> list[str]:
 
 def sort(page: Page, hand: Mouse | Keyboard) -> None:
     assert ranked(page)[0] == "gold"
-    table = page.get_by_role("region", name="OpenAGI: ranking table")
+    table = page.get_by_role("region", name="OpenAGI (released list): ranking table")
     heading = table.get_by_role("columnheader", name=re.compile("^Overall"))
     hand.press(heading.get_by_role("link"))
     expect(heading).to_have_attribute("aria-sort", "descending")
@@ -93,7 +93,7 @@ def narrow_down(page: Page, hand: Mouse | Keyboard, *, apply: bool = False) -> N
     expect(page).to_have_url(re.compile(r"q=random"))
     expect(page.get_by_text("Ranks refer to the whole board.")).to_be_visible()
     assert ranked(page) == ["random-valid"]
-    hand.choose(page.get_by_role("combobox", name="Rows", exact=True), "Best of each planner")
+    hand.choose(page.get_by_role("combobox", name="Rows", exact=True), "One for each planner")
     if apply:
         hand.press(page.get_by_role("button", name="Apply"))
     expect(page).not_to_have_url(re.compile(r"rows=all"))
@@ -131,7 +131,7 @@ def take_away(page: Page, hand: Mouse | Keyboard) -> None:
     assert [row["planner"] for row in rows] == shown
     assert json.loads(opened(page, hand, "JSON"))["address"] == page.url
     assert f"snapshots/{number}/" in opened(page, hand, "BibTeX")
-    hand.press(page.get_by_role("link", name="OpenAGI", exact=True).first)
+    hand.press(page.get_by_role("link", name="OpenAGI (released list)", exact=True).first)
     address = page.get_by_role("link", name="Atom feed").get_attribute("href")
     feed = ET.fromstring(page.request.get(f"{page.url.split('/boards/')[0]}{address}").text())
     told = " ".join(entry.findtext(f"{ATOM}title", "") for entry in feed.findall(f"{ATOM}entry"))

@@ -93,11 +93,11 @@ def test_a_score_that_counts_steps_in_order_is_valid(suite):
         return len(plan.steps) - (0 if in_order else 0.5)
 
     result = report(suite, worth)
-    assert is_valid(result)
+    assert is_valid(report=result, images=None)
     assert all(row.won == row.tasks for row in result.metrics)
 
 
 def test_a_score_that_likes_short_plans_is_not(suite):
     result = report(suite, lambda plan: -len(plan.steps))
-    assert not is_valid(result)
+    assert not is_valid(report=result, images=None)
     assert all(row.won == 0 and row.losses for row in result.metrics)

@@ -251,7 +251,7 @@ def test_an_infra_fault_counts_nowhere_and_a_planner_fault_counts_as_0():
         TaskScore(task="3", metric="CLIP", outcome=Outcome.NOT_RUN, score=None),
     ]
     summary = summarise(suite=SUITE, results=scores)
-    assert set(summary["metrics"]) == {"overall", "ViT"}
+    assert set(summary["metrics"]) == {"overall", "ViT", "exact", "near"}
     assert summary["metrics"]["overall"]["mean"] == pytest.approx(0.4)
     assert summary["metrics"]["ViT"]["tasks"] == 2
     assert summary["outcomes"] == {"infra_fault": 1, "not_run": 1, "planner_fault": 1, "scored": 1}

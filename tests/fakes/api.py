@@ -12,7 +12,7 @@ from gpu_jobs import bundles
 LEASE: dict[str, Any] = {
     "attempt": "a1", "token": "attempt-token", "expires_in": 60, "heartbeat_seconds": 0.05, "evaluation": "e1",
     "suite": "openagi", "suite_digest": "s" * 64, "profile": "lilliput", "profile_digest": "p" * 64, "split": "public",
-    "samples": 1, "planner": {"kind": "bundled", "name": "gold"}, "tasks": ["0", "1", "2"],
+    "samples": 1, "data_digest": "d" * 64, "planner": {"kind": "bundled", "name": "gold"}, "tasks": ["0", "1", "2"],
 }  # fmt: skip
 
 

@@ -10,8 +10,9 @@ from evaluator.planners.endpoint import EndpointSettings
 from evaluator.planners.trial import Trial
 from evaluator.records import Outcome, Reason
 from evaluator.suites import suite_of
+from evaluator.suites.hidden import commitment, data_digest
 from leaderboard.catalog.conditions import NO_PROFILE
-from leaderboard.catalog.library import AddressRefusedError, NotReadyError
+from leaderboard.catalog.library import AddressRefusedError, NotReadyError, RewardsRefusedError
 
 PROFILE_DIGEST = "f" * 64
 JUDGE_DIGEST = "e" * 64
@@ -23,7 +24,13 @@ class FakeEvaluator:
     def rules_digest(self, *, suite: str, profile: str) -> str:
         return JUDGE_DIGEST if profile == NO_PROFILE else PROFILE_DIGEST
 
-    def not_run_reasons(self, *, suite: str, profile: str, split: str) -> Mapping[str, tuple[Reason, str]]:
+    def data_digest(self, *, suite: str, profile: str, split: str, season: str, seed: str | None) -> str:
+        committed = commitment(seed=seed, season=season) if seed else ""
+        return data_digest(source=profile, split=split, season=season, committed=committed)
+
+    def not_run_reasons(
+        self, *, suite: str, profile: str, split: str, seed: str | None = None
+    ) -> Mapping[str, tuple[Reason, str]]:
         from leaderboard.catalog.models import Task
 
         keys = Task.objects.filter(suite__slug=suite, key__startswith="x").values_list("key", flat=True)
@@ -55,18 +62,33 @@ class FakeEvaluator:
             suite=suite_of("openagi"), settings=settings, memory_bytes=trial_process.MEMORY_BYTES
         )
 
+    def check_rewards(self, *, suite: str, profile: str, tasks: Sequence[str]) -> str:
+        if any(task.startswith("x") for task in tasks):
+            raise RewardsRefusedError("The fake has no such task.", field="plans")
+        return "validation"
+
+    def rewards(
+        self, *, suite: str, profile: str, samples: int, proposals: Sequence[tuple[str, object]]
+    ) -> list[float | None]:
+        """1 for every plan with a text."""
+        return [1.0 if plan else 0.0 for _, plan in proposals]
+
 
 class UnpreparedEvaluator(FakeEvaluator):
     """An installation without weights."""
 
-    def not_run_reasons(self, *, suite: str, profile: str, split: str) -> Mapping[str, tuple[Reason, str]]:
+    def not_run_reasons(
+        self, *, suite: str, profile: str, split: str, seed: str | None = None
+    ) -> Mapping[str, tuple[Reason, str]]:
         raise NotReadyError(suite=suite, why="there are no weights")
 
 
 class BrokenEvaluator(FakeEvaluator):
     """A defect."""
 
-    def not_run_reasons(self, *, suite: str, profile: str, split: str) -> Mapping[str, tuple[Reason, str]]:
+    def not_run_reasons(
+        self, *, suite: str, profile: str, split: str, seed: str | None = None
+    ) -> Mapping[str, tuple[Reason, str]]:
         raise RuntimeError("a defect")
 
 

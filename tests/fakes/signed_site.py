@@ -12,7 +12,7 @@ from typing import Any
 
 from evaluator import canonical_json
 from evaluator.client.verify.fetching import MissingError
-from evaluator.metrics.aggregate import TaskScore, scores_of_samples, summarise_columns
+from evaluator.metrics.aggregate import TaskScore, indicators_of_samples, scores_of_samples, summarise_columns
 from evaluator.records import ArtefactReference, Outcome, PlannerCall, Reason, ResultRecord, SampleResult
 from evaluator.signatures import (
     ColumnFacts,
@@ -39,7 +39,7 @@ from evaluator.suites.base import Column
 START = datetime(2026, 11, 20, 10, tzinfo=UTC)
 SUITE = SuiteFacts(
     slug="openagi", version="1", digest="5" * 64, columns=[
-        ColumnFacts(key=key, metric=metric, indicator=False, fault=0.0, interval="bootstrap")
+        ColumnFacts(key=key, metric=metric, indicator=False, fault=0.0, interval="bootstrap", tasks=[], weights={})
         for key, metric in (("overall", ""), ("ViT", "ViT"))
     ], ranked_by="overall",
     higher_is_better=True,
@@ -59,8 +59,11 @@ def digest_of(data: bytes) -> str:
 class SignedSite:
     """Three snapshots of a board with up to three evaluations of thirteen tasks. `get` is that of a `Fetcher`."""
 
-    def __init__(self, *, key: PrivateKey = OPERATOR, snapshots: int = 3, hidden: bool = False) -> None:
-        self.key, self.hidden = key, hidden
+    def __init__(
+        self, *, key: PrivateKey = OPERATOR, snapshots: int = 3, hidden: bool = False, tested: bool = True
+    ) -> None:
+        """`tested=False`: ranges of ranks follow from intervals, as they did before paired tests."""
+        self.key, self.hidden, self.tested = key, hidden, tested
         self.keys: list[Document] = [self.key_entry(key)]
         self.objects: dict[str, bytes] = {}
         self.evaluations: dict[str, Document] = {}
@@ -82,7 +85,7 @@ class SignedSite:
         self.evaluations[name(number)] = self.evaluated(number)
         best_first = sorted(self.evaluations, reverse=True)
         rows = [self._row(evaluation, place) for place, evaluation in enumerate(best_first, start=1)]
-        rank(rows)
+        rank(rows, tested=self.tested)
         salts = {row["evaluation"]: f"salt of {row['evaluation']}" for row in rows}
         digests = [
             RowDigests(
@@ -148,6 +151,7 @@ class SignedSite:
         entries.append(
             TaskEntry(
                 task="t12", metric="ViT", outcome="not_run", accepted=False, score=None, samples=[], indicators={},
+                sample_indicators={},
                 seconds=None,
                 prompt_tokens=None, completion_tokens=None, record=None,
             )
@@ -277,13 +281,18 @@ def name(number: int) -> str:
     return f"00000000-0000-4000-8000-{number:012}"
 
 
-def rank(rows: list[Document]) -> None:
-    """Ranks and their ranges by the primary metric."""
+def rank(rows: list[Document], *, tested: bool = True) -> None:
+    """Ranks and their ranges by the primary metric. Each evaluation differs from any other by the same on every task
+    but one, so that paired tests leave no rank open; intervals leave all of them open."""
     values = [row["metrics"]["overall"] for row in rows]
     for row, own in zip(rows, values, strict=True):
         row["rank"] = 1 + sum(other["mean"] > own["mean"] for other in values)
-        row["rank_low"] = 1 + sum(other["low"] > own["high"] for other in values)
-        row["rank_high"] = sum(other["high"] >= own["low"] for other in values)
+        if tested:
+            row["rank_low"] = row["rank_high"] = row["rank"]
+            row["rank_tests"] = len(rows) * (len(rows) - 1) // 2
+        else:
+            row["rank_low"] = 1 + sum(other["low"] > own["high"] for other in values)
+            row["rank_high"] = sum(other["high"] >= own["low"] for other in values)
 
 
 def entry_of(record: ResultRecord, *, salt: str, digest: str) -> TaskEntry:
@@ -291,6 +300,7 @@ def entry_of(record: ResultRecord, *, salt: str, digest: str) -> TaskEntry:
     return TaskEntry(
         task=record.task, metric=record.metric, outcome=record.outcome.value, accepted=False, score=record.score,
         samples=list(scores_of_samples(record)), indicators=record.indicators,
+        sample_indicators=indicators_of_samples(record),
         seconds=record.planner.seconds, prompt_tokens=record.planner.prompt_tokens,
         completion_tokens=record.planner.completion_tokens,
         record=record_commitment(salt=salt, task=record.task, digest=digest),

@@ -12,6 +12,7 @@ import torch
 
 from evaluator.engine.store import MemoryStore
 from evaluator.suites import suite_of
+from evaluator.suites.hidden import data_digest
 from evaluator.suites.toolbench.judging import judge_digest
 from gpu_jobs.attempt_secrets import HeldLease
 from gpu_jobs.checkpoints import CheckpointError
@@ -73,7 +74,14 @@ def make_lease(*tasks: str, **planner: object) -> HeldLease:
     chosen = {"kind": "hub", "model_id": "own/planner", "commit": COMMIT, "strategy": "hugginggpt", **planner}
     judged = {"suite": suite.slug, "suite_digest": suite.digest, "profile": "none", "profile_digest": judge_digest()}
     return HeldLease.model_validate(
-        {**LEASE, **judged, "split": "all", "planner": chosen, "tasks": list(tasks) or [TASK]}
+        {
+            **LEASE,
+            **judged,
+            "split": "all",
+            "data_digest": data_digest(source="", split="all"),
+            "planner": chosen,
+            "tasks": list(tasks) or [TASK],
+        }
     )
 
 

@@ -9,6 +9,7 @@ from evaluator.episodes.parts import PLANNER_CONCURRENCY
 from evaluator.planners.breaker import UNREACHABLE_TASKS
 from evaluator.records import Reason
 from evaluator.suites import suite_of
+from evaluator.suites.hidden import commitment, data_digest
 from evaluator.suites.toolbench.judging import judge_digest
 from gpu_jobs.attempt_secrets import HeldLease
 from gpu_jobs.contract.attempt import Phase
@@ -17,11 +18,23 @@ from gpu_jobs.runner import EvaluatorRunner
 from tests.evaluator.planners.test_endpoint import endpoint
 from tests.fakes.api import LEASE
 
+OPEN_DATA = data_digest(source="", split="all")
+SEED, SEASON = "a secret of the tests", "2026-a"
+
+
+def hidden(*, seed: str = SEED) -> dict[str, str]:
+    """What a lease says of the hidden data of this seed."""
+    committed = commitment(seed=seed, season=SEASON)
+    digest = data_digest(source="", split="hidden", season=SEASON, committed=committed)
+    return {"split": "hidden", "season": SEASON, "commitment": committed, "data_digest": digest}
+
 
 def make_lease(**changes: object) -> HeldLease:
     suite = suite_of("toolmini")
     judged = {"suite": suite.slug, "suite_digest": suite.digest, "profile": "none", "profile_digest": judge_digest()}
-    return HeldLease.model_validate({**LEASE, **judged, "split": "all", "tasks": ["QA/0"], **changes})
+    return HeldLease.model_validate(
+        {**LEASE, **judged, "split": "all", "data_digest": OPEN_DATA, "tasks": ["QA/0"], **changes}
+    )
 
 
 def run(lease: HeldLease) -> list[float | None]:
@@ -45,6 +58,9 @@ def test_a_strategy_that_needs_no_network_is_run():
     [
         ({"profile_digest": "0" * 64}, "the scoring of toolmini under none has the digest"),
         ({"suite_digest": "0" * 64}, "suite toolmini has the digest"),
+        ({"data_digest": "0" * 64}, "the all data of toolmini has the digest"),
+        ({**hidden(seed="another"), "hidden_seed": SEED}, "the seed of season 2026-a of toolmini does not fit the"),
+        ({**hidden(), "hidden_seed": SEED, "data_digest": OPEN_DATA}, "the hidden data of toolmini has the digest"),
         ({"suite": "unheard-of"}, "cannot run unheard-of"),
         ({"planner": {"kind": "bundled", "name": "unheard-of"}}, "no bundled planner"),
         ({"planner": {"kind": "bundled", "name": "hugginggpt:chat:http://10.0.0.1/v1#m"}}, "no bundled planner"),
@@ -58,7 +74,7 @@ def test_what_differs_from_the_server_is_refused(changes, complaint):
 
 def hidden_run(**changes: object) -> list:
     runner = EvaluatorRunner(store=MemoryStore(), device="cpu")
-    return list(runner.run(make_lease(split="hidden", hidden_seed="a secret of the tests", **changes)))
+    return list(runner.run(make_lease(**hidden(), hidden_seed=SEED, **changes)))
 
 
 def test_on_the_hidden_split_other_requests_are_asked_and_judged_under_the_public_keys():

@@ -11,7 +11,8 @@ from django.utils import timezone
 from evaluator.records import Outcome, Reason, ResultRecord
 from leaderboard.accounts import teams
 from leaderboard.accounts.models import Team, User
-from leaderboard.catalog.models import Suite, Task
+from leaderboard.catalog import seasons
+from leaderboard.catalog.models import Season, Suite, Task
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
 from leaderboard.planners.data import PlannerData
 from leaderboard.queue.leasing import leases
@@ -53,6 +54,11 @@ def make_suite(*, slug: str = "", runnable: int = 4, not_run: int = 0) -> Suite:
         for position, key in enumerate(keys)
     )
     return suite
+
+
+def make_season(name: str = "1", **when: Any) -> Season:
+    """An open season with a commitment for each suite that there is now."""
+    return seasons.announce(name=name, **when)
 
 
 def planner_data(**changes: Any) -> PlannerData:

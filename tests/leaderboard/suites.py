@@ -1,6 +1,5 @@
 """Facts of suites as the database keeps them."""
 
-from dataclasses import asdict
 from typing import Any
 
 from evaluator.suites.base import Column, IntervalMethod
@@ -23,7 +22,7 @@ JUDGED: dict[str, Any] = {
 
 def column(key: str, **changes: Any) -> dict[str, Any]:
     """A column of a board."""
-    return asdict(Column(**{"key": key, "label": key.capitalize(), "description": key, **changes}))
+    return Column(**{"key": key, "label": key.capitalize(), "description": key, **changes}).to_json()
 
 
 def indicator(key: str, *, lower: bool = False, **changes: Any) -> dict[str, Any]:

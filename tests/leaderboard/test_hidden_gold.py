@@ -29,7 +29,7 @@ from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.workers.finishing import deliver
 from leaderboard.results.objects import server_store
 from tests.leaderboard import suites
-from tests.leaderboard.factories import make_lease, make_submission, make_suite, make_team, make_user
+from tests.leaderboard.factories import make_lease, make_season, make_submission, make_suite, make_team, make_user
 from tests.memory import forget_everything
 from tests.routes import Address, Things, site_addresses
 
@@ -73,6 +73,7 @@ def things(settings, tmp_path, launcher) -> list[dict[str, Any]]:
     before = make_submission(**common, suite=executed, name="before").evaluations.get()
     complete(before, plan=GOLD)
     settings.SPLIT = HIDDEN
+    make_season()
     known = make_submission(**common, suite=executed, name="knows").evaluations.get()
     complete(known, plan=GOLD)
     other = make_submission(**common, suite=executed, name="other", bundled_name="no-op").evaluations.get()
@@ -84,7 +85,7 @@ def things(settings, tmp_path, launcher) -> list[dict[str, Any]]:
     complete(wanted, plan=OWN)
     Suite.objects.filter(pk=judged.pk).update(**suites.JUDGED, metrics=[suites.column("overall", primary=True), *MARKS])
     shared = {
-        "team": "lab", "username": "owner", "chapter": "api", "task": "0", "metric": "vit", "cursor": "",
+        "team": "lab", "username": "owner", "season": "1", "chapter": "api", "task": "0", "metric": "vit", "cursor": "",
         "compared": known.pk, "other": other.pk,
         "digest": record_of(before), "hidden_digest": record_of(known),
     }  # fmt: skip

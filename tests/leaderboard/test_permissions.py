@@ -30,7 +30,14 @@ from leaderboard.queue.leasing import leases
 from leaderboard.queue.workers.tokens import create_worker_token
 from leaderboard.results.objects import server_store
 from leaderboard.uploads import services as upload_tickets
-from tests.leaderboard.factories import make_evaluation, make_submission, make_suite, make_team, make_user
+from tests.leaderboard.factories import (
+    make_evaluation,
+    make_season,
+    make_submission,
+    make_suite,
+    make_team,
+    make_user,
+)
 from tests.leaderboard.site.api.helpers import session_of
 from tests.leaderboard.site.api.test_reading import finish
 from tests.routes import ALLAUTH, METHODS, ROLES, Route, named_routes, table
@@ -85,7 +92,7 @@ def world(settings, tmp_path, launcher):
         "ticket": upload_tickets.ask(owner_id=owner.pk, address="", size=1).row.pk,
         "ended": done.pk, "compared": done.pk, "extension": "csv",
         "checkpoint": checkpoint, "personal_token": create_token(user=owner).id, "uidb36": "a",
-        "name": "planner_server.py",
+        "name": "planner_server.py", "season": make_season().name,
         "hidden_digest": server_store(split=HIDDEN).put(Artefact(data=b"secret", media_type=MediaType.TEXT)),
     }  # fmt: skip
     users = {"stranger": stranger, "member": member, "owner": owner, "staff": User.objects.get(pk=staff.pk)}

@@ -21,7 +21,7 @@ from leaderboard.accounts.services import create_token
 from leaderboard.audit.models import Action, AuditEntry
 from leaderboard.boards.services import publish
 from leaderboard.catalog.conditions import NO_PROFILE
-from leaderboard.catalog.models import Suite, Task
+from leaderboard.catalog.models import Season, Suite, Task
 from leaderboard.evaluations.models import Attempt, Evaluation, Shard, Submission, TaskResult
 from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
 from leaderboard.planners.models import Planner
@@ -68,6 +68,7 @@ def make_world(size: int) -> World:
         "team": teams[0].slug,
         "hidden_digest": server_store(split=HIDDEN).put(Artefact(data=b"hidden", media_type=MediaType.TEXT)),
         "cursor": _FAR_CURSOR,
+        "season": Season.objects.get_or_create(name="season", defaults={"opens": timezone.now()})[0].name,
         "username": owner.username,
         "chapter": "api",
     }

@@ -28,7 +28,7 @@ from leaderboard.boards.contents import content_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import publish, published
 from leaderboard.catalog.conditions import conditions_of
-from leaderboard.catalog.models import Suite, Task
+from leaderboard.catalog.models import Season, Suite, Task
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Shard, Submission
 from leaderboard.notifications.models import OutboxMessage, Webhook
 from leaderboard.notifications.webhooks import MOST_WEBHOOKS
@@ -311,6 +311,7 @@ def examples() -> Iterator[dict[str, Any]]:
             "username": owner.username,
             "planner_id": own[0].submission.planner_id,
             "chapter": "api",
+            "season": Season.objects.get_or_create(name="season", defaults={"opens": timezone.now()})[0].name,
             "digest": own[0].results.exclude(record_digest="")[0].record_digest,
             "hidden_digest": hidden,
             "cursor": b64encode(urlencode({"p": str(far)}).encode()).decode(),

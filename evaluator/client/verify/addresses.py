@@ -10,7 +10,7 @@ _PATH = re.compile(
     r"(?P<prefix>.*?)/(?:api/v1/)?boards/(?P<suite>[-a-zA-Z0-9_]{1,100})"
     r"(?:/snapshots/(?P<number>[0-9]{1,9})(?:\.(?:json|csv|bib))?(?:/proof)?|/rows|/plots)?/?"
 )
-_CONDITIONS = ("profile_digest", "split", "samples")
+_CONDITIONS = ("profile_digest", "split", "samples", "data_digest")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,8 +22,10 @@ class BoardAddress:
     suite: str
     number: int | None
     """None: the newest."""
-    conditions: tuple[str, str, str] | None
-    """Profile digest, split and number of samples of another board than the usual one."""
+    conditions: tuple[str, str, str, str] | None
+    """Profile digest, split, number of samples and data digest of another board than the usual one."""
+    season: str = ""
+    """Name of the season whose board it is; empty: the present one."""
 
 
 def board_address(text: str) -> BoardAddress:
@@ -48,5 +50,6 @@ def board_address(text: str) -> BoardAddress:
         site=f"{parts.scheme}://{parts.netloc}{match['prefix']}",
         suite=match["suite"],
         number=int(match["number"]) if match["number"] else None,
-        conditions=(given[0], given[1], given[2]) if all(given) else None,
+        conditions=(given[0], given[1], given[2], given[3]) if all(given[:3]) else None,
+        season=query.get("season", [""])[-1],
     )

@@ -8,17 +8,20 @@ from evaluator.client.verify.documents import (
     EvaluationProof,
     ListedSnapshot,
     MalformedError,
+    Row,
     SnapshotProof,
 )
 from evaluator.client.verify.fetching import FetchError, MissingError
 from evaluator.client.verify.history import History, check_history
 from evaluator.client.verify.pins import KnownSite
+from evaluator.client.verify.ranks import Runs, check_ranges, has_tests
 from evaluator.client.verify.records import check_sample, draw
 from evaluator.client.verify.report import Kind, Report
-from evaluator.client.verify.rows import check_evaluation, check_rows
+from evaluator.client.verify.rows import check_evaluation, check_figures, check_rows, check_run, columns_of, score_of
+from evaluator.client.verify.seasons import regenerated
 from evaluator.client.verify.site import Site
 from evaluator.client.verify.trust import Basis, Trust, UntrustedError, trust
-from evaluator.signatures import SnapshotStatement
+from evaluator.signatures import Conditions, SnapshotStatement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,10 +70,11 @@ def _check(*, order: Order, site: Site, known: KnownSite, report: Report, tell: 
     history = check_history(suite=suite, listed=listed, trust=trusted, known=known.heads.get(suite), report=report)
     number = _number(order=order, site=site, history=history, report=report)
     statement, proof = _snapshot(suite=suite, number=number, site=site, history=history, listed=listed, report=report)
+    season = regenerated(statement=statement, site=site, report=report)
     proofs = _rows(proof=proof, statement=statement, site=site, trusted=trusted, report=report, tell=tell)
     sample = draw(proofs=proofs, size=order.sample, seed=order.seed, report=report)
     tell(f"reading {len(sample)} records and their artefacts")
-    check_sample(sample=sample, site=site, report=report)
+    check_sample(sample=sample, site=site, report=report, season=season)
     if report.of(Kind.MISMATCH):
         return known
     head = history.head
@@ -116,8 +120,8 @@ def _number(*, order: Order, site: Site, history: History, report: Report) -> in
     address = order.address
     if address.number is not None:
         return address.number
-    if address.conditions is not None:
-        return _newest_under(address.conditions, history=history, report=report)
+    if address.conditions is not None or address.season:
+        return _newest_under(address, history=history, report=report)
     try:
         number = site.newest(address.suite)
     except (FetchError, MalformedError) as error:
@@ -137,16 +141,17 @@ def _number(*, order: Order, site: Site, history: History, report: Report) -> in
     return number
 
 
-def _newest_under(conditions: tuple[str, str, str], *, history: History, report: Report) -> int:
-    fitting = [
-        one.number
-        for one in history.statements.values()
-        if (one.conditions.profile_digest, one.conditions.split, str(one.conditions.samples)) == conditions
-    ]
+def _newest_under(address: BoardAddress, *, history: History, report: Report) -> int:
+    fitting = [one.number for one in history.statements.values() if _fits(one.conditions, address=address)]
     if not fitting:
         report.not_checked("snapshot", "no signed snapshot has these conditions")
         raise _Stop
     return max(fitting)
+
+
+def _fits(conditions: Conditions, *, address: BoardAddress) -> bool:
+    named = (conditions.profile_digest, conditions.split, str(conditions.samples), conditions.data_digest)
+    return (not address.season or conditions.season == address.season) and address.conditions in (None, named)
 
 
 def _snapshot(
@@ -192,23 +197,52 @@ def _rows(
     rows = check_rows(proof=proof, statement=statement, report=report)
     before, tasks = len(report.findings), 0
     proofs: dict[str, EvaluationProof] = {}
+    results: dict[str, Runs] = {}
     for position, (row, digests) in enumerate(rows, start=1):
         tell(f"checking row {position} of {len(rows)}")
         if digests.tasks is None:
             report.not_checked("results", f"evaluation {row.evaluation} was gone when the snapshot was signed")
             continue
         found = _evaluation(row.evaluation, site=site, report=report)
-        if found is not None and check_evaluation(
+        if found is None or not check_evaluation(
             row=row, digests=digests, proof=found, snapshot=statement, trust=trusted, report=report
         ):
-            proofs[row.evaluation] = found
-            tasks += len(found.tasks)
+            continue
+        proofs[row.evaluation] = found
+        tasks += len(found.tasks)
+        runs = _runs(row=row, own=found, statement=statement, site=site, trusted=trusted, report=report)
+        if runs is not None:
+            check_figures(row=row, runs=runs, tasks=found.tasks, snapshot=statement, report=report)
+            results[row.evaluation] = runs
     if proofs and len(report.findings) == before:
         many = f"{len(proofs)} evaluation{'' if len(proofs) == 1 else 's'}, {tasks} tasks"
         report.ok(
             "results", f"{many}: every mean, interval, count and usage follows from the signed results of all tasks"
         )
+    readable = [row for row, _ in rows]
+    if has_tests(readable):
+        check_ranges(
+            rows=readable, results=results, columns=columns_of(statement.suite), suite=statement.suite,
+            samples=statement.conditions.samples, report=report,
+        )  # fmt: skip
     return proofs
+
+
+def _runs(
+    *, row: Row, own: EvaluationProof, statement: SnapshotStatement, site: Site, trusted: Trust, report: Report
+) -> Runs | None:
+    """The results of every run that a row shows; None if one of them is missing or not as it was signed."""
+    runs = []
+    for evaluation in row.runs.evaluations or (row.evaluation,):
+        found = own if evaluation == row.evaluation else _evaluation(evaluation, site=site, report=report)
+        if found is None:
+            return None
+        if found is not own and not check_run(
+            evaluation=evaluation, proof=found, snapshot=statement, trust=trusted, report=report
+        ):
+            return None
+        runs.append([score_of(task) for task in found.tasks])
+    return runs
 
 
 def _evaluation(evaluation: str, *, site: Site, report: Report) -> EvaluationProof | None:

@@ -54,6 +54,20 @@ class SnapshotPage(_Served):
     next: str | None
 
 
+class SeasonDataDocument(_Served):
+    """A suite's hidden data in a season."""
+
+    suite: _Text
+    commitment: Digest
+    seed: _Text | None
+
+
+class SeasonDocument(_Served):
+    """`/api/v1/seasons/<name>/`"""
+
+    suites: Annotated[list[SeasonDataDocument], Field(max_length=1000)]
+
+
 class BoardState(_Served):
     """The rows of a board, of which only the snapshot's number is read."""
 
@@ -101,12 +115,34 @@ class Cost(_Served):
     completion_price: FiniteFloat
 
 
+class RowRuns(_Served):
+    """The runs of a row."""
+
+    evaluations: Annotated[tuple[_Text, ...], Field(max_length=10_000)] = ()
+    """Those that it is the mean of; empty where it shows one."""
+
+
+class Normalised(_Served):
+    """The normalised score of a row, or why there is none."""
+
+    mean: FiniteFloat | None = None
+    low: FiniteFloat | None = None
+    high: FiniteFloat | None = None
+    gold: _Text = ""
+    """The anchors' evaluations."""
+    no_op: _Text = ""
+
+
 class Row(_Served):
     """The figures of a row."""
 
     rank: int | None
     rank_low: int | None
     rank_high: int | None
+    rank_tests: int | None = None
+    """Pairs that were tested; None in rows from before paired tests."""
+    runs: RowRuns = RowRuns()
+    normalised: Normalised | None = None
     evaluation: str
     metrics: dict[str, Metric | None]
     outcomes: dict[str, int]

@@ -5,6 +5,7 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
@@ -12,9 +13,12 @@ from evaluator.client.verify.documents import EvaluationProof
 from evaluator.client.verify.fetching import FetchError, MissingError
 from evaluator.client.verify.report import Report
 from evaluator.client.verify.site import Site
-from evaluator.metrics.aggregate import scores_of_samples
+from evaluator.metrics.aggregate import indicators_of_samples, scores_of_samples
 from evaluator.records import Outcome, ResultRecord
 from evaluator.signatures import TaskEntry, record_commitment
+
+if TYPE_CHECKING:
+    from evaluator.client.verify.regenerating import Regenerated
 
 _SAME_SCORE = 1e-9
 _CONFIDENCE = 0.95
@@ -60,13 +64,20 @@ def draw(*, proofs: Mapping[str, EvaluationProof], size: int, seed: int, report:
     return random.Random(seed).sample(possible, k=size)  # noqa: S311 - repeatable on purpose
 
 
-def check_sample(*, sample: Sequence[Drawn], site: Site, report: Report) -> None:
-    """Check each drawn record, and every artefact that it names."""
+def check_sample(*, sample: Sequence[Drawn], site: Site, report: Report, season: "Regenerated | None" = None) -> None:
+    """Check each drawn record, and every artefact that it names.
+
+    Args:
+        season: of a closed season: requests, inputs and references are compared with those that were made again.
+            Artefacts of hidden data are not public, so that none are read.
+    """
     before = len(report.findings)
     artefacts: dict[str, bool] = {}
     for one in sample:
         record = _record(one=one, site=site, report=report)
-        for reference in record.artefacts() if record is not None else ():
+        if record is not None and season is not None:
+            _compare_with_season(record=record, season=season, where=_where(one), report=report)
+        for reference in record.artefacts() if record is not None and season is None else ():
             if reference.digest not in artefacts:
                 artefacts[reference.digest] = _has_digest(
                     digest=reference.digest, what=f"artefact of {_where(one)}", site=site, report=report
@@ -74,6 +85,8 @@ def check_sample(*, sample: Sequence[Drawn], site: Site, report: Report) -> None
     if sample and len(report.findings) == before:
         total = int(report.facts.get("records", len(sample)))
         text = f"{len(sample)} of {total} records and their {len(artefacts)} artefacts"
+        if season is not None:
+            text = f"{len(sample)} of {total} records; their requests, inputs and references follow from the seed"
         report.ok(_PART, f"{text}; {meaning(size=len(sample), total=total)}")
 
 
@@ -123,6 +136,7 @@ def _compare(*, record: ResultRecord, one: Drawn, report: Report) -> None:
         ("indicators", task.indicators, record.indicators),
     ]
     if not task.accepted:
+        pairs.append(("indicators of samples", task.sample_indicators, indicators_of_samples(record)))
         pairs.append(("score", task.score, record.score))
         pairs.append(("scores of samples", task.samples, list(scores_of_samples(record))))
     if task.seconds is not None:
@@ -141,6 +155,17 @@ def _compare(*, record: ResultRecord, one: Drawn, report: Report) -> None:
         if not math.isclose(mean, record.score, rel_tol=_SAME_SCORE, abs_tol=_SAME_SCORE):
             text = f"record of {_where(one)}: its score is not the mean of its samples"
             report.mismatch(_PART, text, expected=mean, found=record.score)
+
+
+def _compare_with_season(*, record: ResultRecord, season: "Regenerated", where: str, report: Report) -> None:
+    try:
+        differences = season.differences(record)
+    except LookupError as error:
+        report.mismatch(_PART, f"record of {where}: {error}", expected="a task of the season", found=record.task)
+        return
+    for what, wanted, found in differences:
+        text = f"record of {where}: its {what} does not follow from the season's seed"
+        report.mismatch(_PART, text, expected=wanted, found=found)
 
 
 def _fetched(*, digest: str, what: str, site: Site, report: Report) -> bytes | None:

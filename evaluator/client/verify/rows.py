@@ -1,15 +1,16 @@
 """Rows of a snapshot: as they were signed, and their figures recomputed from the results of all tasks. Pure."""
 
 import math
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from evaluator import canonical_json
-from evaluator.client.verify.documents import EvaluationProof, MalformedError, Metric, Row, SnapshotProof, shaped
+from evaluator.client.verify.documents import EvaluationProof, MalformedError, Row, SnapshotProof, shaped
+from evaluator.client.verify.ranks import Runs, check_order
 from evaluator.client.verify.report import Report
 from evaluator.client.verify.trust import Trust
 from evaluator.metrics.aggregate import TaskScore, summarise_columns
+from evaluator.metrics.runs import metrics_of_runs
 from evaluator.records import Outcome
 from evaluator.signatures import (
     ColumnFacts,
@@ -63,9 +64,9 @@ def check_rows(*, proof: SnapshotProof, statement: SnapshotStatement, report: Re
             report.mismatch("rows", text, expected=digests.names, found=names)
     if not withheld and (content := canonical_json.digest(proof.content)) != proof.digest:
         report.mismatch("rows", "the content digest of the snapshot is wrong", expected=content, found=proof.digest)
-    _check_ranks(rows=[row for row, _ in readable], suite=statement.suite, report=report)
+    check_order(rows=[row for row, _ in readable], suite=statement.suite, report=report)
     if len(report.findings) == before:
-        report.ok("rows", f"{len(rows)} row{'' if len(rows) == 1 else 's'} as signed; ranks follow from the figures")
+        report.ok("rows", f"{len(rows)} row{'' if len(rows) == 1 else 's'} as signed; ranks follow from the means")
     if withheld:
         report.note("rows", f"the names in {withheld} of {len(rows)} rows are withheld, as of closed accounts")
     return readable
@@ -88,43 +89,10 @@ def _row(*, row: object, digests: RowDigests, where: str, report: Report) -> Row
     return found
 
 
-def _check_ranks(*, rows: Sequence[Row], suite: SuiteFacts, report: Report) -> None:
-    """Ranks as `leaderboard/boards/ranking.py` defines them."""
-    sign = 1.0 if suite.higher_is_better else -1.0
-    spans = [_span(row.metrics.get(suite.ranked_by), sign=sign) for row in rows]
-    lows, means, highs = (sorted(span[part] for span in spans if span is not None) for part in range(3))
-    expected_order = sorted(-span[1] for span in spans if span is not None)
-    if [-span[1] for span in spans if span is not None] != expected_order or None in spans[: len(means)]:
-        report.mismatch(
-            "rows", "the rows are not in the order of their ranks", expected=f"by {suite.ranked_by}", found="not"
-        )
-    for row, span in zip(rows, spans, strict=True):
-        wanted: tuple[int | None, int | None, int | None] = (None, None, None)
-        if span is not None:
-            low, mean, high = span
-            known = math.isfinite(low) and math.isfinite(high)
-            wanted = (
-                1 + len(means) - bisect_right(means, mean),
-                1 + len(lows) - bisect_right(lows, high) if known else None,
-                len(highs) - bisect_left(highs, low) if known else None,
-            )
-        if (row.rank, row.rank_low, row.rank_high) != wanted:
-            text = f"rank and its range of evaluation {row.evaluation} do not follow from the means"
-            report.mismatch("rows", text, expected=wanted, found=(row.rank, row.rank_low, row.rank_high))
-
-
-def _span(metric: Metric | None, *, sign: float) -> tuple[float, float, float] | None:
-    if metric is None:
-        return None
-    low = -math.inf if metric.low is None else metric.low
-    high = math.inf if metric.high is None else metric.high
-    return (low, metric.mean, high) if sign > 0 else (-high, -metric.mean, -low)
-
-
 def check_evaluation(
     *, row: Row, digests: RowDigests, proof: EvaluationProof, snapshot: SnapshotStatement, trust: Trust, report: Report
 ) -> bool:
-    """Check an evaluation's results against what the snapshot names, and a row's figures against the results.
+    """Check an evaluation's results against what the snapshot names.
 
     Returns whether the results are the signed ones; only then do its records say anything.
     """
@@ -135,25 +103,28 @@ def check_evaluation(
             "results", f"{where}: its results are not the signed ones", expected=digests.tasks, found=digest
         )
         return False
-    _check_statement(
-        proof=proof,
-        where=where,
-        evaluation=row.evaluation,
-        digest=digest,
-        snapshot=snapshot,
-        trust=trust,
-        report=report,
-    )
-    _check_figures(row=row, tasks=proof.tasks, snapshot=snapshot, report=report)
+    _check_statement(proof=proof, evaluation=row.evaluation, snapshot=snapshot, trust=trust, report=report)
     return True
 
 
+def check_run(
+    *, evaluation: str, proof: EvaluationProof, snapshot: SnapshotStatement, trust: Trust, report: Report
+) -> bool:
+    """Check a further run that a row is the mean of: the snapshot names it, its own statement signs its results.
+
+    Returns whether its results are the signed ones.
+    """
+    before = len(report.findings)
+    _check_statement(proof=proof, evaluation=evaluation, snapshot=snapshot, trust=trust, report=report)
+    return len(report.findings) == before
+
+
 def _check_statement(
-    *, proof: EvaluationProof, where: str, evaluation: str, digest: str, snapshot: SnapshotStatement, trust: Trust,
-    report: Report,
-) -> None:  # fmt: skip
+    *, proof: EvaluationProof, evaluation: str, snapshot: SnapshotStatement, trust: Trust, report: Report
+) -> None:
     """The evaluation's own statement. Its key may be one from before the trusted ones: the snapshot names the same
     results."""
+    where, digest = f"evaluation {evaluation}", tasks_digest(evaluation=evaluation, tasks=proof.tasks)
     if proof.signature is None:
         report.mismatch("results", f"{where} has no signature", expected="a signed statement", found="none")
         return
@@ -174,15 +145,27 @@ def _check_statement(
             report.mismatch("results", f"the statement of {where} names another {name}", expected=expected, found=found)
 
 
-def _check_figures(*, row: Row, tasks: Sequence[TaskEntry], snapshot: SnapshotStatement, report: Report) -> None:
-    suite = snapshot.suite
-    summary: Mapping[str, Any] = summarise_columns(
-        columns=[_column(facts) for facts in suite.columns],
-        results=[_score(task) for task in tasks],
-        samples=snapshot.conditions.samples,
-    )
+def check_figures(
+    *, row: Row, runs: Runs, tasks: Sequence[TaskEntry], snapshot: SnapshotStatement, report: Report
+) -> None:
+    """Check a row's figures against the results of its evaluation and, where it is a mean, of its other runs.
+
+    Args:
+        row: as it was signed.
+        runs: the results of each evaluation that its metrics are the means of.
+        tasks: the results of the evaluation that it names.
+        snapshot: the signed statement.
+        report: the findings are added to it.
+    """
+    suite, samples = snapshot.suite, snapshot.conditions.samples
+    columns = columns_of(suite)
+    results = [score_of(task) for task in tasks]
+    summary: Mapping[str, Any] = summarise_columns(columns=columns, results=results, samples=samples)
+    computed: Mapping[str, Any] = summary["metrics"]
+    if len(runs) > 1:
+        computed = metrics_of_runs(columns=columns, runs=runs, samples=samples)
     for name, expected, found in (
-        *_differing_metrics(row=row, computed=summary["metrics"], ranked_by=suite.ranked_by),
+        *_differing_metrics(row=row, computed=computed, ranked_by=suite.ranked_by),
         *_differing_usage(row=row, tasks=tasks),
     ):
         report.mismatch(
@@ -197,17 +180,23 @@ def _check_figures(*, row: Row, tasks: Sequence[TaskEntry], snapshot: SnapshotSt
         report.mismatch("results", text, expected=counted, found=row.outcomes)
 
 
+def columns_of(suite: SuiteFacts) -> list[Column]:
+    """The columns of the board, as far as its figures depend on them."""
+    return [_column(facts) for facts in suite.columns]
+
+
 def _column(facts: ColumnFacts) -> Column:
     return Column(
         key=facts.key, label=facts.key, description="", metric=facts.metric, indicator=facts.indicator,
-        fault=facts.fault, interval=facts.interval,
+        fault=facts.fault, interval=facts.interval, tasks=tuple(facts.tasks), weights=facts.weights,
     )  # fmt: skip
 
 
-def _score(task: TaskEntry) -> TaskScore:
+def score_of(task: TaskEntry) -> TaskScore:
+    """What a board needs of a signed result."""
     return TaskScore(
         task=task.task, metric=task.metric, outcome=Outcome(task.outcome), score=task.score, indicators=task.indicators,
-        samples=tuple(task.samples),
+        samples=tuple(task.samples), sample_indicators=task.sample_indicators,
     )  # fmt: skip
 
 

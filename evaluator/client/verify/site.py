@@ -11,6 +11,7 @@ from evaluator.client.verify.documents import (
     KeysDocument,
     ListedSnapshot,
     MalformedError,
+    SeasonDocument,
     SnapshotPage,
     SnapshotProof,
     parsed,
@@ -63,6 +64,11 @@ class Site:
         """The results of an evaluation with what its statement binds."""
         path = f"/api/v1/evaluations/{quote(evaluation, safe='')}/proof/"
         return parsed(self._fetcher.get(path, most_bytes=_LARGEST_DOCUMENT), shape=EvaluationProof)
+
+    def season(self, name: str) -> SeasonDocument:
+        """A season's commitments, and its seeds once it is closed."""
+        path = f"/api/v1/seasons/{quote(name, safe='')}/"
+        return parsed(self._fetcher.get(path, most_bytes=_MEBIBYTE), shape=SeasonDocument)
 
     def object(self, digest: str) -> bytes:
         """A record or an artefact; whether it has this digest is not checked."""

@@ -23,7 +23,7 @@ from evaluator.planners.strategies.prompting import (
 from evaluator.planners.strategies.protocol import Conversation
 from evaluator.plans.model import ParsedPlan, PlanSyntaxError
 
-PROMPT = "gpt4tools/1"
+PROMPT = "gpt4tools/2"
 FORM = "action lines"
 _INSTRUCTION = """### Instruction
 You work with the tools below. Each takes and gives values of certain types. Write the calls that fulfil the user's

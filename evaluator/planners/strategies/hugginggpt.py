@@ -25,7 +25,7 @@ from evaluator.planners.strategies.protocol import Conversation
 from evaluator.plans.hugginggpt import FORM, parse_hugginggpt
 from evaluator.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
 
-PROMPT = "hugginggpt/1"
+PROMPT = "hugginggpt/2"
 _SYSTEM = """You plan work for a set of tools. Break the user's request into tasks, each one call of one tool, and
 answer with nothing but a JSON list of them:
 

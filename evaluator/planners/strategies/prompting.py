@@ -23,7 +23,7 @@ class Prompt:
     """What is asked, and under which name it stands in the notes."""
 
     name: str
-    """Changed whenever the words change, as in `visprog/1`."""
+    """Changed whenever the words change, as in `visprog/2`."""
     messages: tuple[Message, ...]
 
 
@@ -44,6 +44,7 @@ def context_of(request: PlannerRequest) -> PlanContext:
         ),
         resources={name: ResourceType(kind) for name, kind in request.task.resources.items()},
         expects=None if request.expects.type is None else ResourceType(request.expects.type),
+        several=tuple(map(ResourceType, request.expects.types)),
     )
 
 
@@ -71,6 +72,9 @@ def tool_lines(request: PlannerRequest) -> str:
 
 def wanted(request: PlannerRequest) -> str:
     """A sentence on what the answer must be."""
+    if request.expects.types:
+        answers = ", ".join(request.expects.types)
+        return f"The plan must have {len(request.expects.types)} answers, in the order of the request: {answers}."
     if request.expects.type is None:
         return "The request may want one result or several, of any type."
     return f"The answer must be one result of the type {request.expects.type}."

@@ -51,7 +51,7 @@ class VisProg:
         words = vocabulary(request, spelled=str.upper, answer="RESULT")
         task = f"Request: {request.task.request}\n{wanted(request)}\n\nProgram:\n"
         text = f"{_VISPROG}\nGiven:\n{_given(request, words)}\n\nModules:\n{_modules(request, words)}\n\n{task}"
-        prompt = Prompt(name="visprog/1", messages=(Message(role="user", content=text),))
+        prompt = Prompt(name="visprog/2", messages=(Message(role="user", content=text),))
         return (yield from _converse(prompt=prompt, words=words, request=request, form="program of lines"))
 
 
@@ -71,7 +71,7 @@ class ViperGPT:
         head = f"def execute_command({', '.join(words.given)}):"
         task = f"# {_one_line(request.task.request)}\n# {wanted(request)}\n{head}\n"
         text = f"{_VIPERGPT}\nGiven:\n{_given(request, words)}\n\nFunctions:\n{_modules(request, words)}\n\n{task}"
-        prompt = Prompt(name="vipergpt/1", messages=(Message(role="user", content=text),))
+        prompt = Prompt(name="vipergpt/2", messages=(Message(role="user", content=text),))
         return (yield from _converse(prompt=prompt, words=words, request=request, form="program of one function"))
 
 

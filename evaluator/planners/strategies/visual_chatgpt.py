@@ -39,7 +39,7 @@ from evaluator.plans.actions import tool_name
 from evaluator.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
 from evaluator.plans.values import short
 
-PROMPT = "visual_chatgpt/1"
+PROMPT = "visual_chatgpt/2"
 FORM = "thought and action"
 MAX_TURNS = 12
 """Completions of one conversation: more than the longest gold plan of any suite has steps."""

@@ -36,6 +36,11 @@ class Base(StrEnum):
     QA = "qa"
 
 
+CLOSED_BASES = frozenset({Base.CLASSIFICATION, Base.SENTIMENT, Base.VQA, Base.QA})
+"""Domain tasks with closed answers: a label, or a short answer to a question. Lists of objects are not: their order and
+completeness are graded."""
+
+
 @dataclass(frozen=True, slots=True)
 class Phrase:
     """The words for one input of a request, and what they say about it."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from evaluator.canonical_json import JsonValue
 from evaluator.suites.base import Task
-from evaluator.suites.openagi.grammar import Base
+from evaluator.suites.openagi.grammar import CLOSED_BASES, Base
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +19,16 @@ class OpenAGITask(Task):
     language: str | None
 
     @property
+    def kind(self) -> str:
+        """See `Task`."""
+        return answer_kind(base=self.base, language=self.language)
+
+    @property
+    def is_closed(self) -> bool:
+        """See `Task`."""
+        return self.base in CLOSED_BASES
+
+    @property
     def attributes(self) -> dict[str, JsonValue]:
         return {
             "base": str(self.base),
@@ -27,3 +37,9 @@ class OpenAGITask(Task):
             "language": self.language,
             "gold_steps": len(self.gold.steps) if self.gold is not None else None,
         }
+
+
+def answer_kind(*, base: Base, language: str | None) -> str:
+    """The domain task and the language of an answer, in words."""
+    words = base.value.replace("_", " ")
+    return words if language is None else f"{words} in {'German' if language == 'de' else 'English'}"

@@ -7,6 +7,7 @@ from evaluator.suites.base import ABSTENTION, Column, Conditions, IntervalMethod
 from evaluator.suites.facets import STRUCTURE, Facet, Facets
 from evaluator.suites.hidden import HIDDEN, derived
 from evaluator.suites.openagi.suite import COLUMNS as RELEASED_COLUMNS
+from evaluator.suites.openagi.suite import EXACT_PLAN, NEAR_PLAN, closed_column
 from evaluator.suites.openagi_season.season import season
 from evaluator.suites.openagi_season.tasks import SEVERAL
 from evaluator.tools.openagi import OPENAGI
@@ -35,6 +36,8 @@ COLUMNS = (
         title="Right to abstain",
         interval=IntervalMethod.WILSON,
     ),
+    replace(EXACT_PLAN, interval=IntervalMethod.WILSON),
+    replace(NEAR_PLAN, interval=IntervalMethod.BOOTSTRAP),
 )
 
 _LANGUAGES = {"en": "English", "de": "German"}
@@ -88,15 +91,17 @@ def season_suite() -> Suite:
         LookupError: see `tasks_of_a_season`.
     """
     count = tasks_of_a_season()
+    tasks = season(seed=PUBLIC_SEED, count=count)
     return Suite(
         slug="openagi-season",
         version=VERSION,
         title="OpenAGI (season)",
         description=f"{count:,} generated requests for OpenAGI's tools and data, new in every season.",
-        metrics=COLUMNS,
+        metrics=(*COLUMNS, replace(closed_column(tasks), interval=IntervalMethod.SAMPLED_TASKS)),
         catalogue=OPENAGI,
-        tasks=season(seed=PUBLIC_SEED, count=count),
+        tasks=tasks,
         conditions=Conditions(experts=True, samples=True, splits=("public", "validation", HIDDEN)),
+        training_splits=("validation",),
         panels=(Panel.SCORES, Panel.ARTEFACTS),
         scoring=(
             "A plan with several answers scores the mean of their scores. A plan without steps and answers says that "

@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 
 from evaluator.canonical_json import JsonValue
 from evaluator.suites.base import ABSTENTION, Task
-from evaluator.suites.openagi.grammar import Base
+from evaluator.suites.openagi.grammar import CLOSED_BASES, Base
+from evaluator.suites.openagi.tasks import answer_kind
 from evaluator.suites.openagi_season.gold import gold_plan
 from evaluator.suites.openagi_season.wishes import Composition, Wanted, Wish
 from evaluator.tools.types import ResourceType
@@ -31,6 +32,16 @@ class SeasonTask(Task):
             replace(self, wanted=wanted, metric=_metric(wanted), expects=_type(wanted))
             for wanted in self.wish.stratum.wanted
         )
+
+    @property
+    def kind(self) -> str:
+        """See `Task`."""
+        return answer_kind(base=self.wanted.base, language=self.wanted.language)
+
+    @property
+    def is_closed(self) -> bool:
+        """See `Task`."""
+        return self.metric == "BERT" and self.wanted.base in CLOSED_BASES
 
     @property
     def attributes(self) -> dict[str, JsonValue]:

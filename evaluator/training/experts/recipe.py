@@ -12,6 +12,8 @@ from evaluator.training.loop import Objective, Schedule
 EXAMPLES = 24_000
 TRANSLATIONS = 2 * EXAMPLES
 """How many texts the translator reads: lists of objects are its hardest, and need many."""
+REVIEWS = EXAMPLES // 4
+"""How many texts the judge of sentiments reads."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from evaluator.training.experts import language_models as models
 from evaluator.training.experts import texts
 from evaluator.training.experts.answering import answer_objective
 from evaluator.training.experts.data.tokenizers import bilingual_tokenizer, english_tokenizer
-from evaluator.training.experts.recipe import EXAMPLES, TRANSLATIONS, Recipe
+from evaluator.training.experts.recipe import EXAMPLES, REVIEWS, TRANSLATIONS, Recipe
 from evaluator.training.loop import Objective, Schedule
 
 
@@ -73,6 +73,7 @@ TEXT_RECIPES: tuple[Recipe, ...] = (
         build=models.judge_of_sentiment,
         objective=texts.sentiment_objective,
         schedule=Schedule(steps=300, learning_rate=1e-3),
+        examples=REVIEWS,
     ),
     _recipe(
         name="text-generation",

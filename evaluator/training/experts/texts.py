@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from evaluator.training.experts.data.corpus import draw_english, draw_maskable, draw_pair, stream
 from evaluator.training.experts.data.tokenizers import BEGIN_ID, END_ID, MASK_ID, PAD_ID, encode
-from evaluator.training.experts.recipe import EXAMPLES, TRANSLATIONS
+from evaluator.training.experts.recipe import EXAMPLES, REVIEWS, TRANSLATIONS
 from evaluator.world.grammar import draw_document, draw_review
 
 _IGNORED = -100
@@ -145,7 +145,7 @@ class SentimentObjective:
 
 def sentiment_objective(*, tokenizer: Tokenizer) -> SentimentObjective:
     """Reviews with their sentiments."""
-    reviews = [draw_review(stream(index=index, purpose="sentiment")) for index in range(EXAMPLES // 4)]
+    reviews = [draw_review(stream(index=index, purpose="sentiment")) for index in range(REVIEWS)]
     return SentimentObjective(
         texts=[[BEGIN_ID, *encode(tokenizer=tokenizer, text=r.text.english), END_ID] for r in reviews],
         positive=[int(review.positive) for review in reviews],

@@ -2,10 +2,16 @@
 
 A plan is what comes out of the conversation; its probability is the product over the calls of it. So a plan of several
 searches, such as a tree of `openagi/nonlinear`, is one action of the policy like any other.
+
+When a planner is tested, each call is a beam search and its most probable beam is taken. `Sampling.BEAMS` draws from
+the same searches; `Sampling.TOKENS` knows no beams.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+import numpy as np
 
 from evaluator.planners.language_models.protocol import (
     Answer,
@@ -20,12 +26,28 @@ from evaluator.planners.protocol import PlannerRequest
 from evaluator.planners.strategies.protocol import Conversation, Strategy
 
 
+class Sampling(StrEnum):
+    """What a plan is drawn from."""
+
+    TOKENS = "tokens"
+    """Token by token from the constrained policy: every plan that the constraint allows may be drawn."""
+    BEAMS = "beams"
+    """Among the beams of the search that answers the call in a test, in proportion to their probabilities."""
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """A call, and the names that were drawn for it."""
 
     call: GenerateCall
     names: tuple[str, ...]
+    beams: tuple[tuple[str, ...], ...] = ()
+    """What they were drawn among; empty: drawn token by token."""
+
+    @property
+    def candidates(self) -> tuple[tuple[str, ...], ...]:
+        """The completions whose probabilities decide on that of the names."""
+        return self.beams or (self.names,)
 
     @property
     def constraint(self) -> Constraint:
@@ -44,14 +66,25 @@ class Episode:
     is_over: bool = False
     """False where the model failed to answer: then there is no plan, and nothing to learn from it."""
 
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for episodes with the same task and choices, which have the same probability."""
+        return (self.task, *((choice.names, choice.beams) for choice in self.choices))
+
 
 def draw_episodes(
-    *, model: LanguageModel, strategy: Strategy, requests: Sequence[PlannerRequest], seed: int
+    *,
+    model: LanguageModel,
+    strategy: Strategy,
+    requests: Sequence[PlannerRequest],
+    seed: int,
+    sampling: Sampling = Sampling.TOKENS,
 ) -> list[Episode]:
     """An episode for each request, drawn from the constrained policy; calls are answered together, in rounds.
 
     Args:
         seed: of all that is drawn.
+        sampling: what the completions are drawn from.
 
     Raises:
         ValueError: the strategy asks for anything but constrained completions.
@@ -61,19 +94,46 @@ def draw_episodes(
     for one in held:
         one.go_on(None)
     drawn = 0
+    draw = _draw_tokens if sampling is Sampling.TOKENS else _draw_beams
     while any(one.calls for one in held):
-        calls = [_drawing(call, seed=seed + drawn + at) for at, call in enumerate(c for one in held for c in one.calls)]
-        drawn += len(calls)
-        answers = iter(model.answer(calls))
+        asked = [(one.episode.task, call) for one in held for call in one.calls]
+        answers = iter(draw(model=model, calls=asked, seed=seed + drawn))
+        drawn += len(asked)
         for one in [one for one in held if one.calls]:
             found = [next(answers) for _ in one.calls]
-            one.go_on([answer for answer in found if isinstance(answer, Completion)])
+            one.go_on([drawn_one for drawn_one in found if drawn_one is not None])
     return episodes
 
 
-def _drawing(call: GenerateCall, *, seed: int) -> GenerateCall:
-    """The call as the policy answers it: one completion, drawn."""
-    return replace(call, beams=1, temperature=1.0, top_p=1.0, seed=seed)
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """What was drawn for a call: a completion of one beam, and what it was drawn among."""
+
+    completion: Completion
+    beams: tuple[tuple[str, ...], ...] = ()
+
+
+def _draw_tokens(*, model: LanguageModel, calls: Sequence[tuple[str, GenerateCall]], seed: int) -> list[_Drawn | None]:
+    asked = [replace(call, beams=1, temperature=1.0, top_p=1.0, seed=seed + at) for at, (_, call) in enumerate(calls)]
+    return [_Drawn(answer) if isinstance(answer, Completion) else None for answer in model.answer(asked)]
+
+
+def _draw_beams(*, model: LanguageModel, calls: Sequence[tuple[str, GenerateCall]], seed: int) -> list[_Drawn | None]:
+    """Equal calls about one task are searched once: a search draws nothing."""
+    keys = [(task, call.messages) for task, call in calls]
+    searches = dict(zip(keys, (call for _, call in calls), strict=True))
+    found = dict(zip(searches, model.answer(list(searches.values())), strict=True))
+    return [_drawn_beam(answer=found[key], seed=seed + at) for at, key in enumerate(keys)]
+
+
+def _drawn_beam(*, answer: object, seed: int) -> _Drawn | None:
+    if not isinstance(answer, Completion):
+        return None
+    logs = np.array([beam.log_probability for beam in answer.beams])
+    shares = np.exp(logs - logs.max())
+    beam = answer.beams[int(np.random.default_rng(seed).choice(len(logs), p=shares / shares.sum()))]
+    completion = replace(answer, text=beam.text, beams=(beam,))
+    return _Drawn(completion, beams=tuple(beam.names for beam in answer.beams))
 
 
 @dataclass(slots=True)
@@ -84,16 +144,16 @@ class _Held:
     conversation: Conversation
     calls: tuple[GenerateCall, ...] = ()
 
-    def go_on(self, answers: Sequence[Completion] | None) -> None:
+    def go_on(self, drawn: Sequence[_Drawn] | None) -> None:
         """Hand over the answers to the calls that wait; fewer than those mean that the model failed."""
         asked, self.calls = self.calls, ()
-        if answers is not None and len(answers) < len(asked):
+        if drawn is not None and len(drawn) < len(asked):
             self.conversation.close()
             return
-        for call, answer in zip(asked, answers or (), strict=True):
-            self.episode.choices.append(Choice(call=call, names=answer.beams[0].names))
+        for call, one in zip(asked, drawn or (), strict=True):
+            self.episode.choices.append(Choice(call=call, names=one.completion.beams[0].names, beams=one.beams))
         try:
-            self.calls = _constrained(self._next(answers))
+            self.calls = _constrained(self._next(None if drawn is None else [one.completion for one in drawn]))
         except StopIteration as end:
             self.episode.plan, self.episode.is_over = end.value.plan, True
         except LanguageModelError:

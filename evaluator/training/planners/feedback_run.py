@@ -11,12 +11,12 @@ from evaluator.episodes.execution import ExecutionEvaluator
 from evaluator.experts.weights import weights_digest
 from evaluator.planners.protocol import PlannerRequest, request_for
 from evaluator.planners.strategies.openagi.nonlinear import Nonlinear
+from evaluator.rewards import ExecutedRewards
 from evaluator.training.planners.checkpoints import load_planner, write_planner
 from evaluator.training.planners.curves import curve_csv, curve_svg
 from evaluator.training.planners.finetuning import checkpoint_of
 from evaluator.training.planners.lora import LoraSettings, adapt
-from evaluator.training.planners.rewards import EngineRewards
-from evaluator.training.planners.rltf import Point, Schedule, train_by_feedback
+from evaluator.training.planners.rltf import PENALTY, Point, Schedule, train_by_feedback
 from evaluator.training.planners.runs import begin
 
 
@@ -56,7 +56,7 @@ def train_with_feedback(order: FeedbackRun, *, report: Callable[[Point], None] |
     if order.lora is not None:
         module, merged = adapt(module, settings=order.lora)
         model.network.module = module
-    rewards = EngineRewards(order.evaluator)
+    rewards = ExecutedRewards(order.evaluator, fault=PENALTY)
     curve = train_by_feedback(
         model=model,
         strategy=Nonlinear(),

@@ -1,7 +1,8 @@
 """Reinforcement learning from task feedback (OpenAGI, section 4).
 
 Each step draws a few plans for every training task from the policy, has the engine execute them, and takes one step of
-`reinforce`. No gold plan is looked at. The first step only measures: its rewards begin the moving average.
+`reinforce`. No gold plan is looked at. With the paper's estimator the first step only measures: its rewards begin the
+moving average.
 """
 
 import json
@@ -16,12 +17,15 @@ from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.planners.language_models.local.network import Network
 from evaluator.planners.protocol import PlannerRequest
 from evaluator.planners.strategies.protocol import Strategy
+from evaluator.rewards import Rewards
 from evaluator.training.loop import reached_step, restore_state, save_state
-from evaluator.training.planners.episodes import Episode, draw_episodes
+from evaluator.training.planners.episodes import Episode, Sampling, draw_episodes
+from evaluator.training.planners.estimators.advantages import Estimator, advantages
 from evaluator.training.planners.reinforce import MovingAverage, plan_log_probabilities, surrogate
-from evaluator.training.planners.rewards import PENALTY, Rewards
 from evaluator.training.planners.runs import SettingsError
 
+PENALTY = -1.0
+"""Reward of a plan that cannot be executed, as in the released code; scores lie in [0, 1]."""
 _CLIP_NORM = 1.0
 _DRAWS = 1_000_000
 """More than a step draws completions, so that no two steps draw with the same seed."""
@@ -40,6 +44,9 @@ class Schedule:
     warm_up: float = 0.1
     """Share of the steps in which the learning rate rises; then it falls linearly to 0, as in the released code."""
     momentum: float = 0.9
+    """Of the moving average, which only the paper's estimator subtracts."""
+    estimator: Estimator = Estimator.PAPER
+    sampling: Sampling = Sampling.TOKENS
     seed: int = 0
     checkpoint_every: int = 10
 
@@ -52,7 +59,7 @@ class Point:
     reward: float
     """Mean over the plans drawn."""
     baseline: float
-    """b in this step."""
+    """The moving average of the rewards of earlier steps."""
     invalid: float
     """Share of plans that could not be executed."""
     entropy: float
@@ -96,8 +103,14 @@ def train_by_feedback(
             group["lr"] = learning_rate(step=step, schedule=schedule)
         seed = (schedule.seed * 1_000_003 + step) * _DRAWS
         asked = [request for request in requests for _ in range(schedule.samples)]
-        episodes = draw_episodes(model=model, strategy=strategy, requests=asked, seed=seed)
-        curve.append(_update(model.network, optimizer, baseline, episodes, rewards=rewards, step=step))
+        episodes = draw_episodes(
+            model=model, strategy=strategy, requests=asked, seed=seed, sampling=Sampling(schedule.sampling)
+        )
+        found = _update(
+            model.network, optimizer, baseline, episodes,
+            rewards=rewards, step=step, estimator=Estimator(schedule.estimator),
+        )  # fmt: skip
+        curve.append(found)
         step += 1
         if report is not None:
             report(curve[-1])
@@ -122,6 +135,7 @@ def _update(
     *,
     rewards: Rewards,
     step: int,
+    estimator: Estimator,
 ) -> Point:
     over = [episode for episode in episodes if episode.is_over]
     found = rewards.of([(episode.task, episode.plan) for episode in over])
@@ -132,10 +146,11 @@ def _update(
             f"step {step}: none of {len(episodes)} plans could be scored, for reasons that are not theirs"
         )
     values = [reward for _, reward in kept]
+    factors = _advantages(kept, estimator=estimator, baseline=baseline.value)
     logs = plan_log_probabilities(network=network, episodes=[episode for episode, _ in kept])
     before = baseline.value
-    if before is not None:
-        loss = surrogate(log_probabilities=logs, rewards=values, baseline=before)
+    if before is not None or estimator is not Estimator.PAPER:
+        loss = surrogate(log_probabilities=logs, advantages=factors)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(network.module.parameters(), _CLIP_NORM)
@@ -149,6 +164,23 @@ def _update(
         invalid=sum(value == PENALTY for value in values) / len(values),
         entropy=-float(logs.detach().mean()),
     )
+
+
+def _advantages(
+    scored: Sequence[tuple[Episode, float]], *, estimator: Estimator, baseline: float | None
+) -> list[float]:
+    """The advantage of each plan, in their order."""
+    groups: dict[str, list[int]] = {}
+    for place, (episode, _) in enumerate(scored):
+        groups.setdefault(episode.task, []).append(place)
+    rewards = [[scored[place][1] for place in places] for places in groups.values()]
+    found = advantages(estimator=estimator, rewards=rewards, baseline=baseline)
+    by_place = {
+        place: value
+        for places, values in zip(groups.values(), found, strict=True)
+        for place, value in zip(places, values, strict=True)
+    }
+    return [by_place[place] for place in range(len(scored))]
 
 
 def _keep(

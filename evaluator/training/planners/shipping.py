@@ -88,6 +88,7 @@ def _command(record: Mapping[str, Any]) -> str:
     schedule, data = record["schedule"], record["data"]
     words = f"--seed {schedule['seed']} --steps {schedule['steps']} --plans {schedule['samples']} "
     words += f"--learning-rate {schedule['learning_rate']:g} --split {data['split']} --samples {data['samples']}"
+    words += "".join(f" --{name} {schedule[name]}" for name in ("estimator", "sampling") if name in schedule)
     return f"planarena train rltf --model {NAME}/finetuned {words}"
 
 

@@ -6,6 +6,7 @@ rounded, but no modality that has two tasks is left out. Nothing was released of
 """
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from evaluator.suites.base import Suite, Task
 
 SHARE = 0.1
-_TRAIN, _TEST = 1, 2
+_TRAIN, _TEST, _HALVES = 1, 2, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,47 @@ def draw_split(*, suite: Suite, seed: int, draws: int = 5, share: float = SHARE)
         rng = np.random.default_rng([seed, _TEST, draw])
         tests.append({key for keys, count in left for key in _drawn(keys=keys, count=count, rng=rng)})
     return Split(train=_in_order(suite, train), tests=tuple(_in_order(suite, test) for test in tests))
+
+
+def draw_halves(suite: Suite) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Two halves of every modality, always the same: tasks to train on, and tasks that no seed trains on.
+
+    With one held-out half for all seeds, every seed is tested on the same tasks, and whatever is tuned on the first
+    half has seen none of them.
+
+    Raises:
+        ValueError: a modality has too few tasks for both.
+    """
+    rng = np.random.default_rng([_HALVES])
+    first = {key for keys in _groups(suite) for key in _drawn(keys=keys, count=(len(keys) + 1) // 2, rng=rng)}
+    return _in_order(suite, first), _in_order(suite, {task.key for task in suite.tasks} - first)
+
+
+def draw_training(*, suite: Suite, seed: int, share: float = SHARE) -> tuple[str, ...]:
+    """Training tasks of a seed: as many of each modality as `draw_split` takes, out of the first of `draw_halves`.
+
+    Raises:
+        ValueError: a modality has too few tasks.
+    """
+    first = set(draw_halves(suite)[0])
+    rng = np.random.default_rng([seed, _TRAIN])
+    train = {
+        key
+        for keys in _groups(suite)
+        for key in _drawn(keys=[key for key in keys if key in first], count=_count(keys, share), rng=rng)
+    }
+    return _in_order(suite, train)
+
+
+def few(tasks: Sequence[str], *, count: int) -> tuple[str, ...]:
+    """So many of the tasks, evenly spaced, so that every modality with several tasks keeps some.
+
+    Raises:
+        ValueError: there are not so many.
+    """
+    if not 1 <= count <= len(tasks):
+        raise ValueError(f"there are {len(tasks)} training tasks: between 1 and all of them, not {count}")
+    return tuple(tasks[index * len(tasks) // count] for index in range(count))
 
 
 def _groups(suite: Suite) -> list[list[str]]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from django.core.paginator import Page, Paginator
 
+from evaluator.metrics.statistics import ends_in_words
 from leaderboard.boards.contents import BoardContent
 from leaderboard.boards.ranking import tokens_of
 from leaderboard.boards.selecting import (
@@ -27,6 +28,10 @@ MOST_NARROW = 5
 """Metrics that fit beside each other on a common screen."""
 DECLARED = "as declared"
 FACT_LABELS = {
+    "normalised": (
+        "Normalised",
+        "The first metric between doing nothing (0) and gold plans (1), on the same tasks and scenes",
+    ),
     "strategy": ("Strategy", "The strategy that makes the plans, if it is one of PlanArena's"),
     "model_name": ("Language model", "The planner's language model"),
     "parameters": ("Model size", "Parameters of the language model: read from its weights, or declared by the owner"),
@@ -90,7 +95,9 @@ class Row(NamedTuple):
     cells: tuple[Cell, ...]
     facts: tuple[Fact, ...]
     rank_is_open: bool
-    """Whether the 95 % intervals leave more than one rank open."""
+    """Whether more than one rank is left open."""
+    runs: str
+    """How many runs the planner has, and their spread; empty for a single one."""
 
 
 class ColumnChoice(NamedTuple):
@@ -119,6 +126,10 @@ class Table(NamedTuple):
     choices: tuple[ColumnChoice, ...]
     usual: tuple[str, ...]
     """Keys of the columns that are shown unless others are chosen."""
+    policy: str
+    """What a row shows of several runs: `latest`, `mean`, or the `best` in snapshots from before."""
+    tests: int | None
+    """Pairs of rows that were tested for the ranges of ranks; None in snapshots from before, and of all evaluations."""
 
     @property
     def coverage_words(self) -> str:
@@ -172,6 +183,8 @@ def board_table(*, suite: Suite, content: BoardContent, selection: Selection, re
         filters=found.filters,
         choices=_choices(suite=suite, known=content.facts, chosen=chosen),
         usual=usual,
+        policy=next(((row.get("runs") or {}).get("policy", "best") for row in content.rows), ""),
+        tests=next((row.get("rank_tests") for row in content.rows), None),
     )
 
 
@@ -208,6 +221,7 @@ def facts_of(row: Mapping[str, Any]) -> dict[str, Fact]:
     is_open = row.get("open_weights")
     declared = DECLARED if row.get("declared") else ""
     found = [
+        _normalised(row.get("normalised") or {}),
         Fact("strategy", str(row.get("strategy") or ""), ""),
         Fact("model_name", str(row.get("model_name") or ""), declared),
         Fact("parameters", size_in_words(row.get("parameters")), declared),
@@ -221,6 +235,13 @@ def facts_of(row: Mapping[str, Any]) -> dict[str, Fact]:
         Fact("seconds", seconds_in_words(usage.get("seconds")), "per task" if "seconds" in usage else ""),
     ]
     return {fact.key: fact for fact in found}
+
+
+def _normalised(found: Mapping[str, Any]) -> Fact:
+    if "mean" not in found:
+        return Fact("normalised", "", found.get("missing", ""))
+    interval = ends_in_words(low=found["low"], high=found["high"], form=".3f")
+    return Fact("normalised", f"{found['mean']:.3f}", interval)
 
 
 def size_in_words(parameters: int | None) -> str:
@@ -306,6 +327,13 @@ def _directions(metrics: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     return found if "lower" in found.values() else {}
 
 
+def _why_missing(metric: Mapping[str, Any]) -> str:
+    what = f"the metric {metric['label']}"
+    if metric.get("weights"):
+        what = f"one of the metrics {', '.join(metric['weights'])}"
+    return f"No task with {what} can run under this profile, so there is no value"
+
+
 def _row(
     *,
     data: Mapping[str, Any],
@@ -321,7 +349,7 @@ def _row(
         Cell(
             value=values[metric["key"]],
             is_primary=metric["key"] == primary,
-            missing=f"No task with the metric {metric['label']} can run under this profile, so there is no value",
+            missing=_why_missing(metric),
             scale=scales.get(metric["key"]),
             tasks=None if alike or not values[metric["key"]] else values[metric["key"]].get("tasks"),
         )
@@ -334,4 +362,19 @@ def _row(
         cells=cells,
         facts=tuple(known.get(fact) or Fact(fact, "", "") for fact in facts),
         rank_is_open=data["rank_low"] != data["rank_high"],
+        runs=runs_in_words(data.get("runs") or {}),
     )
+
+
+def runs_in_words(runs: Mapping[str, Any]) -> str:
+    """How many runs a row has and how far they are apart, such as `latest of 3 runs, sd 0.012 (0.691 to 0.715)`; empty
+    for a single one."""
+    count = runs.get("count", 1)
+    if count < 2:
+        return ""
+    told = f"mean of {count} runs" if runs["policy"] == "mean" else f"latest of {count} runs"
+    if runs["identical"]:
+        return f"{count} runs, identical"
+    if runs["sd"] is None:
+        return told
+    return f"{told}, sd {runs['sd']:.3f} ({runs['low']:.3f} to {runs['high']:.3f})"

@@ -15,7 +15,14 @@ from leaderboard.boards.pages.page_cache import tagged_page
 from leaderboard.boards.pages.presenters import MOST_NARROW, board_table, first_rows, progress_rows
 from leaderboard.boards.pages.reference import reported
 from leaderboard.boards.selecting import HIDE, PAGE_SIZES, PER_PAGE, Selection, read_selection, tidied
-from leaderboard.boards.services import NOT_SHOWN, conditions_of, latest_snapshot, latest_snapshots, unranked
+from leaderboard.boards.services import (
+    NOT_SHOWN,
+    conditions_of,
+    latest_snapshot,
+    latest_snapshots,
+    newest_of_seasons,
+    unranked,
+)
 from leaderboard.boards.signing.services import signature_of
 from leaderboard.boards.standing import unpublished, unpublished_rows
 from leaderboard.catalog.models import Suite
@@ -25,7 +32,7 @@ from leaderboard.evaluations.board_of import Conditions
 FIRST_ROWS = 5
 """Of each board, on the start page."""
 MOST_WAITING = 20
-_BESIDE_THE_FORM = ("sort", "reference", *Conditions._fields)
+_BESIDE_THE_FORM = ("sort", "reference", "season", *Conditions._fields)
 
 
 @require_safe
@@ -59,7 +66,7 @@ def board(request: HttpRequest, suite: str) -> HttpResponse:
     if (query := tidied(request.GET)) is not None:
         return HttpResponseRedirect(f"{request.path}{query}")
     found = get_object_or_404(Suite, slug=suite, current=True)
-    snapshot = latest_snapshot(suite=found, conditions=_conditions(request))
+    snapshot = _newest(request=request, suite=found)
     selection = read_selection(request.GET)
     waiting = progress_rows(unranked(suite=found, reader=request.user)[: MOST_WAITING + 1])
     version = all_version(suite=found, snapshot=snapshot) if snapshot and selection.every else None
@@ -100,7 +107,7 @@ def snapshot(request: HttpRequest, suite: str, number: int) -> HttpResponse:
     parts = [_name(found), _texts(found.suite), superseded]
 
     def make() -> HttpResponse:
-        # A snapshot holds the best evaluation of each planner; the others are not part of what it keeps.
+        # A snapshot has one row for each planner, and no other evaluations.
         selection = read_selection(request.GET)._replace(rows="")
         context = {"suite": found.suite, "is_permanent": True, "superseded": superseded}
         context |= _table_context(
@@ -163,11 +170,24 @@ def _texts(suite: Suite) -> list[Any]:
     return [suite.digest, suite.title, suite.description, suite.metrics]
 
 
+def _newest(*, request: HttpRequest, suite: Suite) -> Snapshot | None:
+    """The newest snapshot of the board that the address names by its season or its conditions; else of the usual one.
+
+    Raises:
+        Http404: the season has no board.
+    """
+    if name := request.GET.get("season"):
+        return get_object_or_404(newest_of_seasons(suite.slug), season=name)
+    return latest_snapshot(suite=suite, conditions=_conditions(request))
+
+
 def _conditions(request: HttpRequest) -> Conditions | None:
-    """The board that the address names by `profile_digest`, `split` and `samples`; None for the usual one."""
+    """The board that the address names by its conditions; None for the usual one."""
     given = {name: request.GET[name] for name in Conditions._fields if name in request.GET}
     if not given:
         return None
+    # Boards from before digests of data were kept have none.
+    given.setdefault("data_digest", "")
     if len(given) < len(Conditions._fields) or re.fullmatch(r"[0-9]{1,9}", given["samples"]) is None:
-        raise Http404("a board is named by profile_digest, split and samples together")
-    return Conditions(given["profile_digest"], given["split"], int(given["samples"]))
+        raise Http404("a board is named by profile_digest, split, samples and data_digest together")
+    return Conditions(given["profile_digest"], given["split"], int(given["samples"]), given["data_digest"])

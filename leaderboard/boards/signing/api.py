@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.signing.proofs import evaluation_proof, snapshot_proof
-from leaderboard.evaluations.gold import not_shared, withheld_from
+from leaderboard.evaluations.gold import not_shared, records_are_open, withheld_from
 from leaderboard.evaluations.visibility import visible_evaluations
 from leaderboard.site.api.examples import DIGEST, ENVELOPE, EVALUATION_ID, EXAMPLE_SUITE, ROW, example
 from leaderboard.site.api.shapes import Output
@@ -83,15 +83,16 @@ class SnapshotProofView(APIView):
 
 
 class EvaluationProofView(APIView):
-    """The results of all tasks of an evaluation with the signed statement that binds them and their records. While a
-    split is hidden, only staff get the salt and the digests of its records."""
+    """The results of all tasks of an evaluation with the signed statement that binds them and their records. Until a
+    hidden split's season is closed, only staff get the salt and the digests of its records."""
 
     @extend_schema(responses=EvaluationProofOutput)
     def get(self, request: Request, evaluation_id: UUID) -> Response:
-        related = visible_evaluations(request.user).select_related("suite", "submission__planner")
+        related = visible_evaluations(request.user).select_related("suite", "season", "submission__planner")
         evaluation = get_object_or_404(related, pk=evaluation_id, verifies=None)
         withheld = withheld_from(reader=request.user, evaluation=evaluation)
-        proof = evaluation_proof(evaluation=evaluation, shows_records=not (withheld.data or withheld.plan))
+        shows_records = not (withheld.data or withheld.plan) or records_are_open(evaluation)
+        proof = evaluation_proof(evaluation=evaluation, shows_records=shows_records)
         response = Response(EvaluationProofOutput(proof).data)
         not_shared(response, suite=evaluation.suite, split=evaluation.split)
         return response

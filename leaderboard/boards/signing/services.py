@@ -31,6 +31,7 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.boards.signing.keys import signing_key
 from leaderboard.boards.signing.models import EvaluationSignature, SnapshotSignature
 from leaderboard.catalog.models import Suite
+from leaderboard.catalog.seasons import commitment_of
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.site.clock import database_now
@@ -139,12 +140,25 @@ def task_entries(*, evaluation_id: UUID, salt: str) -> tuple[list[TaskEntry], Ma
     """The results of an evaluation's tasks in the suite's order, as they are signed, and the digests of its records by
     task."""
     fields = (
-        "task__key", "task__metric", "outcome", "accepted", "score", "sample_scores", "indicators", "planning_seconds",
-        "prompt_tokens", "completion_tokens", "record_digest",
+        "task__key", "task__metric", "outcome", "accepted", "score", "sample_scores", "indicators", "sample_indicators",
+        "planning_seconds", "prompt_tokens", "completion_tokens", "record_digest",
     )  # fmt: skip
     entries, records = list[TaskEntry](), dict[str, str]()
     found = TaskResult.objects.filter(evaluation=evaluation_id).order_by("task__position").values_list(*fields)
-    for task, metric, outcome, accepted, score, samples, indicators, seconds, prompt, completion, record in found:
+    for (
+        task,
+        metric,
+        outcome,
+        accepted,
+        score,
+        samples,
+        indicators,
+        by_sample,
+        seconds,
+        prompt,
+        completion,
+        record,
+    ) in found:
         entries.append(
             TaskEntry(
                 task=task,
@@ -154,6 +168,7 @@ def task_entries(*, evaluation_id: UUID, salt: str) -> tuple[list[TaskEntry], Ma
                 score=score,
                 samples=samples,
                 indicators=indicators,
+                sample_indicators=by_sample,
                 seconds=seconds,
                 prompt_tokens=prompt,
                 completion_tokens=completion,
@@ -179,6 +194,8 @@ def suite_facts(suite: Suite) -> SuiteFacts:
                 indicator=column.indicator,
                 fault=column.fault,
                 interval=column.interval,
+                tasks=list(column.tasks),
+                weights=dict(column.weights),
             )
             for column in suite.columns
         ],
@@ -188,7 +205,16 @@ def suite_facts(suite: Suite) -> SuiteFacts:
 
 
 def _conditions(found: Snapshot | Evaluation) -> Conditions:
-    return Conditions(**{name: getattr(found, name) for name in Conditions.model_fields})
+    season = found.season_id or ""
+    return Conditions(
+        profile=found.profile,
+        profile_digest=found.profile_digest,
+        split=found.split,
+        samples=found.samples,
+        data_digest=found.data_digest,
+        season=season,
+        commitment=commitment_of(season=season, suite=found.suite.slug) if season else "",
+    )
 
 
 def _evaluation_signature(*, evaluation: Evaluation, key: PrivateKey) -> EvaluationSignature:

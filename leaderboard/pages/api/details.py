@@ -115,7 +115,7 @@ class OtherOutput(Output):
     ],
 })  # fmt: skip
 class OthersOutput(Output):
-    """How the other planners of the board did on a task, each with its best evaluation."""
+    """How the other planners of the board did on a task, each with the evaluation that the board shows."""
 
     count = serializers.IntegerField()
     better = serializers.IntegerField()

@@ -37,7 +37,8 @@ class ResultOutput(ModelOutput[TaskResult]):
     task = serializers.CharField(source="task.key")
     metric = serializers.CharField(source="task.metric")
     indicators = serializers.DictField(
-        child=serializers.FloatField(), help_text="Of suites that judge plans: each indicator of the plan, in [0, 1]."
+        child=serializers.FloatField(),
+        help_text="Indicators of the plan and of its answers by the key of their column, in [0, 1].",
     )
 
     class Meta:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evaluator.records import Outcome, ResultRecord
-from evaluator.suites.base import Column, Defect, IntervalMethod, Panel, StepProblem
+from evaluator.suites.base import EXACT, Column, Defect, IntervalMethod, Panel, StepProblem
 from evaluator.suites.base import Suite as LibrarySuite
 from evaluator.suites.base import Task as LibraryTask
 from leaderboard.catalog.models import Suite, Task
@@ -83,13 +83,18 @@ def planning_page(
         defects=defects(attributes.get("flags") or (), defined=defined),
         reasons=_reasons(suite=task.suite, record=record, outcome=outcome, parts=parts),
         nothing_judged=outcome == Outcome.PLANNER_FAULT,
-        further=tuple(
-            (column.title or column.label, _figure(column, indicators[column.key]))
-            for column in task.suite.columns
-            if column.ordered and not column.good and column.key in indicators
-        ),
+        further=further_figures(suite=task.suite, indicators=indicators),
         calls=calls(plan),
         gold_calls=calls(task.gold or {}) if shows_gold else (),
+    )
+
+
+def further_figures(*, suite: Suite, indicators: Mapping[str, float]) -> tuple[tuple[str, str], ...]:
+    """The indicators that are no marks of a task, with their names, in the order of the suite's columns."""
+    return tuple(
+        (column.title or column.label, _figure(column, indicators[column.key]))
+        for column in suite.columns
+        if column.ordered and not column.good and column.key in indicators
     )
 
 
@@ -126,7 +131,8 @@ def step_problems(*, record: ResultRecord, suite: LibrarySuite) -> dict[str | No
 
 
 def _figure(column: Column, value: float) -> str:
-    return ("yes" if value else "no") if column.interval is IntervalMethod.WILSON else f"{value:.3f}"
+    is_binary = column.interval is IntervalMethod.WILSON or column.key == EXACT
+    return ("yes" if value else "no") if is_binary else f"{value:.3f}"
 
 
 def _files(task: LibraryTask) -> tuple[GivenFile, ...]:

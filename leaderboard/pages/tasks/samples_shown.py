@@ -20,6 +20,16 @@ class ShownStep(NamedTuple):
     outputs: tuple[Shown, ...]
 
 
+class ShownAnswer(NamedTuple):
+    """One answer of a sample beside its reference."""
+
+    number: int
+    """From 1; 0 where the request wants one answer."""
+    score: float | None
+    answer: Shown | None
+    reference: Shown | None
+
+
 class ShownSample(NamedTuple):
     """One sample with everything that the plan did to it."""
 
@@ -27,8 +37,7 @@ class ShownSample(NamedTuple):
     score: float | None
     inputs: tuple[Shown, ...]
     steps: tuple[ShownStep, ...]
-    answer: Shown | None
-    reference: Shown | None
+    answers: tuple[ShownAnswer, ...]
     is_open: bool
 
 
@@ -135,9 +144,43 @@ def _sample(*, sample: SampleResult, reading: Reading, catalogue: Catalogue | No
         score=sample.score,
         inputs=tuple(show(f"${name}", value, f"Given {name}") for name, value in sample.inputs.items()),
         steps=tuple(_step(run=run, number=number, reading=reading, catalogue=catalogue) for run in sample.steps),
-        answer=show("answer", sample.answer, "The plan's answer") if sample.answer else None,
-        reference=show("reference", sample.reference, "The reference") if sample.reference else None,
+        answers=_answers(sample=sample, reading=reading),
         is_open=is_open,
+    )
+
+
+def _answers(*, sample: SampleResult, reading: Reading) -> tuple[ShownAnswer, ...]:
+    pairs = [(sample.answer, sample.reference), *((one.answer, one.reference) for one in sample.further)]
+    several = len(pairs) > 1
+    return tuple(
+        _answer(number=number if several else 0, score=score, pair=pair, sample=sample.index + 1, reading=reading)
+        for number, (pair, score) in enumerate(zip(pairs, _scores_of_answers(sample), strict=True), start=1)
+    )
+
+
+def _scores_of_answers(sample: SampleResult) -> list[float | None]:
+    """The score of each answer. That of the first follows from the sample's, which is the mean of all."""
+    others = [one.score for one in sample.further if one.score is not None]
+    if sample.score is None or len(others) < len(sample.further):
+        return [None] * (1 + len(sample.further))
+    return [sample.score * (1 + len(others)) - sum(others), *others]
+
+
+def _answer(
+    *, number: int, score: float | None, pair: tuple[ArtefactReference | None, ArtefactReference | None], sample: int,
+    reading: Reading,
+) -> ShownAnswer:  # fmt: skip
+    which = f" {number}" if number else ""
+
+    def show(name: str, value: ArtefactReference | None, alt: str) -> Shown | None:
+        return None if value is None else reading.show(name=name, reference=value, alt=f"{alt}{which}, sample {sample}")
+
+    answer, reference = pair
+    return ShownAnswer(
+        number=number,
+        score=score,
+        answer=show("answer", answer, "The plan's answer"),
+        reference=show("reference", reference, "The reference"),
     )
 
 

@@ -18,7 +18,7 @@ from leaderboard.pages.tasks.notes import NoteBlock, note_blocks
 from leaderboard.pages.tasks.plan_differences import Differences, differences
 from leaderboard.pages.tasks.plan_graph import Graph, draw
 from leaderboard.pages.tasks.plan_reading import Marks
-from leaderboard.pages.tasks.planning_presenters import PlanningPage, planning_page, step_problems
+from leaderboard.pages.tasks.planning_presenters import PlanningPage, further_figures, planning_page, step_problems
 from leaderboard.pages.tasks.samples_shown import SamplesPage, StepTotal, samples_page, score_in_words, step_totals
 from leaderboard.results.badges import sentence_in_place_of_steps
 from leaderboard.results.filters import in_words
@@ -50,6 +50,8 @@ class TaskPage(NamedTuple):
     samples: SamplesPage | None
     steps: tuple[StepTotal, ...]
     """The steps over all samples."""
+    figures: tuple[tuple[str, str], ...]
+    """Of suites that execute plans: further figures of the plan, each with its name."""
     score_words: str
     """Where the score comes from."""
     received: str
@@ -92,6 +94,7 @@ def task_page(
         differences=differs,
         samples=_samples(record=open_record, number=samples, split=split, library=library),
         steps=step_totals(open_record) if open_record else (),
+        figures=_figures(task=task, record=record) if not (judged or withheld.gold) else (),
         score_words=score_in_words(open_record) if open_record else "",
         received=received[:MAX_RECEIVED],
         received_left_out=max(0, len(received) - MAX_RECEIVED),
@@ -111,6 +114,10 @@ def _samples(
     return samples_page(
         samples=record.samples, number=number, reading=reading, catalogue=library.catalogue if library else None
     )
+
+
+def _figures(*, task: Task, record: ResultRecord | None) -> tuple[tuple[str, str], ...]:
+    return () if record is None else further_figures(suite=task.suite, indicators=record.indicators)
 
 
 def _planning(

@@ -85,10 +85,10 @@ class SeedView(AttemptView):
             raise PermissionDenied("Hidden data are for the operator's workers only.")
         evaluation = Evaluation.objects.select_related("suite").get(shards__attempts=attempt_id)
         try:
-            seed = seasons.seed_of(evaluation)
+            seed = seasons.seed_for_workers(evaluation)
         except seasons.NoSeedError as error:
             raise NotFound(str(error)) from error
-        return _secret(Seed(season=seasons.season_of(evaluation), seed=SecretStr(seed)))
+        return _secret(Seed(season=str(evaluation.season_id), seed=SecretStr(seed)))
 
 
 class SecretHeaderView(AttemptView):

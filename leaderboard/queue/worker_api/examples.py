@@ -8,7 +8,8 @@ _LEASE_REQUEST = {"worker": "gpu-7", "suites": [EXAMPLE_SUITE], "evaluation": No
 _LEASE = {
     "attempt": ATTEMPT_ID, "token": "q" * 43, "expires_in": 60.0, "heartbeat_seconds": 10.0,
     "evaluation": EVALUATION_ID, "suite": EXAMPLE_SUITE, "suite_digest": DIGEST, "profile": "lilliput",
-    "profile_digest": DIGEST, "split": "public", "samples": 8, "planner": {"kind": "bundled", "name": "gold"},
+    "profile_digest": DIGEST, "split": "public", "samples": 8, "data_digest": DIGEST, "season": "",
+    "commitment": "", "planner": {"kind": "bundled", "name": "gold"},
     "tasks": ["14", "15"], "needs_seed": False,
 }  # fmt: skip
 _RECORD_OF_WORKER = {

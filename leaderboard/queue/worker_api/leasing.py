@@ -13,6 +13,8 @@ from rest_framework.views import APIView
 from evaluator.suites.hidden import HIDDEN
 from gpu_jobs.contract.attempt import GivenUp
 from gpu_jobs.contract.lease import WORK_LEFT_HEADER, Lease, LeasedPlanner, LeaseRequest
+from leaderboard.catalog.conditions import data_digest
+from leaderboard.catalog.library import NotReadyError
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.models import Planner
@@ -75,7 +77,7 @@ def next_lease(*, holder: Holder, wanted: LeaseRequest) -> Lease | None:
         return None
     try:
         return _as_sent(found, holder=holder)
-    except (HeaderUnreadableError, OwnersSecretError) as error:
+    except (HeaderUnreadableError, OwnersSecretError, NotReadyError) as error:
         leases.give_up(attempt_id=found.attempt.pk, how=GivenUp.FAILED, detail=str(error))
         return None
 
@@ -104,10 +106,22 @@ def _as_sent(lease: next_shard.Lease, *, holder: Holder) -> Lease:
         profile_digest=evaluation.profile_digest,
         split=evaluation.split,
         samples=evaluation.samples,
+        data_digest=evaluation.data_digest or _identified(evaluation),
+        season=evaluation.season_id or "",
+        commitment=evaluation.provenance.get("commitment", ""),
         needs_seed=evaluation.split == HIDDEN,
         planner=_planner(evaluation.submission.planner, tasks=lease.tasks, holder=holder),
         tasks=tuple(lease.tasks),
     )
+
+
+def _identified(evaluation: Evaluation) -> str:
+    """The digest of the data of an evaluation that was queued before it was kept."""
+    found = data_digest(
+        suite=evaluation.suite, profile=evaluation.profile, split=evaluation.split, season=evaluation.season_id
+    )
+    Evaluation.objects.filter(pk=evaluation.pk).update(data_digest=found)
+    return found
 
 
 def _heartbeat_seconds(evaluation: Evaluation) -> int:

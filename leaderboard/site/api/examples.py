@@ -24,9 +24,10 @@ PLAN = {
     "answers": ["s1.image"],
 }  # fmt: skip
 ROW = {
-    "rank": 1, "rank_low": 1, "rank_high": 2, "planner": "my-planner", "kind": "endpoint", "owner": "ada",
-    "evaluation": EVALUATION_ID, "finished": "2026-03-01T12:09:30+00:00", "samples": 8,
+    "rank": 1, "rank_low": 1, "rank_high": 2, "rank_tests": 190, "planner": "my-planner", "kind": "endpoint",
+    "owner": "ada", "evaluation": EVALUATION_ID, "finished": "2026-03-01T12:09:30+00:00", "samples": 8,
     "metrics": SUMMARY["metrics"], "outcomes": SUMMARY["outcomes"],
+    "runs": {"policy": "latest", "count": 3, "sd": 0.01, "low": 0.42, "high": 0.44, "identical": False},
     "usage": {"seconds": 1.4, "prompt_tokens": 812.0, "completion_tokens": 64.0}, "model_name": "Qwen3-8B",
     "parameters": 8190735360, "open_weights": True,
     "cost": {"usd": 0.0000534, "prompt_price": 0.05, "completion_price": 0.2}, "declared": True,

@@ -29,6 +29,7 @@ REST_FRAMEWORK = {
         "submissions": "60/min",
         "changes": "120/min",
         "endpoint-tests": "12/min",
+        "rewards": "30/min",
         "checks": "240/min",
         "exports": "6/min",
     },

@@ -47,8 +47,6 @@ SPLIT = env.text("PLANARENA_SPLIT", "public")
 HIDDEN_SEED = keys.hidden_seed
 """The master secret of hidden data. Workers never get it: they get the seed of one season and suite, derived from it
 (`catalog/seasons.py`)."""
-SEASON = env.text("PLANARENA_SEASON", "1")
-"""Label of the season: another one gives new evaluations other hidden data."""
 SAMPLES = env.integer("PLANARENA_SAMPLES", default=8 if DEMO else 32, least=1)
 """Scenes that each plan is executed on. Intervals need ten; the demo is fast instead."""
 TASKS_PER_SHARD = env.integer("PLANARENA_TASKS_PER_SHARD", default=8, least=1)
@@ -88,6 +86,12 @@ TEAM_QUOTA_PER_SUITE_AND_DAY = env.integer(
 """Evaluations of one suite that may be submitted for a team in a day, by all its members together; 0: any number."""
 TEAM_QUOTA_PER_DAY = env.integer("PLANARENA_TEAM_QUOTA_PER_DAY", default=0 if DEMO else 200, least=0)
 """The same of all suites together."""
+QUOTA_PER_PLANNER_AND_SEASON = env.integer("PLANARENA_QUOTA_PER_PLANNER_AND_SEASON", default=0 if DEMO else 5, least=0)
+"""Evaluations of one suite that a planner may have on the hidden data of one season; 0: any number."""
+BOARD_POLICY = env.choice("PLANARENA_BOARD_POLICY", default="latest", choices=("latest", "mean"))
+"""What a board's row shows of several runs of one planner (`boards/policy.py`)."""
+REWARDS_PER_DAY = env.integer("PLANARENA_REWARDS_PER_DAY", default=0 if DEMO else 5000, least=0)
+"""Plans that a user may have rewarded on training splits in a day (UTC); 0: any number."""
 HEARTBEAT_SECONDS = env.integer("PLANARENA_HEARTBEAT_SECONDS", default=10, least=1)
 """How often workers say that they live; never less often than four times in a lease."""
 MAX_OBJECT_BYTES = env.integer("PLANARENA_MAX_OBJECT_BYTES", default=32 * 1024 * 1024, least=1024)

@@ -38,8 +38,8 @@ class VisibilityInput(serializers.Serializer[Any]):
 
 
 @example({
-    "id": SUBMISSION_ID, "planner": example_of(PlannerOutput), "submitted_by": "ada", "team": "plan-lab",
-    "created": WHEN, "visibility": "public", "embargo_until": None, "rerun_of": None,
+    "id": SUBMISSION_ID, "planner": example_of(PlannerOutput), "version": "3f2a9c1", "submitted_by": "ada",
+    "team": "plan-lab", "created": WHEN, "visibility": "public", "embargo_until": None, "rerun_of": None,
     "evaluations": [example_of(EvaluationOutput)],
 })  # fmt: skip
 class SubmissionOutput(serializers.ModelSerializer[Submission]):
@@ -56,7 +56,7 @@ class SubmissionOutput(serializers.ModelSerializer[Submission]):
     class Meta:
         model = Submission
         fields = [
-            "id", "planner", "submitted_by", "team", "created", "visibility", "embargo_until", "rerun_of",
+            "id", "planner", "version", "submitted_by", "team", "created", "visibility", "embargo_until", "rerun_of",
             "evaluations",
         ]  # fmt: skip
         read_only_fields = fields

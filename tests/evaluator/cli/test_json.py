@@ -24,7 +24,9 @@ INVOCATIONS = {
     "evaluate": ("--suite", "toolmini", "--tasks", "QA/0", "--json", "-"),
     "validity": ("--tasks", "14", "--samples", "1", "--json", "-"),
     "bench execution": ("--only", "cold", "--tasks", "14", "--samples", "1", "--json", "-"),
+    "bench rewards": ("--limit-tasks", "1", "--samples", "1", "--json", "-"),
     "bench search": ("--gold-decompositions", "--json", "-"),
+    "lilliput contamination": ("--samples", "2", "--only", "reviews (sentiment)", "--json"),
 }
 """A call of each command that prints a table. A new command needs a line here."""
 TYPES = {
@@ -39,7 +41,9 @@ TYPES = {
     "evaluate": {"summary": dict, "results": list, "suite": dict},
     "validity": {"metrics": list, "ranking": dict},
     "bench execution": {"ratios": dict, "phases": dict},
+    "bench rewards": {"phases": dict, "conditions": dict, "claims": dict},
     "bench search": {"suite": str, "figures": dict},
+    "lilliput contamination": [{"texts": str, "seen": int, "count": int, "share": float, "distinct": int}],
 }
 """Keys that programs rely on."""
 

@@ -196,7 +196,9 @@ class TestProfile:
         for item in profile.checkpoints.values():
             assert item.licence
             assert item.values > 0
-            assert item.is_pinned or item.revision in {"main", "no_timm"} or item.url is not None
+        loose = {name for name, item in profile.checkpoints.items() if not item.is_pinned}
+        assert loose == {"detection", "visual-questions", "vit-score", "denoising", "deblurring"}
+        assert not [item for item in profile.checkpoints.values() if "see model card" in item.licence]
 
     def test_listing_loads_no_torch(self):
         code = "import sys; from evaluator.experts.profile import load_profile; load_profile('paper'); "
@@ -272,6 +274,16 @@ class TestCommands:
         assert checked.returncode == 3
         assert "config.json is not the file that was fetched" in checked.stdout
         assert "sentiment: was not fetched" in checked.stdout
+        assert "not pinned" not in checked.stderr
+
+    def test_checkpoints_that_only_the_lock_pins_are_named(self, cache):
+        checked = planarena(
+            "profiles", "verify", "paper", "--only", "sentiment,vit-score,denoising", "--cache", str(cache)
+        )
+        (line,) = [line for line in checked.stderr.splitlines() if line.startswith("not pinned by profile paper")]
+        assert "vit-score (nateraw/vit-base-beans@main), denoising (https://" in line
+        assert str(cache / "lock.json") in line
+        assert "sentiment" not in line
 
     def test_another_commit_than_the_pinned_one_is_refused(self, mirror, cache):
         with serving(mirror, commits={REPO: "1" * 40}) as address:

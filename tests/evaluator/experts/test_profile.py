@@ -8,6 +8,8 @@ from evaluator.experts.implementations import IMPLEMENTATIONS
 from evaluator.experts.profile import PROFILES, ProfileError, load_expert, load_profile
 from evaluator.experts.weights import WeightsError, verify_weights, weights_digest
 from evaluator.tools.openagi import OPENAGI
+from evaluator.training.experts.quality.cards import card, record_quality
+from evaluator.training.experts.recipes import RECIPES
 
 
 @pytest.fixture
@@ -49,6 +51,24 @@ def test_every_model_has_a_card_with_its_licence():
         card = (spec.path / "card.md").read_text()
         assert "Apache-2.0" in card
         assert "planarena lilliput train" in card
+        assert "Intended use" in card
+
+
+def test_cards_say_what_is_recorded_beside_the_weights(tmp_path):
+    profile = load_profile("lilliput")
+    for spec in [*profile.experts.values(), *profile.scorers.values()]:
+        record = json.loads((spec.path / "training.json").read_text())
+        assert record["texts"] == RECIPES[spec.path.name].texts if "texts" in record else record["scenes"]
+        assert (spec.path / "card.md").read_text() == card(spec.path), "run `planarena lilliput cards`"
+        assert all(f"- {name}: {figure}" in card(spec.path) for name, figure in record["quality"])
+    folder = tmp_path / "captioning"
+    shutil.copytree(profile.experts["Image Captioning"].path, folder)
+    record_quality(folder=folder, quality={"captions that are exactly right, 2 scenes": "50.0%"})
+    assert card(folder).endswith("\n- captions that are exactly right, 2 scenes: 50.0%\n")
+    record = json.loads((folder / "training.json").read_text())
+    del record["quality"]
+    (folder / "training.json").write_text(json.dumps(record))
+    assert "not measured since the training" in card(folder)
 
 
 def test_the_digest_is_the_same_in_another_folder(copied):

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from evaluator.metrics.paired import bootstrap_columns, holm, two_sided_p_values
+from evaluator.metrics.paired import bootstrap_columns, holm, mcnemar, paired_test
 from evaluator.metrics.statistics import LEAST_VALUES, cluster_bootstrap, paired_permutation
+from evaluator.suites.base import IntervalMethod
 
 TABLES = arrays(
     np.float64,
@@ -30,7 +31,14 @@ def test_exchanging_the_evaluations_only_changes_signs(table):
             assert (one.ends is None) == (other.ends is None)
             if one.ends and other.ends:
                 assert one.ends == pytest.approx((-other.ends[1], -other.ends[0]), abs=1e-6)
-    assert two_sided_p_values(table) == two_sided_p_values(-table)
+    for method in IntervalMethod:
+        differences = np.nan_to_num(table)
+        strata = ["a"] * len(differences)
+        one, other = (paired_test(sign * differences, method=method, strata=strata) for sign in (1, -1))
+        assert (one.p_value is None) == (other.p_value is None) == (one.units < LEAST_VALUES)
+        if one.p_value is not None:
+            assert 0 < one.p_value <= 1
+            assert one.p_value == pytest.approx(other.p_value, rel=1e-6)
 
 
 @settings(max_examples=40, deadline=None)
@@ -46,50 +54,51 @@ def test_the_interval_holds_within_the_values_and_p_is_a_probability(table):
                 low, high = interval.ends
                 assert values.min() - 1e-6 <= low <= high <= values.max() + 1e-6
             assert interval.mean == pytest.approx(values.mean())
-    assert all(0 < p_value <= 1 for p_value in two_sided_p_values(table))
 
 
 def test_identical_evaluations_differ_by_nothing_and_p_is_1():
     (interval,) = bootstrap_columns(np.zeros((50, 1)))
     assert interval is not None
     assert (interval.mean, interval.low, interval.high, interval.count) == (0, 0, 0, 50)
-    assert two_sided_p_values(np.zeros((50, 1))) == [1.0]
-
-
-def test_by_hand_three_of_three_in_one_direction():
-    """Of 2^3 sign changes one is as large as (0.1, 0.2, 0.3) and one as small: p = 2 / 8."""
-    assert two_sided_p_values(column(0.1, 0.2, 0.3)) == [0.25]
-    (interval,) = bootstrap_columns(column(0.1, 0.2, 0.3))
-    assert interval is not None
-    assert interval.mean == pytest.approx(0.2)
+    for method in (IntervalMethod.WILSON, IntervalMethod.BOOTSTRAP):
+        assert paired_test(np.zeros((50, 1)), method=method, strata=()).p_value == 1.0
 
 
 def test_by_hand_the_sign_test_of_yes_or_no_figures():
     """20 against 10 discordant tasks: McNemar's exact two-sided p-value is 0.0987 (binomial table)."""
-    (p_value,) = two_sided_p_values(column(*[1.0] * 20, *[-1.0] * 10, *[0.0] * 70, np.nan))
-    assert p_value == pytest.approx(0.0987, abs=5e-5)
+    differences = column(*[1.0] * 20, *[-1.0] * 10, *[0.0] * 70)
+    found = paired_test(differences, method=IntervalMethod.WILSON, strata=())
+    assert found.p_value == pytest.approx(0.0987, abs=5e-5)
+    assert (found.mean, found.units) == (pytest.approx(0.1), 100)
 
 
 def test_the_sign_test_is_what_trying_all_sign_changes_gives():
     for positive in range(8, 15):
         differences = [1.0] * positive + [-1.0] * (14 - positive)
-        more = two_sided_p_values(column(*differences, 0.0))[0]
-        assert more == pytest.approx(min(1.0, 2 * paired_permutation(differences)) if positive > 7 else 1.0)
-    # One more task, and the exact test takes over from enumeration: both count 15 fair coins.
-    assert two_sided_p_values(column(*[0.5] * 15)) == [2 * 2**-15]
+        assert mcnemar(np.array([*differences, 0.0])) == pytest.approx(min(1.0, 2 * paired_permutation(differences)))
+    assert mcnemar(np.ones(200)) == 2.0**-199
 
 
-def test_drawn_sign_changes_agree_with_the_test_for_one_metric():
+def test_graded_values_have_students_paired_t_over_tasks():
+    """Differences 1 to 12 less 5: mean 1.5, standard deviation 3.6056, t = 1.4412 with 11 degrees of freedom; the
+    two-sided p-value is 0.1774."""
+    found = paired_test(column(*range(-4, 8)), method=IntervalMethod.BOOTSTRAP, strata=())
+    assert found.p_value == pytest.approx(0.1774, abs=5e-5)
+    assert (found.mean, found.units, found.tasks) == (1.5, 12, 12)
+
+
+def test_the_t_test_of_many_tasks_agrees_with_random_sign_changes():
     rng = np.random.default_rng(3)
     table = rng.normal(0.08, 0.5, size=(120, 3))
-    for number, p_value in enumerate(two_sided_p_values(table)):
-        assert p_value == pytest.approx(2 * paired_permutation(table[:, number].tolist()), abs=0.012)
+    for values in table.T:
+        p_value = paired_test(values[:, None], method=IntervalMethod.BOOTSTRAP, strata=()).p_value
+        assert p_value == pytest.approx(2 * paired_permutation(values.tolist()), abs=0.012)
 
 
-def test_a_column_is_judged_alike_whatever_stands_beside_it_where_nothing_is_drawn():
-    one, other = [0.5] * 9 + [-0.5] * 2, [0.1, 0.2, -0.3] + [0.0] * 8
-    both = np.array([one, other]).T
-    assert two_sided_p_values(both) == [*two_sided_p_values(column(*one)), *two_sided_p_values(column(*other))]
+def test_values_that_are_shares_have_the_t_test_even_in_a_column_of_yes_or_no():
+    values = column(*[0.5] * 9, *[-0.5] * 2, *[0.0] * 9)
+    graded = paired_test(values, method=IntervalMethod.BOOTSTRAP, strata=())
+    assert paired_test(values, method=IntervalMethod.WILSON, strata=()).p_value == graded.p_value
 
 
 def test_the_interval_is_that_of_the_cluster_bootstrap_but_for_the_draws():

@@ -12,8 +12,8 @@ def row(planner: str = "gold", *, overall: float | None = 0.5, **changes: Any) -
     """A row; `overall=None` leaves it without the board's first metric."""
     metrics = {} if overall is None else {"overall": {"mean": overall, "low": None, "high": None, "tasks": 3}}
     return {
-        "rank": 1, "rank_low": 1, "rank_high": 1, "planner": planner, "kind": "bundled", "owner": "ada",
-        "evaluation": f"00000000-0000-0000-0000-{abs(hash(planner)) % 10**12:012}",
+        "rank": 1, "rank_low": 1, "rank_high": 1, "rank_tests": 0, "planner": planner, "kind": "bundled",
+        "owner": "ada", "evaluation": f"00000000-0000-0000-0000-{abs(hash(planner)) % 10**12:012}",
         "finished": "2026-11-20T10:00:00+00:00", "samples": 8, "metrics": metrics,
         "outcomes": {"scored": 3}, **changes,
     }  # fmt: skip

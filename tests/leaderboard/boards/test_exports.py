@@ -90,3 +90,14 @@ def test_a_citation_of_a_board_has_its_permanent_address_and_digest():
     assert "url = {https://arena.example/boards/openagi/snapshots/12/}" in text
     assert "c" * 64 in text
     assert text.count("{") == text.count("}")
+
+
+def test_a_csv_tells_the_tests_of_ranks_and_the_runs_of_a_planner():
+    several = {"policy": "latest", "count": 3, "sd": 0.01, "low": 0.4, "high": 0.5, "identical": False}
+    rows = [row("many", runs=several, rank_tests=1), row("one", runs={"policy": "latest", "count": 1}), row("old")]
+    del rows[2]["rank_tests"]
+    many, one, old = lines(board(*rows))
+    names = ("rank_tests", "runs_shown", "runs", "runs_sd", "runs_low", "runs_high", "runs_identical")
+    assert [many[name] for name in names] == ["1", "latest", "3", "0.01", "0.4", "0.5", "False"]
+    assert [one[name] for name in names] == ["0", "latest", "1", "", "", "", ""]
+    assert [old[name] for name in names] == [""] * 7

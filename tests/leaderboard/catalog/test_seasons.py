@@ -1,10 +1,27 @@
-"""Seeds of hidden data: one for each season and suite, and none that gives away another."""
+"""Seasons of hidden data: seeds of their own, commitments, and what may be submitted when."""
+
+import hashlib
+import hmac
+from datetime import timedelta
 
 import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
 
+from evaluator.suites.hidden import commitment
+from leaderboard.audit.models import AuditEntry
 from leaderboard.catalog import seasons
-from leaderboard.catalog.seasons import derived_seed
+from leaderboard.catalog.conditions import conditions_of
+from leaderboard.catalog.library import NotReadyError
+from leaderboard.catalog.models import Season, SeasonData, Suite
+from leaderboard.catalog.seasons import REHEARSAL, SeasonRefusedError, derived_seed
+from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.queue.entering import queue_tasks
+from leaderboard.site.field_errors import FieldErrors
+from leaderboard.submissions.rerunning import rerun
+from leaderboard.submissions.services import cancel
+from tests.leaderboard.factories import make_season, make_submission, make_suite, make_user, planner_data
 
 
 def test_a_seed_follows_from_master_season_and_suite_and_is_no_part_of_the_master():
@@ -20,25 +37,197 @@ def test_a_seed_follows_from_master_season_and_suite_and_is_no_part_of_the_maste
     assert len({seed, *others}) == 5
 
 
-def hidden(**provenance: str) -> Evaluation:
-    from leaderboard.catalog.models import Suite
+def test_a_commitment_is_the_hmac_of_the_season_s_name_under_its_seed():
+    expected = hmac.new(b"seed", b"2026-a", hashlib.sha256).hexdigest()
+    assert commitment(seed="seed", season="2026-a") == expected
+    assert commitment(seed="seed", season="2026-b") != expected
+    assert commitment(seed="other", season="2026-a") != expected
 
-    return Evaluation(split="hidden", suite=Suite(slug="openagi"), provenance=provenance)
+
+def hidden(season: str | None) -> Evaluation:
+    return Evaluation(split="hidden", suite=Suite(slug="openagi"), season_id=season)
 
 
 def test_an_evaluation_keeps_the_season_that_it_was_submitted_in(settings):
-    settings.HIDDEN_SEED, settings.SEASON = "master", "2"
-    assert seasons.seed_of(hidden(season="1")) == derived_seed(master="master", season="1", suite="openagi")
-    assert seasons.seed_of(hidden()) == derived_seed(master="master", season="2", suite="openagi")
+    settings.HIDDEN_SEED = "master"
+    assert seasons.seed_of(hidden("1")) == derived_seed(master="master", season="1", suite="openagi")
+    with pytest.raises(seasons.NoSeedError, match="submit it again"):
+        seasons.seed_of(hidden(None))
 
 
 def test_open_data_have_no_seed_and_a_site_without_a_master_seed_has_none(settings):
+    evaluation = hidden("1")
     settings.HIDDEN_SEED = ""
-    assert seasons.seed_now("openagi") is None
     with pytest.raises(seasons.NoSeedError, match="PLANARENA_HIDDEN_SEED"):
-        seasons.seed_of(hidden())
+        seasons.seed_of(evaluation)
     settings.HIDDEN_SEED = "master"
-    evaluation = hidden()
     evaluation.split = "public"
     with pytest.raises(seasons.NoSeedError, match="open data"):
         seasons.seed_of(evaluation)
+
+
+@pytest.fixture
+def suite(settings, db) -> Suite:
+    """A suite on a site that evaluates hidden data."""
+    settings.SPLIT = "hidden"
+    return make_suite(slug="openagi")
+
+
+def submitted(suite: Suite, *, season: str = "") -> Evaluation:
+    from leaderboard.submissions import services
+
+    data = services.SubmissionData(planner=planner_data(), suites=[suite.slug], season=season)
+    return services.submit(services.validate(user=make_user(), data=data)).evaluations.get()
+
+
+def test_what_is_submitted_says_what_data_it_runs_on(suite):
+    make_season("2026-a")
+    found = submitted(suite)
+    announced = SeasonData.objects.get(season="2026-a", suite="openagi").commitment
+    assert (found.split, found.season_id) == ("hidden", "2026-a")
+    assert found.provenance["season"] == "2026-a"
+    assert found.provenance["commitment"] == announced
+    assert found.provenance["data_digest"] == found.data_digest
+
+
+def test_seasons_have_data_and_boards_of_their_own_and_one_season_has_one(suite):
+    make_season("2026-a")
+    first, again = submitted(suite), submitted(suite)
+    make_season("2026-b")
+    second, named = submitted(suite), submitted(suite, season="2026-a")
+    assert second.season_id == "2026-b"
+    assert first.data_digest == again.data_digest == named.data_digest
+    assert first.data_digest != second.data_digest
+
+
+def test_another_master_seed_is_another_digest(suite, settings):
+    make_season("2026-a")
+    first = conditions_of(suite).data_digest
+    Season.objects.all().delete()
+    settings.HIDDEN_SEED = "another master seed of tests"
+    make_season("2026-a")
+    assert conditions_of(suite).data_digest != first
+
+
+def test_a_season_is_rehearsed_on_the_public_split(suite):
+    make_season("2026-a")
+    found = submitted(suite, season=REHEARSAL)
+    assert (found.split, found.season_id) == ("public", None)
+    cancel(found)
+    again = rerun(found, by=make_user()).evaluations.get()
+    assert again.split == "public", "what was a rehearsal is one again"
+
+
+@pytest.mark.parametrize(
+    ("season", "sentence"),
+    [
+        ("", "No season is open. Season later opens on "),
+        ("later", "Season later opens on "),
+        ("closed", "Season closed was closed on "),
+        ("unheard-of", "There is no season 'unheard-of'; open are: none."),
+    ],
+)
+def test_what_is_not_open_takes_no_submission(suite, season, sentence):
+    make_season("later", opens=timezone.now() + timedelta(days=3))
+    make_season("closed")
+    call_command("season", "close", "closed", verbosity=0)
+    with pytest.raises(FieldErrors) as refused:
+        submitted(suite, season=season)
+    assert refused.value.errors["season"][0].startswith(sentence)
+    assert not Evaluation.objects.exists()
+
+
+def test_open_data_have_no_seasons(settings, db):
+    with pytest.raises(FieldErrors, match="This site evaluates open data"):
+        submitted(make_suite(), season="2026-a")
+    assert submitted(make_suite(), season=REHEARSAL).split == "public"
+
+
+def test_a_seed_that_does_not_fit_its_commitment_evaluates_nothing(suite, settings):
+    make_season("2026-a")
+    settings.HIDDEN_SEED = "another master seed of tests"
+    with pytest.raises(NotReadyError, match="does not fit the commitment that was published"):
+        submitted(suite)
+    with pytest.raises(CommandError, match="does not fit the commitment"):
+        call_command("season", "close", "2026-a")
+    assert not SeasonData.objects.exclude(seed="").exists(), "nothing was published"
+    assert Season.objects.get().closed is None
+
+
+def test_a_suite_that_came_after_the_announcement_is_added_by_announcing_again(suite):
+    make_season("2026-a")
+    before = SeasonData.objects.get().commitment
+    later = make_suite(slug="later")
+    with pytest.raises(NotReadyError, match="announced without later"):
+        submitted(later)
+    make_season("2026-a")
+    assert submitted(later).season_id == "2026-a"
+    assert SeasonData.objects.get(suite="openagi").commitment == before
+    assert AuditEntry.objects.filter(action="season_announced").count() == 1
+
+
+def test_closing_publishes_the_seeds_that_were_announced(suite, capsys):
+    make_season("2026-a")
+    cancel(submitted(suite))
+    call_command("season", "close", "2026-a")
+    data = SeasonData.objects.get()
+    assert commitment(seed=data.seed, season="2026-a") == data.commitment
+    assert data.seed in capsys.readouterr().out
+    assert AuditEntry.objects.filter(action="season_closed", target="2026-a").exists()
+    with pytest.raises(CommandError, match=r"closed on .* already"):
+        call_command("season", "close", "2026-a")
+    with pytest.raises(CommandError, match="its seeds are public"):
+        call_command("season", "announce", "2026-a")
+
+
+def test_a_season_closes_only_when_all_that_runs_in_it_has_ended(suite):
+    make_season("2026-a")
+    running = submitted(suite)
+    with pytest.raises(CommandError, match="1 evaluation of it has not ended"):
+        call_command("season", "close", "2026-a")
+    assert not SeasonData.objects.exclude(seed="").exists()
+    cancel(running)
+    call_command("season", "close", "2026-a")
+
+
+def test_what_was_checked_before_the_season_closed_is_refused_after_it(suite):
+    make_season("2026-a")
+    conditions = conditions_of(suite)
+    submission = make_submission(suite=make_suite(slug="other"), seen={"season": REHEARSAL})
+    call_command("season", "close", "2026-a", verbosity=0)
+    with pytest.raises(SeasonRefusedError, match="was closed on"):
+        queue_tasks(submission=submission, suite=suite, conditions=conditions, keys=["0"])
+
+
+def test_a_rerun_says_that_no_season_is_open(suite):
+    make_season("2026-a")
+    ended = submitted(suite)
+    cancel(ended)
+    call_command("season", "close", "2026-a", verbosity=0)
+    with pytest.raises(NotPossibleError, match="No season is open"):
+        rerun(ended, by=make_user())
+
+
+def test_a_master_seed_that_can_be_guessed_is_not_committed_to(suite, settings):
+    settings.HIDDEN_SEED = "correct horse"
+    with pytest.raises(CommandError, match="has 13 characters, which can be guessed from a commitment"):
+        call_command("season", "announce", "2026-a")
+    settings.HIDDEN_SEED = ""
+    with pytest.raises(CommandError, match="must set PLANARENA_HIDDEN_SEED"):
+        call_command("season", "announce", "2026-a")
+    assert not Season.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("announce", "2026 a"), "letters, digits, hyphens and underscores"),
+        (("announce", "rehearsal"), "stands for the public split"),
+        (("announce", "2026-a", "--opens", "soon"), "a time such as 2026-12-01T00:00Z, not 'soon'"),
+        (("close", "2026-a"), "There is no season '2026-a'"),
+    ],
+)
+def test_wrong_arguments_are_refused_with_a_sentence(suite, arguments, sentence):
+    with pytest.raises(CommandError, match=sentence):
+        call_command("season", *arguments)
+    assert not Season.objects.exists()

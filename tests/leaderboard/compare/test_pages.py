@@ -9,6 +9,7 @@ from django.test import Client
 from evaluator.records import Reason
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.models import Evaluation, TaskResult
+from tests.leaderboard.factories import make_season
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_result, make_suite, make_user
 from tests.leaderboard.planning import REAL, make_clumsy_evaluation
 from tests.leaderboard.site.api.helpers import ApiClient
@@ -77,7 +78,7 @@ class TestPage:
     def test_over_too_few_scenes_there_is_neither_an_interval_nor_a_test(self, client: Client, suite: Suite):
         html = read(client, make_scored(suite, "low", LOW, scenes=9), make_scored(suite, "high", HIGH, scenes=9))
         assert "no interval over fewer than 10 independent tasks or scenes), no test, over 20 tasks." in html
-        assert "Fewer than 10 scenes were executed, too few to test the difference." in html
+        assert "Fewer than 10 independent tasks or scenes, too few to test the difference." in html
 
     def test_equal_evaluations(self, client: Client, suite: Suite):
         html = read(client, make_scored(suite, "one", LOW), make_scored(suite, "two", LOW))
@@ -153,6 +154,16 @@ class TestRefusing:
         html = read(client, one, other, status=400)
         assert "They differ in the split (A: public, B: hidden)." in html
         assert "They differ in the number of samples per task (A: 8, B: 4)." in html
+
+    def test_other_seasons_are_named(self, client: Client, suite: Suite):
+        seasons = [make_season(name) for name in ("2026-a", "2026-b")]
+        pair = [
+            make_scored(suite, season.name, LOW, split="hidden", season=season, data_digest=letter * 64)
+            for season, letter in zip(seasons, "cd", strict=True)
+        ]
+        html = read(client, *pair, status=400)
+        assert "They differ in the season (A: 2026-a, B: 2026-b)." in html
+        assert "They differ in the digest of the data (A: cccccccccccc, B: dddddddddddd)." in html
 
     def test_another_profile_is_named(self, client: Client, suite: Suite):
         html = read(

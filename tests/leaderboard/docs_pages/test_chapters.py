@@ -6,6 +6,9 @@ from html.parser import HTMLParser
 import pytest
 from django.test import Client
 
+from evaluator.experts.profile import load_profile
+from evaluator.planners.language_models.shipped import VARIANTS
+from evaluator.suites import suite_names, suite_of
 from leaderboard.docs_pages.chapters import BY_SLUG, DOCS, EXAMPLES, anchor_of, page_of
 
 
@@ -67,6 +70,24 @@ def test_html_in_a_chapter_is_text(tmp_path, monkeypatch):
 
 def test_headings_have_the_anchors_of_code_forges():
     assert anchor_of("`planarena` & more: what's there?") == "planarena--more-whats-there"
+
+
+def test_datasheets_and_model_cards_follow_their_chapters():
+    sheets = page_of("datasheets")
+    assert [section.title for section in sheets.sections] == [suite_of(slug).title for slug in suite_names()]
+    assert "185 requests in English" in sheets.html
+    cards = page_of("model-cards")
+    profile = load_profile("lilliput")
+    models = {spec.path.name for spec in (*profile.experts.values(), *profile.scorers.values())}
+    assert len(cards.sections) == len(models) + len(VARIANTS)
+    assert cards.html.count("Intended use: ") == len(models)
+
+
+def test_no_two_headings_of_a_chapter_have_one_anchor():
+    for slug in BY_SLUG:
+        ids = re.findall(r'<h\d id="([^"]+)"', page_of(slug).html)
+        assert len(ids) == len(set(ids)), slug
+    assert 'id="motivation-1"' in page_of("datasheets").html
 
 
 def test_examples_are_given_as_plain_text_and_nothing_else_is():

@@ -16,7 +16,7 @@ from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.queue.launching import local_launcher
 from leaderboard.queue.reconcile import sweep
 from leaderboard.results.objects import server_store
-from tests.leaderboard.factories import make_submission, make_user
+from tests.leaderboard.factories import make_season, make_submission, make_user
 from tests.leaderboard.planning import REAL
 from tests.leaderboard.serving import server
 
@@ -42,6 +42,7 @@ def run(settings, tmp_path, launcher):
     def evaluate(split: str) -> Evaluation:
         settings.SPLIT = split
         suite = Suite.objects.get(slug="openagi", current=True)
+        make_season()
         submission = make_submission(suite=suite, user=make_user(), bundled_name="random-valid")
         evaluation = submission.evaluations.get()
         evaluation.shards.exclude(number=0).delete()
@@ -156,10 +157,11 @@ def test_suites_have_a_hidden_split_where_their_requests_can_be_hidden(settings,
 @pytest.mark.django_db
 @pytest.mark.parametrize("split", ["public", "hidden"])
 def test_hidden_requests_come_in_no_order_that_tells_which_they_are(settings, split):
-    from tests.leaderboard.factories import make_evaluation, make_suite
+    from tests.leaderboard.factories import make_evaluation, make_season, make_suite
 
     settings.SPLIT = split
     suite = make_suite(runnable=40)
+    make_season()
     evaluation = make_evaluation(suite=suite)
     shards = evaluation.shards.order_by("number").values_list("task_keys", flat=True)
     asked = [key for keys in shards for key in keys]

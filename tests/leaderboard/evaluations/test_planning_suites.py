@@ -117,8 +117,10 @@ def test_judging_loads_no_torch(tmp_path):
         "import sys, json; from evaluator.engine.store import MemoryStore; from gpu_jobs.runner import EvaluatorRunner;"
         "from gpu_jobs.attempt_secrets import HeldLease; from evaluator.suites import suite_of;"
         "from evaluator.suites.toolbench.judging import judge_digest; from tests.fakes.api import LEASE;"
+        "from evaluator.suites.hidden import data_digest; data = data_digest(source='', split='all');"
         "lease = HeldLease.model_validate({**LEASE, 'suite': 'toolmini', 'suite_digest': suite_of('toolmini').digest,"
-        "'profile': 'none', 'profile_digest': judge_digest(), 'split': 'all', 'tasks': ['QA/0', 'QA/1']});"
+        "'profile': 'none', 'profile_digest': judge_digest(), 'split': 'all', 'data_digest': data,"
+        "'tasks': ['QA/0', 'QA/1']});"
         "records = list(EvaluatorRunner(store=MemoryStore(), device='cpu').run(lease));"
         "print(sorted(record.score for record in records), 'torch' in sys.modules)"
     )

@@ -134,10 +134,11 @@ class TestBoards:
         )  # fmt: skip
         found = standing.standing_among(
             entry=entry,
-            rows=[row("mine", 0.95), row("other", 0.5)],
+            others=standing.others_of(entry=entry, rows=[row("mine", 0.95), row("other", 0.5)]),
             metric="overall",
             higher_is_better=True,
             snapshot=3,
+            ranges={},
         )
         assert (found.rank, found.planners, found.snapshot) == (1, 2, 3)
 

@@ -13,7 +13,15 @@ from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
 from leaderboard.notifications.signing import opened, sealed
 from leaderboard.queue.models import WorkerToken
 from leaderboard.queue.workers.own import runs_on_own_worker
-from tests.leaderboard.factories import holder, make_evaluation, make_lease, make_suite, make_team, make_user
+from tests.leaderboard.factories import (
+    holder,
+    make_evaluation,
+    make_lease,
+    make_season,
+    make_suite,
+    make_team,
+    make_user,
+)
 
 pytestmark = pytest.mark.django_db
 FORM = {"kind": "bundled", "bundled_name": "gold", "name": "mine"}
@@ -153,6 +161,7 @@ class TestSubmitForm:
     def test_what_only_our_workers_may_see_is_refused_beside_the_box(self, client, ada, settings):
         settings.SPLIT = "hidden"
         suite = make_suite()
+        make_season()
         page = client.post("/submit/", {**FORM, "suites": [suite.slug], "own_worker": "on"})
         assert page.status_code == 400
         assert "has hidden data on this site" in page.content.decode()

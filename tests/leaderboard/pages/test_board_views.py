@@ -248,7 +248,10 @@ def test_feeds_tell_of_the_newest_evaluations_first(client: Client):
         assert response.headers["Content-Type"].startswith("application/atom+xml")
         feed = ElementTree.fromstring(response.content)
         titles = [entry.findtext(f"{ATOM}title") for entry in feed.iter(f"{ATOM}entry")]
-        assert titles == ["planner of bea on OpenAGI: Overall 0.400", "planner of ada on OpenAGI: Overall 0.700"]
+        assert titles == [
+            "planner of bea on OpenAGI (released list): Overall 0.400",
+            "planner of ada on OpenAGI (released list): Overall 0.700",
+        ]
         for entry in feed.iter(f"{ATOM}entry"):
             assert entry.findtext(f"{ATOM}id").startswith("urn:uuid:")
             assert entry.find(f"{ATOM}link").get("href").startswith("http://testserver/evaluations/")

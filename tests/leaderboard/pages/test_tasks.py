@@ -315,29 +315,29 @@ def test_the_number_of_queries_does_not_grow_with_the_samples(
         page(client, evaluation, "0")
 
 
-def test_other_planners_of_the_board_are_shown_by_their_best_evaluation(client: Client, evaluation: Evaluation):
+def test_other_planners_of_the_board_are_shown_by_the_evaluation_on_the_board(client: Client, evaluation: Evaluation):
     make_result(evaluation=evaluation, task=task("0"), samples=0)
     assert "Other planners on this task" not in page(client, evaluation, "0")
     suite = evaluation.suite
     planner = make_planner(owner=make_user("bea"), name="other")
-    best, second = (
+    before, latest = (
         make_evaluation(planner=planner, suite=suite, summary=make_summary(overall)) for overall in (0.8, 0.6)
     )
     elsewhere = make_evaluation(planner=make_planner(owner=make_user("eve"), name="eve"), suite=suite, samples=4)
     running = make_evaluation(planner=make_planner(owner=make_user("dan"), name="dan"), suite=suite, state="running")
-    for one in (best, second, elsewhere, running):
+    for one in (before, latest, elsewhere, running):
         make_result(evaluation=one, task=task("0"), samples=0)
-    publish(best)
+    publish(latest)
     html = page(client, evaluation, "0")
     part = html[html.index("Other planners on this task") :]
     assert "Of 1 other planner, <b>0</b> score higher, <b>1</b> the same" in part
-    assert f"/evaluations/{best.pk}/tasks/0/" in part
-    for absent in (second, elsewhere, running):
+    assert f"/evaluations/{latest.pk}/tasks/0/" in part
+    for absent in (before, elsewhere, running):
         assert str(absent.pk) not in part
 
 
 NOTES = {
-    "prompt": "visprog/1",
+    "prompt": "visprog/2",
     "completions": ["A=MAGIC(<IMAGE>)"],
     "lines": [{"line": "Step 2: enjoy", "best": "Sentiment Analysis", "similarity": 0.12, "mapped": False}],
 }

@@ -58,6 +58,22 @@ def finding(own: Measured, again: Measured, *, repeatable: bool = False) -> Find
         (result(plan=None), result(), Finding.NO_PLAN),
         (result(indicators={"IR": 0.0}), result(indicators={"IR": 1.0}), Finding.OTHER_INDICATORS),
         (result(indicators={}), result(indicators={"IR": 1.0}), Finding.OTHER_INDICATORS),
+        (replace(executed(0.5), by_sample={"closed": [1.0]}), executed(0.5), Finding.INCONSISTENT),
+        (
+            replace(executed(0.5), by_sample={"closed": [1.0, 1.0]}),
+            replace(executed(0.5), by_sample={"closed": [1.0]}),
+            Finding.INCONSISTENT,
+        ),
+        (
+            replace(executed(0.5), by_sample={"closed": [1.0]}),
+            replace(executed(0.5), by_sample={"closed": [0.0]}),
+            Finding.OTHER_SAMPLES,
+        ),
+        (
+            replace(executed(0.5), by_sample={"closed": [1.0]}),
+            replace(executed(0.5), by_sample={"closed": [1.0]}),
+            Finding.SAME,
+        ),
         (result(indicators={"SE_best": 1.0}), result(indicators={"SE_best": 0.0}), Finding.SAME),
     ],
 )
@@ -84,6 +100,19 @@ def test_where_plans_are_judged_the_indicator_counts_that_the_board_is_ranked_by
     assert measured(record=record, ranked_by="overall").score == 0.0
     missing = make_record("0", suite="openagi", outcome=Outcome.PLANNER_FAULT, score=0.0)
     assert measured(record=missing, ranked_by="overall").score == 0.0
+
+
+def test_what_follows_from_the_samples_is_compared_sample_by_sample():
+    sample = SampleResult(
+        index=0, score=0.5, inputs={}, reference=None, answer=None, steps=[], indicators={"closed": 1.0}
+    )
+    record = make_record("0", suite="openagi").model_copy(
+        update={"samples": [sample], "indicators": {"exact": 0.0, "closed": 1.0}}
+    )
+    found = measured(record=record, ranked_by="overall")
+    assert (found.indicators, found.by_sample) == ({"exact": 0.0}, {"closed": [1.0]})
+    fault = record.model_copy(update={"outcome": Outcome.PLANNER_FAULT, "score": 0.0})
+    assert measured(record=fault, ranked_by="overall").by_sample == {}
 
 
 def test_samples_of_a_task_at_fault_say_nothing():

@@ -60,7 +60,7 @@ def test_when_the_results_are_in_a_random_sample_is_queued(suite):
     assert len(set(tasks)) == 20
     assert set(tasks) < {str(number) for number in range(30)}
     assert again.verification.tasks == tasks
-    same = ("submission_id", "suite_id", "profile", "profile_digest", "split", "samples")
+    same = ("submission_id", "suite_id", "profile", "profile_digest", "split", "samples", "data_digest", "season_id")
     assert [getattr(again, name) for name in same] == [getattr(own, name) for name in same]
     assert ranked(suite) == []
 

@@ -9,7 +9,7 @@ from leaderboard.evaluations.models import EvaluationState, TaskResult
 from leaderboard.queue.workers.finishing import deliver
 from leaderboard.results.results import RecordsRefusedError, plan_summary, without_address
 from tests.leaderboard.factories import make_evaluation, make_lease, make_record, make_submission, make_suite
-from tests.leaderboard.suites import indicator
+from tests.leaderboard.suites import column, indicator
 
 URL = "https://planner.example.org:8443/secret/path"
 
@@ -105,6 +105,37 @@ def test_a_judged_plan_without_its_indicators_is_refused_since_the_task_would_no
     with pytest.raises(RecordsRefusedError) as refused:
         deliver(attempt_id=lease.attempt.pk, records=[record], store=MemoryStore())
     assert refused.value.problems == {lease.tasks[0]: f"a judged plan needs {wrong} in [0, 1]"}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("value", "samples", "said"),
+    [
+        (40.0, [], "its exact is 40.0; it is from 0 to 1"),
+        (1.0, [3.0, -1.0], "its exact is 3.0; it is from 0 to 1"),
+        (1.0, [0.0, 1.0], "its exact is 1.0, which is not the mean of its samples"),
+        (0.5, [0.0, 1.0], ""),
+    ],
+)
+def test_an_indicator_that_no_measurement_gives_is_refused(value, samples, said):
+    suite = make_suite()
+    Suite.objects.filter(pk=suite.pk).update(metrics=[*suite.metrics, column("exact", indicator=True)])
+    evaluation = make_evaluation(state=EvaluationState.LAUNCHING, suite=Suite.objects.get(pk=suite.pk))
+    lease = make_lease(evaluation)
+    made = [
+        SampleResult(index=n, score=0.5, inputs={}, reference=None, answer=None, steps=[], indicators={"exact": one})
+        for n, one in enumerate(samples)
+    ]
+    record = make_record(lease.tasks[0], suite=suite.slug).model_copy(
+        update={"samples": made, "indicators": {"exact": value}}
+    )
+    if said:
+        with pytest.raises(RecordsRefusedError) as refused:
+            deliver(attempt_id=lease.attempt.pk, records=[record], store=MemoryStore())
+        assert refused.value.problems == {lease.tasks[0]: said}
+    else:
+        deliver(attempt_id=lease.attempt.pk, records=[record], store=MemoryStore())
+        assert TaskResult.objects.get().sample_indicators == {"exact": [0.0, 1.0]}
 
 
 def make_judged_suite() -> Suite:

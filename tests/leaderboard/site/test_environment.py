@@ -66,3 +66,12 @@ def test_a_size_is_read_in_bytes_and_a_wrong_one_is_named():
     assert Environment({"LIMIT": ""}).size("LIMIT") == 0
     with pytest.raises(ImproperlyConfigured, match="LIMIT is wrong: 'much' is no size"):
         Environment({"LIMIT": "much"}).size("LIMIT")
+
+
+def test_a_choice_is_one_of_its_words_whatever_their_case():
+    def read(value: str) -> str:
+        return Environment({"X": value}).choice("X", default="latest", choices=("latest", "mean"))
+
+    assert (read(""), read("Mean")) == ("latest", "mean")
+    with pytest.raises(ImproperlyConfigured, match="X is 'best': it must be latest or mean"):
+        read("best")

@@ -9,13 +9,13 @@ from typing import Any
 from django.conf import settings
 from django.core.management import call_command
 
-from evaluator.planners.bundled import bundled_names
+from evaluator.planners.bundled import EACH_ONCE, bundled_names
 from leaderboard.demo.places import FIRST_PORT, listening_socket, only_demo_of
 from leaderboard.demo.processes import DemoError, Supervisor, wait_for_site
-from leaderboard.demo.progress import follow, print_board
-from leaderboard.demo.seed import submit_bundled
+from leaderboard.demo.progress import SUITE, follow, print_board
 from leaderboard.demo.starting import SiteCommand, port_number, prepare_database, site_processes
 from leaderboard.site.secret_keys import queue_environment
+from leaderboard.submissions.anchors import submit_anchors
 
 POLL_SECONDS = 0.5
 
@@ -42,7 +42,7 @@ class Command(SiteCommand):
 
     def run_site(self, **options: Any) -> None:
         once, port, console = options["once"], options["port"], self.console
-        names = options["planner"] or bundled_names()
+        names = options["planner"] or EACH_ONCE
         with only_demo_of(settings.DATA_DIR) as note, listening_socket(port) as listener:
             number = listener.getsockname()[1]
             url = f"http://127.0.0.1:{number}"
@@ -69,7 +69,7 @@ class Command(SiteCommand):
         Raises:
             DemoError: not all were published, and nobody uses the site for anything else.
         """
-        console, evaluations = self.console, submit_bundled(names)
+        console, evaluations = self.console, submit_anchors(suite=SUITE, names=names)
         problem = follow(evaluations=evaluations, console=console, on_tick=supervisor.watch, end_when_stalled=once)
         print_board(console=console, url=url)
         if problem is None:

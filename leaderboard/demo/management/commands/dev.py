@@ -9,16 +9,17 @@ from typing import Any
 from django.conf import settings
 from rich.console import Console
 
-from evaluator.planners.bundled import bundled_names
+from evaluator.planners.bundled import EACH_ONCE
 from leaderboard.accounts.models import User
 from leaderboard.demo.places import FIRST_PORT, listening_socket, only_demo_of
 from leaderboard.demo.processes import DemoError, Supervisor, last_line, wait_for_site
-from leaderboard.demo.seed import submit_bundled
+from leaderboard.demo.progress import SUITE
 from leaderboard.demo.sources import WORKERS, SourceWatcher, to_restart
 from leaderboard.demo.starting import SiteCommand, port_number, prepare_database, site_processes
 from leaderboard.queue.launching import local_launcher
 from leaderboard.site.environment import BASE_DIR, INSTALLED, kept_secret
 from leaderboard.site.secret_keys import queue_environment
+from leaderboard.submissions.anchors import submit_anchors
 
 POLL_SECONDS = 0.5
 VITE_PORT = 5173
@@ -63,7 +64,7 @@ class Command(SiteCommand):
                 wait_for_site(url=f"{vite}/src/theme.ts", supervisor=supervisor)
                 wait_for_site(url=url, supervisor=supervisor)
                 if not options["no_planners"]:
-                    submit_bundled(bundled_names())
+                    submit_anchors(suite=SUITE, names=EACH_ONCE)
                 console.print(
                     f"The site is at {url}, Vite at {vite}, the logs are in {supervisor.logs}.", soft_wrap=True
                 )

@@ -14,6 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 from evaluator.metrics.crossed import Estimate, fixed_tasks, sampled_tasks
+from evaluator.metrics.normalised import normalised
+from evaluator.suites.base import IntervalMethod
 
 SCENES = 32
 REPLICATIONS = 500
@@ -122,3 +124,28 @@ def test_planners_that_are_right_in_80_and_85_of_a_hundred_requests_are_told_apa
     worse = np.where(right_in(0.80, rng=first, tasks=len(rows)), gold, noop)
     better = np.where(right_in(0.85, rng=second, tasks=len(rows)), gold, noop)
     assert significant(better=better, worse=worse, strata=strata, tasks=2000) >= 0.9
+
+
+@pytest.mark.parametrize("method", [IntervalMethod.FIXED_TASKS, IntervalMethod.SAMPLED_TASKS], ids=str)
+@pytest.mark.parametrize("name", ["80 % right", "random"])
+def test_intervals_of_normalised_scores_cover_the_ratio_over_everything(measured, name, method):
+    scores, strata = planner(name=name, measured=measured), measured.strata
+    every = np.arange(len(strata))
+    drawn = every if method is IntervalMethod.FIXED_TASKS else drawn_tasks(strata=strata, rng=np.random.default_rng(0))
+    weights = {one: (strata[drawn] == one).mean() for one in np.unique(strata)}
+
+    def mean(table: Table) -> float:
+        return float(sum(weight * table[strata == one].mean() for one, weight in weights.items()))
+
+    truth = (mean(scores) - mean(measured.noop)) / (mean(measured.gold) - mean(measured.noop))
+    rng, covering = np.random.default_rng(11), 0
+    for _ in range(REPLICATIONS):
+        rows = every if method is IntervalMethod.FIXED_TASKS else drawn_tasks(strata=strata, rng=rng)
+        place = np.ix_(rows, rng.integers(0, scores.shape[1], SCENES))
+        found = normalised(
+            scores=scores[place], gold=measured.gold[place], floor=measured.noop[place], method=method,
+            strata=strata[rows].tolist(),
+        )  # fmt: skip
+        assert found.ends is not None
+        covering += found.ends[0] <= truth <= found.ends[1]
+    assert 0.93 <= covering / REPLICATIONS <= 0.97

@@ -62,7 +62,7 @@ def test_a_name_is_a_strategy_and_a_model_whose_name_may_hold_colons(name, strat
         ("controlllm/greedy:", "behind controlllm/greedy: stands no language model"),
         ("hugginggpt:gpt-9", "There is no language model 'gpt-9'; models are named"),
         ("hugginggpt:scripted:nowhere.jsonl", "nowhere.jsonl"),
-        ("silver", "there is no bundled planner 'silver'; there are: gold, random-valid, no-op; nor a strategy"),
+        ("silver", "there is no bundled planner 'silver'; there are: gold, random-valid, random-valid/2,"),
     ],
 )
 def test_a_name_that_fits_nothing_says_what_would(name, says):
@@ -98,7 +98,7 @@ def test_a_scripted_model_behind_a_strategy_is_a_planner(tmp_path):
     planner = planner_named(name=f"visprog:scripted:{script}", suite=TOOLMINI)
     reply = planner.plan(request_of("toolmini", "image_editing/5"))
     assert [step["tool"] for step in reply.plan["steps"]] == ["image_captioning"]
-    assert reply.notes["prompt"] == "visprog/1"
+    assert reply.notes["prompt"] == "visprog/2"
 
 
 def test_bundled_names_stay_what_they_are():

@@ -9,6 +9,8 @@ from evaluator.engine import MemoryStore
 from evaluator.episodes.execution import ExecutionEvaluator
 from evaluator.experts.profile import Profile, ScorerSpec
 from evaluator.planners import PlannerReply, bundled_planner
+from evaluator.planners.protocol import request_for
+from evaluator.planners.strategies.prompting import context_of, wanted
 from evaluator.plans import plan_to_json
 from evaluator.records import Outcome, PlannerCall, Reason
 from evaluator.suites import suite_of
@@ -71,8 +73,8 @@ class Answers:
         return PlannerReply(plan=self._answer, call=PlannerCall(seconds=0.0))
 
 
-def evaluator(samples=2):
-    pool = FakePool({name: expert(tool) for name, tool in SUITE.catalogue.tools.items()})
+def evaluator(samples=2, table=None):
+    pool = FakePool(table or {name: expert(tool) for name, tool in SUITE.catalogue.tools.items()})
     profile = Profile(
         name="fake",
         digest="fake",
@@ -189,3 +191,59 @@ def test_there_are_no_data_under_the_profile_of_the_papers():
         season_samples(profile="paper", split="public", hidden_seed=None)
     with pytest.raises(ValueError, match="no split"):
         season_samples(profile="lilliput", split="train", hidden_seed=None)
+
+
+def test_a_record_says_whether_the_plan_is_the_gold_plan_and_how_near_it_is():
+    gold = record_of(IMAGE_AND_TEXT, plan_to_json(IMAGE_AND_TEXT.gold))
+    assert (gold.indicators["exact"], gold.indicators["near"]) == (1.0, 1.0)
+    image = next(name for name, kind in RESTORATION.resources.items() if kind is ResourceType.IMAGE)
+    handed_back = record_of(RESTORATION, {"steps": [], "answers": [f"${image}"]})
+    assert handed_back.outcome is Outcome.SCORED
+    assert (handed_back.indicators["exact"], handed_back.indicators["near"]) == (0.0, 0.0)
+
+
+def test_abstaining_is_the_gold_plan_of_what_no_tool_can_meet_and_of_nothing_else():
+    assert record_of(IMPOSSIBLE, ABSTAIN).indicators == {"exact": 1.0, "near": 1.0}
+    assert record_of(RESTORATION, ABSTAIN).indicators["exact"] == 0.0
+
+
+def test_a_fault_has_no_indicators_so_that_it_counts_what_the_columns_say():
+    record = record_of(CAPTION, ABSTAIN)
+    assert (record.outcome, record.indicators) == (Outcome.PLANNER_FAULT, {})
+
+
+def test_closed_answers_are_those_with_one_right_short_text():
+    column = next(one for one in SUITE.metrics if one.key == "closed")
+    closed = {Base.CLASSIFICATION, Base.SENTIMENT, Base.VQA, Base.QA}
+    assert set(column.tasks) == {
+        task.key
+        for task in SUITE.tasks
+        if task.metric != ABSTENTION and any(one.base in closed for one in task.wish.stratum.wanted)
+    }
+
+
+def test_a_label_that_equals_its_reference_is_right_and_another_answer_of_the_request_does_not_matter():
+    task = several(Base.CAPTIONING, Base.CLASSIFICATION)
+    world = season_samples(profile="lilliput", split="public", hidden_seed=None)
+    right = str(world.reference(task=task.answers[1], index=0))
+    assert right != world.reference(task=task.answers[1], index=1)
+    table = {name: expert(tool) for name, tool in SUITE.catalogue.tools.items()}
+    for tool in ("Image Classification", "Machine Translation"):
+        table[tool] = FakeExpert(lambda item: {"text": f" The {right.upper()}."})
+    made = evaluator(table=table)
+    (record,) = made.run(planner=bundled_planner(name="gold", suite=SUITE), tasks=[task.key])
+    assert [sample.indicators for sample in record.samples] == [{"closed": 1.0}, {"closed": 0.0}]
+    assert record.indicators == {"exact": 1.0, "near": 1.0, "closed": 0.5}
+
+
+def test_planners_are_told_the_type_of_each_of_several_answers():
+    def asked(task):
+        return request_for(suite=SUITE, task=task, context=SUITE.context(task=task, offered=frozenset()))
+
+    request = asked(IMAGE_AND_TEXT)
+    assert (request.expects.type, request.expects.types) == (None, ["image", "text"])
+    assert wanted(request) == "The plan must have 2 answers, in the order of the request: image, text."
+    assert context_of(request).several == (ResourceType.IMAGE, ResourceType.TEXT)
+    one = asked(CAPTION)
+    assert (one.expects.type, one.expects.types) == ("text", [])
+    assert wanted(one) == "The answer must be one result of the type text."

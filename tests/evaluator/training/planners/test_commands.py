@@ -43,6 +43,14 @@ def test_fine_tuning_takes_the_training_tasks_of_its_seed(pretrained, tmp_path):
         (("finetune", "--suite", "nothing"), "nothing"),
         (("rltf", "--model", "nowhere"), "nowhere is no folder"),
         (("rltf", "--profile", "nothing"), "nothing"),
+        (
+            ("rltf", "--estimator", "nothing"),
+            "'nothing' is not a valid Estimator; there are: paper, leave-one-out",
+        ),
+        (("rltf", "--sampling", "nothing"), "'nothing' is not a valid Sampling"),
+        (("finetune", "--gold", "21"), "there are 20 training tasks"),
+        (("estimators", "--arms", "nothing/paper"), "'nothing' is not a valid Start"),
+        (("estimators", "--seeds", "one"), "--seeds, --arms"),
         (("table", "--model", ".", "--seeds", "one"), "must be numbers and ranges, such as 0-4,7"),
     ],
 )
@@ -51,6 +59,15 @@ def test_wrong_usage_is_a_sentence(words, sentence):
     assert done.exit_code == 2
     assert sentence in " ".join(done.output.split()) + str(done.stderr)
     assert "Traceback" not in done.output
+
+
+def test_a_weaker_planner_learns_from_few_of_the_training_tasks(pretrained, tmp_path):
+    out = tmp_path / "weak"
+    done = call("finetune", "--model", pretrained, "--suite", "openagi", "--out", out, "--gold", 10, "--steps", 1)
+    assert done.exit_code == 0, done.output
+    learnt = json.loads((out / "training.json").read_text())["tasks"]
+    assert len(learnt) == 10
+    assert set(learnt) < set(draw_split(suite=SUITE, seed=0).train)
 
 
 def test_shipped_planners_are_found_by_name():

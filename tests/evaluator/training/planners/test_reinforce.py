@@ -2,7 +2,8 @@ import pytest
 import torch
 
 from evaluator.planners.strategies.openagi import Constrained, Nonlinear
-from evaluator.training.planners.episodes import draw_episodes
+from evaluator.training.planners.episodes import Sampling, draw_episodes
+from evaluator.training.planners.estimators.advantages import Estimator, advantages
 from evaluator.training.planners.reinforce import MovingAverage, plan_log_probabilities, surrogate
 from tests.evaluator.training.planners.models import request, tiny_model
 
@@ -11,7 +12,8 @@ BOTH = ("Image Denoising", "Image Deblurring")
 
 def test_the_gradient_is_equation_4():
     logs = torch.tensor([-1.0, -2.0], requires_grad=True)
-    surrogate(log_probabilities=logs, rewards=[0.9, 0.1], baseline=0.4).backward()
+    factors = advantages(estimator=Estimator.PAPER, rewards=[[0.9], [0.1]], baseline=0.4)
+    surrogate(log_probabilities=logs, advantages=[factor for task in factors for factor in task]).backward()
     # Minus the mean of (R - b): 1/|T| times each advantage.
     assert torch.allclose(logs.grad, torch.tensor([-0.25, 0.15]))
 
@@ -21,7 +23,8 @@ def test_with_a_constant_reward_the_gradient_vanishes_once_the_baseline_has_caug
     gradients = []
     for _ in range(40):
         logs = torch.tensor([-1.0, -3.0], requires_grad=True)
-        surrogate(log_probabilities=logs, rewards=[0.7, 0.7], baseline=baseline.value).backward()
+        (factors,) = advantages(estimator=Estimator.PAPER, rewards=[[0.7, 0.7]], baseline=baseline.value)
+        surrogate(log_probabilities=logs, advantages=factors).backward()
         gradients.append(float(logs.grad.abs().max()))
         baseline.update([0.7, 0.7])
     assert gradients[0] == pytest.approx(0.35)
@@ -49,7 +52,7 @@ def test_a_step_makes_the_better_of_two_plans_more_probable():
     before = plan_log_probabilities(network=model.network, episodes=episodes).detach()
     rewards = [1.0 if plan == good else 0.0 for plan in plans]
     logs = plan_log_probabilities(network=model.network, episodes=episodes)
-    surrogate(log_probabilities=logs, rewards=rewards, baseline=0.5).backward()
+    surrogate(log_probabilities=logs, advantages=[reward - 0.5 for reward in rewards]).backward()
     optimizer.step()
     after = plan_log_probabilities(network=model.network, episodes=episodes).detach()
     assert after[plans.index(good)] > before[plans.index(good)]
@@ -93,3 +96,53 @@ def test_what_is_drawn_depends_on_the_seed_alone():
     )
     assert one == same
     assert one != other
+
+
+def test_a_plan_is_drawn_among_the_beams_that_a_test_would_search():
+    model = tiny_model()
+    asked = [request("4", tools=BOTH)] * 200
+    strategy = Constrained(beams=2)
+    (call,) = next(strategy.converse(asked[0]))
+    (found,) = model.answer([call])
+    episodes = draw_episodes(model=model, strategy=strategy, requests=asked, seed=0, sampling=Sampling.BEAMS)
+    searched = [", ".join(beam.names) for beam in found.beams]
+    assert {episode.plan for episode in episodes} == set(searched)
+    odds = torch.tensor([beam.log_probability for beam in found.beams]).softmax(dim=0).tolist()
+    for plan, share in zip(searched, odds, strict=True):
+        assert sum(episode.plan == plan for episode in episodes) / len(episodes) == pytest.approx(share, abs=0.1)
+
+
+def test_the_probabilities_of_the_beams_sum_to_one():
+    model = tiny_model()
+    asked = [request("4", tools=BOTH)] * 60
+    episodes = draw_episodes(
+        model=model, strategy=Constrained(beams=3), requests=asked, seed=1, sampling=Sampling.BEAMS
+    )
+    distinct = {episode.plan: episode for episode in episodes}
+    assert len(distinct) == 3
+    logs = plan_log_probabilities(network=model.network, episodes=list(distinct.values()))
+    assert float(logs.detach().exp().sum()) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_one_search_serves_all_plans_for_a_task():
+    model = tiny_model()
+    answer, sizes = model.answer, []
+
+    def counting(calls):
+        sizes.append(len(calls))
+        return answer(calls)
+
+    model.answer = counting
+    asked = [request(key, tools=BOTH) for key in ("4", "7") for _ in range(5)]
+    draw_episodes(model=model, strategy=Constrained(), requests=asked, seed=0, sampling=Sampling.BEAMS)
+    assert sizes == [2]
+
+
+def test_equal_plans_have_equal_probabilities_in_their_own_places():
+    model = tiny_model()
+    asked = [request("4", tools=BOTH)] * 12
+    episodes = draw_episodes(model=model, strategy=Constrained(), requests=asked, seed=0)
+    together = plan_log_probabilities(network=model.network, episodes=episodes).tolist()
+    apart = [plan_log_probabilities(network=model.network, episodes=[episode]).item() for episode in episodes]
+    assert together == pytest.approx(apart, abs=1e-5)
+    assert len(set(apart)) > 1

@@ -6,8 +6,7 @@ from safetensors import safe_open
 
 from evaluator.planners.language_models.protocol import Failure, FailureKind
 from evaluator.planners.strategies.openagi import Constrained
-from evaluator.training.planners.rewards import PENALTY
-from evaluator.training.planners.rltf import Schedule, learning_rate, train_by_feedback
+from evaluator.training.planners.rltf import PENALTY, Schedule, learning_rate, train_by_feedback
 from tests.evaluator.training.planners.models import ToyRewards, request, tiny_model
 
 TOOLS = ("Image Denoising", "Colorization")

@@ -15,7 +15,14 @@ RECORDS = {
     "rltf": {
         "kind": "rltf",
         "tasks": ["0", "1"],
-        "schedule": {"seed": 3, "steps": 7, "samples": 4, "learning_rate": 0.0005},
+        "schedule": {
+            "seed": 3,
+            "steps": 7,
+            "samples": 4,
+            "learning_rate": 0.0005,
+            "estimator": "grpo",
+            "sampling": "beams",
+        },
         "data": {"split": "validation", "samples": 2},
         "torch": "2",
     },
@@ -48,7 +55,8 @@ def test_every_variant_is_shipped_with_a_card_of_its_own_quality(work, tmp_path)
         assert "Apache-2.0" in text
     assert "`planarena train pretrain --steps 5 --seed 0`" in cards[0]
     assert "train finetune --model lilliput-planner --seed 3 --steps 6 --learning-rate 0.001" in cards[1]
-    assert "--seed 3 --steps 7 --plans 4 --learning-rate 0.0005 --split validation --samples 2" in cards[2]
+    assert "--seed 3 --steps 7 --plans 4 --learning-rate 0.0005 --split validation --samples 2 " in cards[2]
+    assert "--samples 2 --estimator grpo --sampling beams`" in cards[2]
     assert set(json.loads((weights / "lock.json").read_text())) == {f"{NAME}/{variant}" for variant in VARIANTS}
 
 

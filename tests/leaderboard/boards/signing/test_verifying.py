@@ -7,14 +7,19 @@ from django.db import transaction
 
 from evaluator import canonical_json
 from evaluator.client.verify.report import Kind, VerifyExit
+from evaluator.metrics.statistics import Interval
 from leaderboard.accounts.models import User
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import publish
 from leaderboard.boards.signing.services import withhold_names
+from leaderboard.catalog.library import Library
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.leaving.closing import delete_account
 from leaderboard.leaving.erasing import erase_all
+from leaderboard.planners.models import Planner
 from leaderboard.results.objects import server_store
+from leaderboard.results.task_scores import task_score
+from leaderboard.results.usage import usage_of
 from leaderboard.submissions.hiding import hide
 from tests.leaderboard.boards.signing.boards import evaluated, mismatches, published, verified
 from tests.leaderboard.pages.factories import make_suite
@@ -37,6 +42,46 @@ def test_what_the_site_publishes_is_verified_down_to_the_artefacts(board):
     assert {finding.part for finding in report.of(Kind.OK)} == {"history", "snapshot", "rows", "results", "records"}
     assert report.facts["sampled"] == report.facts["records"] > 10
     assert verified("/boards/openagi/snapshots/1/").exit_code is VerifyExit.VERIFIED
+
+
+def test_a_row_that_is_the_mean_over_runs_is_verified_against_all_of_them(board, settings):
+    settings.BOARD_POLICY = "mean"
+    first = Evaluation.objects.get(pk=board.content["rows"][0]["evaluation"])
+    second = evaluated(suite=first.suite, owner="cleo")
+    second.results.filter(score__isnull=False).update(score=0.5, sample_scores=[0.5])
+    results = list(second.results.select_related("task").order_by("task__position"))
+    summary = Library().summarise(suite="openagi", results=list(map(task_score, results)), samples=second.samples)
+    Evaluation.objects.filter(pk=second.pk).update(summary={**summary, "usage": usage_of(results)})
+    second.submission.planner = first.submission.planner
+    second.submission.save()
+    newest = publish(second)
+    means = [row for row in newest.content["rows"] if row["runs"]["policy"] == "mean" and row["runs"]["count"] == 2]
+    assert len(means) == 1
+    # Without records, which say other scores.
+    report = verified(sample=0)
+    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    first.results.filter(score__isnull=False).update(score=1.0)
+    assert f"results: the statement of evaluation {first.pk} names another results" in mismatches(verified(sample=0))
+
+
+@pytest.mark.parametrize("is_wrong", [False, True])
+def test_normalised_scores_are_computed_again_from_their_anchors(board, monkeypatch, is_wrong):
+    if is_wrong:
+        wrong = Interval(mean=0.5, low=None, high=None, count=30)
+        monkeypatch.setattr("leaderboard.boards.normalising.normalised", lambda **_: wrong)
+    for owner, name in (("cleo", "gold"), ("dan", "no-op")):
+        made = evaluated(suite=board.suite, owner=owner, samples=1)
+        Planner.objects.filter(pk=made.submission.planner_id).update(bundled_name=name)
+    made.results.filter(score__isnull=False).update(score=0.1, sample_scores=[0.1])
+    results = list(made.results.select_related("task").order_by("task__position"))
+    summary = Library().summarise(suite="openagi", results=list(map(task_score, results)), samples=1)
+    Evaluation.objects.filter(pk=made.pk).update(summary={**summary, "usage": usage_of(results)})
+    newest = publish(made)
+    assert [row["normalised"]["mean"] for row in newest.content["rows"]] == ([0.5, 0.5] if is_wrong else [1, 0])
+    # Without records, which say other scores.
+    report = verified(f"/boards/openagi/snapshots/{newest.number}/", sample=0)
+    assert report.exit_code is (VerifyExit.MISMATCH if is_wrong else VerifyExit.VERIFIED), report.as_text()
+    assert len([text for text in mismatches(report) if "does not follow from the anchors" in text]) == 2 * is_wrong
 
 
 def change_row(board):

@@ -3,7 +3,7 @@
 import pytest
 
 from evaluator.engine.store import MemoryStore
-from evaluator.records import ArtefactReference, Outcome, ResultRecord, SampleResult, StepRun
+from evaluator.records import AnswerResult, ArtefactReference, Outcome, ResultRecord, SampleResult, StepRun
 from evaluator.tools.openagi import OPENAGI
 from leaderboard.pages.tasks.artefacts_shown import Reading
 from leaderboard.pages.tasks.samples_shown import SAMPLES_PER_PAGE, samples_page, score_in_words, step_totals
@@ -94,3 +94,18 @@ def test_what_is_no_output_of_the_tool_comes_last():
         samples=[sample(0, 0.5, run("s1", boxes=TEXT, text=TEXT))], number=None, reading=reading, catalogue=OPENAGI
     )
     assert [one.name for one in shown.samples[0].steps[0].outputs] == ["text", "boxes"]
+
+
+def test_every_answer_of_a_request_for_several_is_shown_with_its_reference_and_score():
+    further = AnswerResult(metric="BERT", score=0.9, reference=TEXT, answer=None)
+    two = sample(0, 0.7).model_copy(update={"answer": TEXT, "reference": TEXT, "further": [further]})
+    reading = Reading(store=MemoryStore(), split="public")
+    (shown,) = samples_page(samples=[two], number=None, reading=reading, catalogue=OPENAGI).samples
+    assert [(one.number, one.score, one.answer is None, one.reference is None) for one in shown.answers] == [
+        (1, pytest.approx(0.5), False, False),
+        (2, 0.9, True, False),
+    ]
+    assert "reference 2" in shown.answers[1].reference.alt
+    unscored = two.model_copy(update={"score": None, "further": [further.model_copy(update={"score": None})]})
+    (shown,) = samples_page(samples=[unscored], number=None, reading=reading, catalogue=OPENAGI).samples
+    assert [one.score for one in shown.answers] == [None, None]

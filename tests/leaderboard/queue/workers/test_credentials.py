@@ -21,7 +21,7 @@ from leaderboard.queue.workers.launches import EvaluationEnrolments, PoolEnrolme
 from leaderboard.queue.workers.sessions import VALID, open_session
 from leaderboard.queue.workers.tokens import create_worker_token, extend_launch_tokens
 from leaderboard.results.objects import server_store
-from tests.leaderboard.factories import make_evaluation, make_record, make_suite, make_user
+from tests.leaderboard.factories import make_evaluation, make_record, make_season, make_suite, make_user
 from tests.leaderboard.queue.workers.test_tokens import lease, leased
 from tests.leaderboard.site.api.helpers import ApiClient, lease_request, session_of, worker_client, worker_with
 
@@ -32,7 +32,8 @@ HOUR = timedelta(hours=1)
 def launching(*, split: str = "public", **more) -> Evaluation:
     evaluation = make_evaluation(state=EvaluationState.LAUNCHING, **more)
     evaluation.split = split
-    evaluation.save(update_fields=["split"])
+    evaluation.season = make_season() if split == "hidden" else None
+    evaluation.save(update_fields=["split", "season"])
     return evaluation
 
 
@@ -199,7 +200,7 @@ def call(client: ApiClient, method: str, path: str):
 
 @pytest.mark.parametrize(("method", "path"), ATTEMPT_CALLS)
 def test_an_attempt_s_calls_take_its_own_credential_and_no_other(method, path, settings):
-    settings.HIDDEN_SEED = "the-master-seed"
+    settings.HIDDEN_SEED = "the-master-seed-of-the-site"
     attempt, other = attempt_of(launching(split="hidden")), attempt_of(launching(split="hidden"))
     launch = EvaluationEnrolments(valid=HOUR).mint(evaluation_id=other.told["evaluation"], name="job")
     for wrong in (site_settings.WORKER_TOKEN, session_of(site_settings.WORKER_TOKEN), other.told["token"], launch):
@@ -216,7 +217,7 @@ BODIES = {
 
 @pytest.mark.parametrize(("method", "path"), ATTEMPT_CALLS)
 def test_an_attempt_s_credential_ends_with_the_attempt(method, path, settings):
-    settings.HIDDEN_SEED = "the-master-seed"
+    settings.HIDDEN_SEED = "the-master-seed-of-the-site"
     attempt = attempt_of(launching(split="hidden"))
     assert leases.lose(attempt_id=attempt.id, detail="gone")
     if path in BODIES:
@@ -256,9 +257,16 @@ class TestSeed:
         assert attempt.client.get(f"{attempt.path}seed/").status_code == 403
 
     def test_a_site_without_a_master_seed_says_so(self, settings):
-        settings.HIDDEN_SEED = ""
         attempt = attempt_of(launching(split="hidden"))
+        settings.HIDDEN_SEED = ""
         assert "PLANARENA_HIDDEN_SEED" in attempt.client.get(f"{attempt.path}seed/").json()["detail"]
+
+    def test_a_seed_that_is_not_the_announced_one_is_given_to_nobody(self, settings):
+        attempt = attempt_of(launching(split="hidden"))
+        settings.HIDDEN_SEED = "another-master-seed"
+        answer = attempt.client.get(f"{attempt.path}seed/")
+        assert answer.status_code == 404
+        assert "does not fit the commitment" in answer.json()["detail"]
 
 
 class TestIntake:

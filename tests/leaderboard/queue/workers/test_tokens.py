@@ -18,7 +18,7 @@ from leaderboard.queue.workers.finishing import deliver
 from leaderboard.queue.workers.tokens import revoke_worker_token
 from leaderboard.submissions.own_workers import submit_for_own_worker
 from tests.fakes.launcher import FakeLauncher
-from tests.leaderboard.factories import make_record, make_submission, make_suite, make_user, planner_data
+from tests.leaderboard.factories import make_record, make_season, make_submission, make_suite, make_user, planner_data
 from tests.leaderboard.site.api.helpers import ApiClient, client_of, lease_request, worker_client, worker_with
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
@@ -231,6 +231,7 @@ def test_submitting_for_an_own_worker_through_the_api(settings):
     assert [one["own_worker"] for one in ada.post("submissions/", body).json()["evaluations"]] == [False]
     before = Submission.objects.count()
     settings.SPLIT = "hidden"
+    make_season()
     refused = ada.post("submissions/", {**body, "own_worker": True})
     assert (refused.status_code, list(refused.json()["errors"])) == (400, ["own_worker"])
     assert Submission.objects.count() == before

@@ -14,7 +14,7 @@ from leaderboard.catalog import seasons
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, TaskResult
 from leaderboard.queue.launching import local_launcher
 from leaderboard.queue.models import AttemptToken, WorkerToken
-from tests.leaderboard.factories import make_submission, make_suite
+from tests.leaderboard.factories import make_season, make_submission, make_suite
 from tests.leaderboard.queue.workers.test_workers import _COMMAND, is_completed, sweep_until
 from tests.leaderboard.serving import server
 
@@ -77,7 +77,9 @@ def working(settings, tmp_path, monkeypatch):
         settings.API_URL = url
         planner = {"kind": "endpoint", "bundled_name": "", "endpoint_url": "http://127.0.0.1:9/"}
         header = {"header_name": "X-Key", "header_value": HEADER}
-        submission = make_submission(suite=make_suite(slug="openagi", runnable=8), **planner, **header)
+        suite = make_suite(slug="openagi", runnable=8)
+        make_season()
+        submission = make_submission(suite=suite, **planner, **header)
         evaluation = submission.evaluations.get()
         try:
             sweep_until(lambda: TaskResult.objects.filter(evaluation=evaluation).exists())

@@ -27,7 +27,7 @@ from leaderboard.accounts.services import create_token
 from leaderboard.notifications.webhooks import add_webhook
 from leaderboard.queue.workers.tokens import create_worker_token
 from leaderboard.uploads import services as upload_tickets
-from tests.leaderboard.factories import make_evaluation, make_lease, make_suite, make_team, make_user
+from tests.leaderboard.factories import make_evaluation, make_lease, make_season, make_suite, make_team, make_user
 from tests.leaderboard.site.api.test_reading import finish
 
 pytestmark = [pytest.mark.django_db, pytest.mark.timeout(120), pytest.mark.usefixtures("own_store")]
@@ -76,6 +76,7 @@ def things():
         "attempt_id": [str(make_lease(running).attempt.pk)],
         "digest": ["d" * 64],
         "webhook_id": [str(add_webhook(owner=owner, url="https://example.org/hook").pk)],
+        "season": [make_season().name],
     }
 
 

@@ -49,7 +49,7 @@ def test_a_submission_makes_an_evaluation_with_shards_for_what_can_run(settings)
         ({"kind": "magic"}, ("planner", "kind"), "choice"),
         ({"bundled_name": "hugginggpt:chat:http://10.0.0.1/v1#m"}, ("planner", "bundled_name"), "Choose one of gold"),
         ({"bundled_name": "controlllm/adaptive"}, ("suites",), "does not support requests of openagi"),
-        ({"bundled_name": "silver"}, ("planner", "bundled_name"), "gold, random-valid, no-op"),
+        ({"bundled_name": "silver"}, ("planner", "bundled_name"), "gold, random-valid, random-valid/2, "),
         ({"endpoint_url": "https://a.example"}, ("planner", "endpoint_url"), "leave this empty"),
         ({**ENDPOINT, "endpoint_url": ""}, ("planner", "endpoint_url"), "Give the address"),
         ({**ENDPOINT, "endpoint_url": "ftp://a.example"}, ("planner", "endpoint_url"), "http"),

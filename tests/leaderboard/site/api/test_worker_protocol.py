@@ -39,6 +39,8 @@ def test_a_lease_tells_all_that_a_worker_needs():
     assert told["tasks"] == ["0", "1", "2", "3"]
     assert told["expires_in"] > 2 * told["heartbeat_seconds"]
     assert told["profile_digest"] == "f" * 64
+    assert told["data_digest"] == Evaluation.objects.get().data_digest != ""
+    assert (told["season"], told["commitment"]) == ("", "")
     assert Attempt.objects.get().token_hash == hashlib.sha256(told["token"].encode()).hexdigest()
 
 

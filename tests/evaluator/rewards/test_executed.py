@@ -1,34 +1,34 @@
 from evaluator.experts.protocol import ExpertError
-from evaluator.training.planners.rewards import PENALTY, EngineRewards
+from evaluator.rewards import ExecutedRewards
 from tests.evaluator.test_evaluation import CAPTION, GRAY_ONLY, LABEL, LOW_ONLY, evaluator, experts
 
 
 def test_the_reward_is_the_engines_score_of_the_executed_plan():
-    rewards = EngineRewards(evaluator())
+    rewards = ExecutedRewards(evaluator())
     # Mirroring once gives the reference, twice gives the degraded picture again.
     found = rewards.of([(GRAY_ONLY, "Colorization"), (LOW_ONLY, "Image Super Resolution")])
     assert found == [1.0, 0.5]
 
 
 def test_several_plans_for_one_task_are_all_scored():
-    rewards = EngineRewards(evaluator())
+    rewards = ExecutedRewards(evaluator())
     plans = ["Colorization", "Colorization, Image Denoising", "Image Denoising"]
     assert len(rewards.of([(GRAY_ONLY, plan) for plan in plans])) == 3
     assert rewards.executed == 3
 
 
 def test_an_equal_plan_is_executed_once():
-    rewards = EngineRewards(evaluator())
+    rewards = ExecutedRewards(evaluator())
     assert rewards.of([(GRAY_ONLY, "Colorization")] * 5) == [1.0] * 5
     assert rewards.of([(GRAY_ONLY, "Colorization")]) == [1.0]
     assert rewards.executed == 1
 
 
 def test_invalid_plans_are_penalised():
-    rewards = EngineRewards(evaluator())
+    rewards = ExecutedRewards(evaluator(), fault=-1.0)
     proposals = [(LABEL, "Colorization"), (LABEL, "A Tool of my own"), (LABEL, ""), (LABEL, "Image Classification")]
     wrong_type, unknown, empty, right = rewards.of(proposals)
-    assert (wrong_type, unknown, empty) == (PENALTY, PENALTY, PENALTY)
+    assert (wrong_type, unknown, empty) == (-1.0, -1.0, -1.0)
     assert right >= 0.0
 
 
@@ -36,9 +36,9 @@ def test_an_expert_that_crashes_is_no_fault_of_the_plan():
     def broken(item):
         raise ExpertError("broken")
 
-    rewards = EngineRewards(evaluator(pool=experts(Colorization=broken)))
+    rewards = ExecutedRewards(evaluator(pool=experts(Colorization=broken)))
     assert rewards.of([(GRAY_ONLY, "Colorization"), (LOW_ONLY, "Image Super Resolution")]) == [None, 0.5]
 
 
 def test_a_task_that_cannot_run_has_no_reward():
-    assert EngineRewards(evaluator()).of([(CAPTION, "Image Captioning")]) == [None]
+    assert ExecutedRewards(evaluator()).of([(CAPTION, "Image Captioning")]) == [None]

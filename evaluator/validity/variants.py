@@ -1,4 +1,4 @@
-"""Does the measure measure? Gold plans against changed ones, over a whole suite.
+"""Gold plans against changed ones, over a whole suite.
 
 Asked of the image score: gold > restoration in another order > one restoration left out > nothing done. Asked of the
 text scores: the gold plan beats every plan that lacks one of its steps. Both are about means over samples and tasks;
@@ -60,7 +60,7 @@ class MetricReport:
 
 @dataclass(frozen=True, slots=True)
 class ValidityReport:
-    """Everything that `planarena validity` prints."""
+    """What became of the changed plans."""
 
     samples: int
     ranking: Mapping[str, Interval]
@@ -74,14 +74,22 @@ class ValidityReport:
         return dict(asdict(self))
 
 
-def measure_validity(*, suite: Suite, evaluate: Evaluate, tasks: Sequence[str], samples: int) -> ValidityReport:
+def measure_validity(
+    *,
+    suite: Suite,
+    evaluate: Evaluate,
+    tasks: Sequence[str],
+    samples: int,
+    seen: Callable[[ResultRecord, Kind], None] = lambda record, kind: None,  # noqa: ARG005
+) -> ValidityReport:
     """Score every variant of the gold plans of the named tasks.
 
     Args:
         evaluate: evaluates a planner on tasks; what it has executed before should be remembered.
         samples: data points per task that `evaluate` uses, for the report.
+        seen: called with every record and the kind of plan that it is of.
     """
-    scored = list(_scores(suite=suite, evaluate=evaluate, tasks=tasks))
+    scored = list(_scores(suite=suite, evaluate=evaluate, tasks=tasks, seen=seen))
     by_metric: dict[str, list[Scored]] = defaultdict(list)
     for row in scored:
         by_metric[row.metric].append(row)
@@ -94,7 +102,9 @@ def measure_validity(*, suite: Suite, evaluate: Evaluate, tasks: Sequence[str], 
     )
 
 
-def _scores(*, suite: Suite, evaluate: Evaluate, tasks: Sequence[str]) -> Iterator[Scored]:
+def _scores(
+    *, suite: Suite, evaluate: Evaluate, tasks: Sequence[str], seen: Callable[[ResultRecord, Kind], None]
+) -> Iterator[Scored]:
     """In rounds, one variant of every task in each, so that experts see large batches."""
     # Texts are repaired by one tool only; what can stand in another order restores images.
     movable = frozenset(tool.name for tool in suite.catalogue.tools.values() if _restores_images(tool))
@@ -103,6 +113,7 @@ def _scores(*, suite: Suite, evaluate: Evaluate, tasks: Sequence[str]) -> Iterat
         chosen = {key: rest.pop(0) for key, rest in waiting.items() if rest}
         planner = VariantPlanner(name="variant", plans={key: variant.plan for key, variant in chosen.items()})
         for record in evaluate(planner, list(chosen)):
+            seen(record, chosen[record.task].kind)
             if record.outcome is Outcome.NOT_RUN:
                 waiting[record.task] = []
             elif record.score is not None:

@@ -1,0 +1,165 @@
+"""Ranks of a snapshot's rows, computed again: the order from the figures, the ranges from the results of all tasks."""
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+import numpy as np
+
+from evaluator.client.verify.documents import Metric, Row
+from evaluator.client.verify.report import Report
+from evaluator.metrics.aggregate import TaskScore
+from evaluator.metrics.normalised import AnchorsError, normalised
+from evaluator.metrics.paired import DECIMALS
+from evaluator.metrics.pairwise import Scores, pair_tests, rank_ranges
+from evaluator.metrics.runs import mean_table
+from evaluator.metrics.statistics import Interval
+from evaluator.signatures import SuiteFacts
+from evaluator.suites.base import Column
+
+Ranks = tuple[int | None, int | None, int | None]
+Runs = Sequence[Sequence[TaskScore]]
+"""The results of each run that a row shows: usually one."""
+
+
+_SAME = 1e-9
+"""Processors add numbers in different orders."""
+MOST_SCORES = 500_000_000
+"""Scores that are tested at once, 2 GB: 7,000 rows of a season."""
+
+
+def check_order(*, rows: Sequence[Row], suite: SuiteFacts, report: Report) -> None:
+    """Check order and ranks as `leaderboard/boards/ranking.py` defines them; of rows from before paired tests, also the
+    ranges, which followed from the intervals."""
+    sign = 1.0 if suite.higher_is_better else -1.0
+    spans = [_span(row.metrics.get(suite.ranked_by), sign=sign) for row in rows]
+    known = [span for span in spans if span is not None]
+    if [-span[1] for span in known] != sorted(-span[1] for span in known) or None in spans[: len(known)]:
+        report.mismatch(
+            "rows", "the rows are not in the order of their ranks", expected=f"by {suite.ranked_by}", found="not"
+        )
+    for row, wanted in zip(rows, _ranks(spans), strict=True):
+        found = row.rank, row.rank_low, row.rank_high
+        if has_tests(rows):
+            wanted, found = (wanted[0], None, None), (row.rank, None, None)
+        if found != wanted:
+            text = f"rank and its range of evaluation {row.evaluation} do not follow from the means"
+            report.mismatch("rows", text, expected=wanted, found=found)
+
+
+def has_tests(rows: Sequence[Row]) -> bool:
+    """Whether the ranges of a snapshot follow from paired tests."""
+    return any(row.rank_tests is not None for row in rows)
+
+
+def check_ranges(
+    *, rows: Sequence[Row], results: Mapping[str, Runs], columns: Sequence[Column], suite: SuiteFacts, samples: int,
+    report: Report,
+) -> None:  # fmt: skip
+    """Test every pair of rows again, and check the ranges of ranks that the tests leave open, and normalised scores.
+
+    Args:
+        rows: of a snapshot whose ranges follow from paired tests.
+        results: of the evaluations that each row shows, by the row's evaluation.
+        columns: of the suite.
+        suite: which of them ranks.
+        samples: of each executed task.
+        report: the findings are added to it.
+    """
+    missing = [row.evaluation for row in rows if row.evaluation not in results]
+    if missing:
+        report.not_checked("rows", f"ranges of ranks: the results of {len(missing)} evaluations are missing")
+        return
+    column = next(column for column in columns if column.key == suite.ranked_by)
+    measured = [row for row in rows if row.metrics.get(suite.ranked_by) is not None]
+    before = len(report.findings)
+    tasks = len({result.task for row in measured for run in results[row.evaluation] for result in run})
+    if len(measured) * tasks * (samples if column.interval.over_scenes else 1) > MOST_SCORES:
+        text = f"ranges of ranks: {len(measured)} rows of {tasks} tasks are too many to test again"
+        report.not_checked("rows", text)
+        return
+    tables, strata = _tables(column=column, runs=[results[row.evaluation] for row in measured], samples=samples)
+    tests = pair_tests(tables, method=column.interval, strata=strata)
+    ranges = rank_ranges(tests, higher_is_better=suite.higher_is_better)
+    wanted = {row.evaluation: found and (found.low, found.high) for row, found in zip(measured, ranges, strict=True)}
+    for row in rows:
+        expected = (*(wanted.get(row.evaluation) or (None, None)), tests.count)
+        if (row.rank_low, row.rank_high, row.rank_tests) != expected:
+            text = f"the range of ranks of evaluation {row.evaluation} does not follow from paired tests"
+            report.mismatch("rows", text, expected=expected, found=(row.rank_low, row.rank_high, row.rank_tests))
+    _check_normalised(rows=measured, tables=tables, column=column, strata=strata, report=report)
+    if len(report.findings) == before:
+        pairs = f"{tests.count} pair{'' if tests.count == 1 else 's'}"
+        report.ok("rows", f"ranges of ranks follow from paired tests of {pairs}, adjusted by Holm's method")
+
+
+def _check_normalised(
+    *, rows: Sequence[Row], tables: Scores, column: Column, strata: Sequence[str], report: Report
+) -> None:
+    """Check normalised scores against the anchors that each row names, which are rows of the same snapshot."""
+    wide = dict(zip([row.evaluation for row in rows], np.round(tables.astype(np.float64), DECIMALS), strict=True))
+    for row in rows:
+        shown = row.normalised
+        if shown is None or shown.mean is None:
+            continue
+        found: Interval | None = None
+        if shown.gold in wide and shown.no_op in wide:
+            with suppress(AnchorsError):
+                found = normalised(
+                    scores=wide[row.evaluation], gold=wide[shown.gold], floor=wide[shown.no_op], method=column.interval,
+                    strata=strata,
+                )  # fmt: skip
+        expected = found and (found.mean, found.low, found.high)
+        if not _alike(expected or (None, None, None), (shown.mean, shown.low, shown.high)):
+            text = f"the normalised score of evaluation {row.evaluation} does not follow from the anchors that it names"
+            report.mismatch("rows", text, expected=expected, found=(shown.mean, shown.low, shown.high))
+
+
+def _alike(one: Sequence[float | None], other: Sequence[float | None]) -> bool:
+    return all(
+        a is b if a is None or b is None else math.isclose(a, b, rel_tol=_SAME, abs_tol=_SAME)
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+def _tables(*, column: Column, runs: Sequence[Runs], samples: int) -> tuple[Scores, list[str]]:
+    """All tasks of all rows in one table, NaN where a row has none, and the metric of each task."""
+    by_task = [[{result.task: result for result in run} for run in parts] for parts in runs]
+    metrics = {task: result.metric for parts in by_task for run in parts for task, result in run.items()}
+    places = {task: place for place, task in enumerate(metrics)}
+    width = samples if column.interval.over_scenes else 1
+    # Single precision, as the site keeps scores: they are rounded before they are compared.
+    scores = np.full((len(runs), len(places), width), np.nan, dtype=np.float32)
+    for row, parts in enumerate(by_task):
+        for task, values in mean_table(column=column, runs=parts, samples=samples).items():
+            scores[row, places[task]] = values
+    return scores, list(metrics.values())
+
+
+def _ranks(spans: Sequence[tuple[float, float, float] | None]) -> list[Ranks]:
+    """Ranks and the ranges that intervals leave open."""
+    lows, means, highs = (sorted(span[part] for span in spans if span is not None) for part in range(3))
+    ranks = list[Ranks]()
+    for span in spans:
+        if span is None:
+            ranks.append((None, None, None))
+            continue
+        low, mean, high = span
+        is_known = math.isfinite(low) and math.isfinite(high)
+        ranks.append(
+            (
+                1 + len(means) - bisect_right(means, mean),
+                1 + len(lows) - bisect_right(lows, high) if is_known else None,
+                len(highs) - bisect_left(highs, low) if is_known else None,
+            )
+        )
+    return ranks
+
+
+def _span(metric: Metric | None, *, sign: float) -> tuple[float, float, float] | None:
+    if metric is None:
+        return None
+    low = -math.inf if metric.low is None else metric.low
+    high = math.inf if metric.high is None else metric.high
+    return (low, metric.mean, high) if sign > 0 else (-high, -metric.mean, -low)

@@ -1,0 +1,64 @@
+"""The requests and samples of a closed season, made again from its seed. It needs what the extra `plans` installs."""
+
+from typing import NamedTuple
+
+from evaluator.episodes.base import Setting, SettingError
+from evaluator.episodes.executed import ExecutedPlans
+from evaluator.records import ArtefactReference, ResultRecord, SampleResult
+from evaluator.signatures import SnapshotStatement
+from evaluator.suites.base import Suite, Task
+from evaluator.suites.hidden import HIDDEN, suite_on_split
+from evaluator.suites.registry import episode_of, suite_of
+from evaluator.suites.samples import SampleSource
+from evaluator.values import Value, encode
+
+
+class OtherSuiteError(Exception):
+    """This PlanArena cannot make the season's data; the message is the end of a sentence."""
+
+
+class Regenerated(NamedTuple):
+    """The requests and samples of a closed season."""
+
+    suite: Suite
+    source: SampleSource | None
+    """None where plans are judged."""
+
+    def differences(self, record: ResultRecord) -> list[tuple[str, str, str]]:
+        """What of a record is not as it was made again: a name, what it must be, and what it is."""
+        task = self.suite.task(record.task)
+        found = [] if record.request == task.text else [("request", task.text, record.request)]
+        if self.source is not None:
+            for sample in record.samples:
+                found += self._of_sample(sample=sample, task=task, source=self.source)
+        return found
+
+    def _of_sample(self, *, sample: SampleResult, task: Task, source: SampleSource) -> list[tuple[str, str, str]]:
+        pairs: list[tuple[str, Value, ArtefactReference | None]] = [
+            (f"input {name!r}", value, sample.inputs.get(name))
+            for name, value in source.inputs(task=task, index=sample.index).items()
+        ]
+        references = [sample.reference, *(further.reference for further in sample.further)]
+        for answer, given in zip(task.answers, references, strict=False):
+            pairs.append(("reference", source.reference(task=answer, index=sample.index), given))
+        made = [(what, encode(value).digest, given.digest if given else "none") for what, value, given in pairs]
+        return [(f"{what} of sample {sample.index}", wanted, is_) for what, wanted, is_ in made if wanted != is_]
+
+
+def made_again(*, statement: SnapshotStatement, seed: str) -> tuple[Regenerated, str]:
+    """The requests and samples of a snapshot's season, and the digest of its data.
+
+    Raises:
+        OtherSuiteError: they cannot be made here.
+    """
+    conditions, slug = statement.conditions, statement.suite.slug
+    setting = Setting(profile=conditions.profile, split=HIDDEN, hidden_seed=seed, season=conditions.season)
+    try:
+        suite, episode = suite_of(slug), episode_of(slug)
+        if suite.digest != statement.suite.digest:
+            raise OtherSuiteError(f"this PlanArena has another version of {slug}")
+        source = episode.samples(setting) if isinstance(episode, ExecutedPlans) else None
+        asked = suite_on_split(suite=suite, split=HIDDEN, hidden_seed=seed)
+        return Regenerated(suite=asked, source=source), episode.data_digest(suite=suite, setting=setting)
+    except (LookupError, SettingError, ValueError) as error:
+        raise OtherSuiteError(str(error)) from error

@@ -1,0 +1,41 @@
+"""What some chapters are followed by: texts that lie beside what they describe."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from importlib.resources import files
+from pathlib import Path
+
+from evaluator.suites import suite_names, suite_of
+from evaluator.suites.metadata import MetadataError, datasheet
+
+WEIGHTS = Path(str(files("evaluator"))) / "world" / "weights"
+
+
+def datasheets() -> str:
+    """The datasheets of all suites that can be used here and have one, each under a heading of its own."""
+    return "\n".join(_datasheets())
+
+
+def _datasheets() -> Iterator[str]:
+    for slug in suite_names():
+        suite = suite_of(slug)
+        try:
+            text = datasheet(suite)
+        except MetadataError:
+            continue
+        yield f"## {suite.title}\n\n{_demoted(text)}"
+
+
+def model_cards() -> str:
+    """The cards of all shipped models."""
+    cards = sorted(WEIGHTS.rglob("card.md"))
+    return "\n".join(_demoted(path.read_text(encoding="utf-8")) for path in cards)
+
+
+def _demoted(text: str) -> str:
+    """Markdown with each heading one level lower."""
+    return re.sub(r"^(#+ )", r"#\1", text, flags=re.M)
+
+
+APPENDICES: Mapping[str, Callable[[], str]] = {"datasheets": datasheets, "model-cards": model_cards}
+"""By the chapter."""

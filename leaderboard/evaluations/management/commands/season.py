@@ -1,0 +1,65 @@
+"""`manage.py season`: announce, close and list the seasons of hidden data."""
+
+from argparse import ArgumentParser
+from datetime import datetime
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from leaderboard.catalog import seasons
+from leaderboard.catalog.models import Season
+from leaderboard.evaluations.transitions import FINAL
+
+
+class Command(BaseCommand):
+    """Announces, closes and lists seasons. It needs PLANARENA_HIDDEN_SEED."""
+
+    help = (
+        "Announce a season of hidden data with commitments to its seeds, close it by publishing the seeds, or list all "
+        "seasons."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """What to do with which season."""
+        commands = parser.add_subparsers(dest="what", required=True)
+        announce = commands.add_parser("announce", help="publish the commitments; the season opens now or at --opens")
+        announce.add_argument("name", help="letters, digits, hyphens and underscores")
+        announce.add_argument("--opens", help="when it opens, as 2026-12-01T00:00Z; by default now")
+        close = commands.add_parser("close", help="publish the seeds; nothing can be submitted to it any more")
+        close.add_argument("name")
+        commands.add_parser("list", help="all seasons with their commitments and published seeds")
+
+    def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - Django's signature
+        """Do it, and print the season as everybody reads it."""
+        try:
+            if options["what"] == "announce":
+                self._print(seasons.announce(name=options["name"], opens=_moment(options["opens"])))
+            elif options["what"] == "close":
+                self._print(seasons.close(name=options["name"], unfinished=~Q(state__in=FINAL)))
+            else:
+                for season in Season.objects.order_by("opens", "name"):
+                    self._print(season)
+        except (seasons.SeasonError, seasons.NoSeedError) as error:
+            raise CommandError(str(error)) from error
+
+    def _print(self, season: Season) -> None:
+        until = f", closed {season.closed:%Y-%m-%d %H:%M} UTC" if season.closed else ""
+        self.stdout.write(f"Season {season.name}: opens {season.opens:%Y-%m-%d %H:%M} UTC{until}")
+        for data in season.suites.order_by("suite"):
+            seed = f"  seed {data.seed}" if data.seed else ""
+            self.stdout.write(f"  {data.suite}  commitment {data.commitment}{seed}")
+
+
+def _moment(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        found = parse_datetime(text)
+    except ValueError:
+        found = None
+    if found is None:
+        raise CommandError(f"--opens is a time such as 2026-12-01T00:00Z, not {text!r}.")
+    return found if timezone.is_aware(found) else timezone.make_aware(found, timezone.get_default_timezone())

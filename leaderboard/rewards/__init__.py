@@ -1,0 +1,1 @@
+"""Rewards of plans on training splits, for users who train planners elsewhere."""

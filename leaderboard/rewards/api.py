@@ -1,0 +1,72 @@
+"""The API for rewards."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from leaderboard.accounts.api.permissions import LOGGED_IN
+from leaderboard.accounts.scopes import Scope
+from leaderboard.accounts.signed_in import user_of
+from leaderboard.rewards.services import MOST_PLANS, SAMPLES, rewards_of
+from leaderboard.site.api.examples import EXAMPLE_SUITE, example
+from leaderboard.site.api.responses import NO_QUOTA, NOT_READY
+from leaderboard.site.api.shapes import Input, Output
+
+MOST_CHARACTERS = 10_000
+
+
+@example({"task": "14", "completion": "Image Denoising"})
+class CompletionInput(serializers.Serializer[Any]):
+    """One answer of the planner that is trained."""
+
+    task = serializers.CharField(max_length=200, help_text="Key of the task that was asked about.")
+    completion = serializers.CharField(
+        max_length=MOST_CHARACTERS,
+        allow_blank=True,
+        trim_whitespace=False,
+        help_text="What the planner wrote: a plan as text, in any form that an endpoint may answer with.",
+    )
+
+
+@example({"suite": EXAMPLE_SUITE, "plans": [{"task": "14", "completion": "Image Denoising"}]})
+class RewardsInput(Input):
+    """Plans to score."""
+
+    suite = serializers.SlugField(max_length=50, help_text="Slug of a suite that executes plans.")
+    plans = serializers.ListField(child=CompletionInput(), allow_empty=False, max_length=MOST_PLANS)
+
+
+@example({"suite": EXAMPLE_SUITE, "split": "validation", "samples": SAMPLES, "rewards": [0.62]})
+class RewardsOutput(Output):
+    """Their scores."""
+
+    suite = serializers.CharField()
+    split = serializers.CharField(help_text="The training split whose data the plans were executed on.")
+    samples = serializers.IntegerField(help_text="Data points that each plan was executed on.")
+    rewards = serializers.ListField(
+        child=serializers.FloatField(allow_null=True),
+        help_text="In the order of the plans: 0 to 1; 0 for one that cannot be read or is invalid; null where the "
+        "execution failed for reasons that are not the plan's.",
+    )
+
+
+class RewardsView(APIView):
+    """Score plans on a training split, to train a planner."""
+
+    permission_classes = LOGGED_IN
+    scope = Scope.SUBMIT
+    throttle_scope = "rewards"
+
+    @extend_schema(request=RewardsInput, responses={200: RewardsOutput, 429: NO_QUOTA, 503: NOT_READY})
+    def post(self, request: Request) -> Response:
+        """Executes the plans and answers when all are scored, within a minute or with 503. Public and hidden data are
+        never used. Each plan counts towards a daily quota of its own."""
+        given = RewardsInput.read(request)
+        proposals = [(one["task"], one["completion"]) for one in given["plans"]]
+        split, rewards = rewards_of(user=user_of(request), suite=given["suite"], proposals=proposals)
+        shown = {"suite": given["suite"], "split": split, "samples": SAMPLES, "rewards": rewards}
+        return Response(RewardsOutput(shown).data)

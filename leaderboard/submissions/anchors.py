@@ -1,0 +1,61 @@
+"""The anchors of boards: every bundled planner that understands a suite, submitted once under today's conditions."""
+
+from collections.abc import Sequence
+
+from evaluator.planners.offline import offline_planners
+from leaderboard.accounts.models import User
+from leaderboard.catalog.conditions import conditions_of
+from leaderboard.catalog.models import Suite
+from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.planners.data import PlannerData
+from leaderboard.planners.kinds.bundled import BundledKind
+from leaderboard.submissions.services import SubmissionData, resume, submit, validate
+
+OWNER = "planarena"
+"""Name of the account that anchors are submitted by. Nobody can sign in to it."""
+
+
+def anchors_of(suite: str) -> list[str]:
+    """Names of the bundled planners that understand the suite with this slug."""
+    return [planner.name for planner in offline_planners().values() if planner.understands(suite)]
+
+
+def submit_anchors(*, suite: str, names: Sequence[str]) -> Sequence[Evaluation]:
+    """Submit those of these bundled planners that have no evaluation yet, and return the evaluations of all of them.
+
+    No quota counts them. An evaluation that waits for its owner is resumed; one that failed or was cancelled is made
+    anew.
+
+    Raises:
+        FieldErrors: a planner does not understand the suite, or no season is open.
+        NotReadyError: this installation cannot evaluate the suite at present.
+    """
+    owner, made = User.objects.get_or_create(username=OWNER)
+    if made:
+        owner.set_unusable_password()
+        owner.save()
+    return [_evaluation(name=name, suite=suite, owner=owner) for name in names]
+
+
+def _evaluation(*, name: str, suite: str, owner: User) -> Evaluation:
+    found = Suite.objects.get(slug=suite, current=True)
+    present = (
+        Evaluation.objects.filter(
+            verifies=None,
+            submission__planner__owner=owner,
+            submission__planner__name=name,
+            suite=found,
+            **conditions_of(found)._asdict(),
+        )
+        .exclude(state__in=[EvaluationState.FAILED, EvaluationState.CANCELLED])
+        .order_by("-created")
+        .first()
+    )
+    if present is not None:
+        if present.state == EvaluationState.ON_HOLD:
+            resume(present)
+        return present
+    description = offline_planners()[name].description
+    planner = PlannerData.of(name=name, kind=BundledKind.kind, bundled_name=name, description=description)
+    valid = validate(user=owner, data=SubmissionData(planner=planner, suites=[suite]))
+    return submit(valid, charged=False).evaluations.get()

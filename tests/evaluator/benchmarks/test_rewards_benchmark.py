@@ -1,0 +1,34 @@
+"""The benchmark of rewards scores what it says, and each phase finds what the one before it left."""
+
+import json
+
+import pytest
+
+from evaluator.benchmarks.rewards import RewardPhase, RewardReport, measure_rewards, plans_of
+from evaluator.cli.execution_settings import ExecutionSettings, prepare
+from evaluator.suites import suite_of
+
+SUITE = suite_of("openagi")
+
+
+def test_plans_are_the_gold_plan_and_those_that_lack_a_step():
+    found = [(key, json.loads(plan)) for key, plan in plans_of(suite=SUITE, tasks=["0", "7"])]
+    for key in ("0", "7"):
+        gold, *others = [plan for task, plan in found if task == key]
+        assert len(gold["steps"]) == len(SUITE.task(key).gold.steps)
+        assert all(len(plan["steps"]) < len(gold["steps"]) for plan in others)
+    assert len(found) > 2
+
+
+def test_what_is_stored_is_faster_than_what_is_executed_and_what_is_known_is_faster_still(tmp_path):
+    settings = ExecutionSettings(profile="lilliput", split="validation", samples=2, store=str(tmp_path / "unused"))
+    report = measure_rewards(prepared=prepare(suite=SUITE, settings=settings), tasks=["155", "0", "84"])
+    rates = [report.phases[name].cpu_rate for name in ("cold", "warm", "repeated")]
+    assert rates == sorted(rates)
+    assert report.conditions["plans"] == len(list(plans_of(suite=SUITE, tasks=["155", "0", "84"])))
+
+
+@pytest.mark.parametrize(("wall", "holds"), [(1.0, True), (1.1, False)])
+def test_the_claim_is_about_wall_time_when_warm(wall, holds):
+    slow = RewardPhase(what="", plans=200, wall=wall, cpu=0.1)
+    assert list(RewardReport(phases={"warm": slow}, conditions={}).claims.values()) == [holds]

@@ -1,0 +1,57 @@
+"""Records of the real experts and scorers, byte for byte: cold, warm, and on one thread and two."""
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from evaluator.engine.opening import open_store
+from evaluator.episodes.base import Setting
+from evaluator.planners import bundled_planner
+from evaluator.records import without_timings
+from evaluator.suites import episode_of, suite_of
+from tests.sampling import Sample
+
+SAMPLES = 2
+ONE_OF_EACH = ("0", "7", "14", "45", "60", "61", "105", "107", "109", "117", "177", "184")
+"""Of OpenAGI's requests: every metric, and every tool in some gold plan."""
+
+
+@pytest.fixture
+def threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def records(*, slug, tasks, folder, threads):
+    torch.set_num_threads(threads)
+    suite = suite_of(slug)
+    setting = Setting(
+        split="public",
+        profile="lilliput",
+        samples=SAMPLES,
+        open_store=lambda: open_store(where=str(folder), data=folder),
+    )
+    evaluator = episode_of(slug).evaluator(suite=suite, setting=setting)
+    made = evaluator.run(planner=bundled_planner(name="gold", suite=suite), tasks=tasks)
+    return {record.task: without_timings(record).model_dump_json() for record in made}, evaluator.facts()
+
+
+def differing(first, other):
+    return [task for task in first if first[task] != other[task]]
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("slug", ["openagi", "openagi-season"])
+def test_cold_and_warm_records_are_equal_byte_for_byte_on_any_number_of_threads(slug, tmp_path, sample: Sample):
+    keys = [task.key for task in suite_of(slug).tasks]
+    tasks = list(ONE_OF_EACH) if slug == "openagi" else sample.part(keys[:300], of=50, group="equal records")
+    cold, facts = records(slug=slug, tasks=tasks, folder=tmp_path / "one", threads=1)
+    assert facts["expert_calls"], "the store was empty"
+    warm, facts = records(slug=slug, tasks=tasks, folder=tmp_path / "one", threads=2)
+    assert not facts["expert_calls"], "everything was in the store"
+    assert differing(cold, warm) == []
+    on_two, _ = records(slug=slug, tasks=list(reversed(tasks)), folder=tmp_path / "two", threads=2)
+    assert differing(cold, on_two) == []
+    assert all('"outcome":"scored"' in record for record in cold.values())

@@ -1,0 +1,109 @@
+import dataclasses
+
+import pytest
+
+from evaluator.episodes.base import SettingError
+from evaluator.rewards import ExecutedRewards, PlanReward, SplitRefusedError, reward_function, training_split
+from evaluator.suites import suite_names, suite_of
+from evaluator.suites.hidden import HIDDEN
+from evaluator.suites.registry import default_suite
+from tests.evaluator.test_evaluation import GRAY_ONLY, LOW_ONLY, SUITE, evaluator
+
+EXECUTING = [slug for slug in suite_names() if suite_of(slug).conditions.experts]
+
+
+class Fixed:
+    """Gives rewards without executing, and keeps what was asked."""
+
+    def __init__(self, reward=0.5):
+        self.reward = reward
+        self.asked = []
+
+    def of(self, proposals):
+        self.asked += proposals
+        return [self.reward for _ in proposals]
+
+
+def made(**settings):
+    return PlanReward(suite=SUITE, rewards=ExecutedRewards(evaluator()), **settings)
+
+
+def test_a_completion_is_rewarded_by_the_score_of_its_plan():
+    found = made()(
+        prompts=["a", "b", "b"],
+        completions=["Colorization", "Image Super Resolution", "I do not know"],
+        task=[GRAY_ONLY, LOW_ONLY, LOW_ONLY],
+        trainer_state=None,
+        completion_ids=[[1], [2], [3]],
+    )
+    assert found == [1.0, 0.5, 0.0]
+
+
+def test_of_a_chat_the_last_message_counts():
+    chat = [{"role": "assistant", "content": "let me think"}, {"role": "assistant", "content": "Colorization"}]
+    assert made()(prompts=[[]], completions=[chat], task=[GRAY_ONLY]) == [1.0]
+    assert made()(prompts=[[]], completions=[[]], task=[GRAY_ONLY]) == [0.0]
+    with pytest.raises(ValueError, match="no text"):
+        made()(prompts=[[]], completions=[[{"role": "assistant", "tool_calls": []}]], task=[GRAY_ONLY])
+
+
+def test_all_completions_are_scored_together():
+    rewards = Fixed()
+    reward = PlanReward(suite=SUITE, rewards=rewards)
+    reward(prompts=["a", "b"], completions=["x", "y"], task=["0", 1])
+    assert rewards.asked == [("0", "x"), ("1", "y")]
+
+
+def test_what_the_infrastructure_failed_at_has_no_reward():
+    assert PlanReward(suite=SUITE, rewards=Fixed(None))(prompts=[""], completions=["x"], task=["0"]) == [None]
+
+
+def test_the_column_of_the_tasks_may_have_another_name():
+    reward = made(column="key")
+    assert reward(prompts=[""], completions=["Colorization"], key=[GRAY_ONLY], task=["nothing"]) == [1.0]
+    with pytest.raises(ValueError, match="needs a column 'key'"):
+        reward(prompts=[""], completions=["Colorization"], task=[GRAY_ONLY])
+    with pytest.raises(ValueError, match="1 prompts, 1 completions and 2 tasks"):
+        reward(prompts=[""], completions=["Colorization"], key=["0", "1"])
+
+
+def test_a_task_that_does_not_exist_is_named():
+    with pytest.raises(LookupError, match="no task 'nothing'"):
+        made()(prompts=[""], completions=["Colorization"], task=["nothing"])
+
+
+def test_trl_can_name_its_metrics_after_the_function():
+    assert PlanReward(suite=SUITE, rewards=Fixed()).__name__ == "openagi_reward"
+
+
+@pytest.mark.parametrize("slug", EXECUTING)
+def test_every_suite_that_executes_plans_rewards_its_gold_plans(slug, tmp_path):
+    suite = suite_of(slug)
+    linear = [task for task in suite.tasks if task.gold and len(task.gold.steps) == 1][:2]
+    reward = reward_function(suite=slug, samples=1, store=str(tmp_path / "store"))
+    plans = [task.gold.steps[0].tool for task in linear]
+    found = reward(prompts=plans, completions=plans, task=[task.key for task in linear])
+    assert len(found) == 2
+    assert all(0.3 < value <= 1 for value in found)
+
+
+@pytest.mark.parametrize("slug", EXECUTING)
+@pytest.mark.parametrize("split", [HIDDEN, "public"])
+def test_data_of_boards_are_refused(slug, split):
+    with pytest.raises(SplitRefusedError, match=f"may not learn from the split '{split}' of {slug}, only from"):
+        reward_function(suite=slug, split=split)
+
+
+def test_no_suite_may_be_trained_on_its_hidden_split():
+    for slug in suite_names():
+        assert HIDDEN not in suite_of(slug).training_splits
+
+
+def test_a_suite_without_training_data_is_refused():
+    with pytest.raises(SplitRefusedError, match="has no split that planners may learn from"):
+        training_split(suite=dataclasses.replace(SUITE, training_splits=()))
+
+
+def test_a_suite_that_judges_plans_has_no_rewards():
+    with pytest.raises(SettingError, match="without executing"):
+        reward_function(suite=default_suite(executes=False).slug)

@@ -1,0 +1,185 @@
+"""`planarena verify` on boards of seasons: requests and data are made again from a published seed and compared."""
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from evaluator.client.verify.report import Kind, Report, VerifyExit
+from evaluator.engine.store import MemoryStore
+from evaluator.episodes.base import Setting
+from evaluator.episodes.execution import ExecutionEvaluator
+from evaluator.experts.profile import load_profile
+from evaluator.metrics.aggregate import indicators_of_samples
+from evaluator.planners.bundled import NoOpPlanner
+from evaluator.records import ResultRecord
+from evaluator.suites import episode_of, suite_of
+from evaluator.suites.hidden import suite_on_split
+from evaluator.values import Artefact, MediaType
+from leaderboard.boards.models import Snapshot
+from leaderboard.boards.services import publish
+from leaderboard.catalog.conditions import conditions_of
+from leaderboard.catalog.library import Library
+from leaderboard.catalog.models import SeasonData, Suite
+from leaderboard.catalog.seasons import derived_seed
+from leaderboard.evaluations.models import Evaluation, Submission, TaskResult
+from leaderboard.results.objects import server_store
+from leaderboard.results.task_scores import task_score
+from leaderboard.results.usage import usage_of
+from tests.leaderboard.boards.signing.boards import mismatches, verified
+from tests.leaderboard.factories import make_season
+from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_suite, make_user
+from tests.leaderboard.planning import REAL
+
+pytestmark = pytest.mark.django_db
+SEASON, TASKS, SAMPLES = "2026-a", 40, 2
+
+
+class Half:
+    """Gives every answer half a point."""
+
+    def score(self, *, outputs, references):
+        assert len(outputs) == len(references)
+        return [0.5] * len(outputs)
+
+
+def records(seed: str) -> list[ResultRecord]:
+    """Those of a planner that does nothing, on the real requests and data of a seed."""
+    suite, episode = suite_of("openagi"), episode_of("openagi")
+    setting = Setting(profile="lilliput", split="hidden", hidden_seed=seed, season=SEASON)
+    asked = suite_on_split(suite=suite, split="hidden", hidden_seed=seed)
+    evaluator = ExecutionEvaluator(
+        suite=asked, profile=load_profile("lilliput"),
+        samples=episode.samples(setting), count=SAMPLES, store=MemoryStore(), scorers=lambda _: Half(),
+    )  # fmt: skip
+    return list(evaluator.run(planner=NoOpPlanner(asked), tasks=[task.key for task in suite.tasks[:TASKS]]))
+
+
+def evaluated(suite: Suite, *, planner: str = "no-op", seed: str = "", **fields: object) -> Evaluation:
+    """A completed evaluation on the present season's data, or on those of another seed."""
+    conditions = conditions_of(suite)
+    bundled = make_planner(owner=make_user(f"owner of {planner}"), name=planner, bundled_name=planner)
+    made = make_evaluation(planner=bundled, suite=suite, **{**conditions._asdict(), **fields})
+    true_seed = derived_seed(master="master seed of the tests", season=SEASON, suite="openagi")
+    tasks = {task.key: task for task in suite.tasks.all()}
+    for found in records(seed or true_seed):
+        # Or equal records of two planners would be one object.
+        record = found.model_copy(update={"planner_notes": {"planner": planner}})
+        content = Artefact(data=record.model_dump_json().encode(), media_type=MediaType.TEXT)
+        TaskResult.objects.create(
+            evaluation=made, task=tasks[record.task], outcome=record.outcome, reason=record.reason or "",
+            score=record.score, sample_scores=[sample.score for sample in record.samples],
+            indicators=record.indicators, sample_indicators=indicators_of_samples(record),
+            planning_seconds=record.planner.seconds if record.planner else None,
+            record_digest=server_store(split="hidden").put(content),
+        )  # fmt: skip
+    results = list(made.results.select_related("task").order_by("task__position"))
+    summary = Library().summarise(suite="openagi", results=list(map(task_score, results)), samples=SAMPLES)
+    Evaluation.objects.filter(pk=made.pk).update(summary={**summary, "usage": usage_of(results)})
+    made.refresh_from_db()
+    return made
+
+
+@pytest.fixture
+def suite(settings, tmp_path) -> Suite:
+    settings.STORE_DIR, settings.SPLIT, settings.EVALUATOR = tmp_path / "store", "hidden", REAL
+    settings.SAMPLES = SAMPLES
+    made = make_suite()
+    make_season(SEASON)
+    return made
+
+
+def close() -> None:
+    call_command("season", "close", SEASON, verbosity=0)
+
+
+def season_notes(report: Report, kind: Kind) -> list[str]:
+    return [finding.text for finding in report.of(kind) if finding.part == "season"]
+
+
+def test_an_open_season_is_verified_without_its_seed(suite):
+    publish(evaluated(suite))
+    report = verified()
+    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert season_notes(report, Kind.NOTE) == [
+        "season 2026-a is not closed: its seed is secret, and its requests were not made again"
+    ]
+    assert report.facts["sampled"] == 0
+
+
+def test_requests_and_data_of_a_closed_season_are_made_again(suite):
+    snapshot = publish(evaluated(suite))
+    close()
+    report = verified()
+    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert "the published seed fits its commitment" in season_notes(report, Kind.OK)[0]
+    assert report.facts["sampled"] == report.facts["records"] > 20
+    assert verified(f"/boards/openagi/?season={SEASON}").facts["snapshot"] == snapshot.number
+
+
+def test_records_on_other_data_than_the_season_s_are_found(suite):
+    publish(evaluated(suite, seed="f" * 64))
+    close()
+    report = verified()
+    assert report.exit_code is VerifyExit.MISMATCH
+    found = mismatches(report)
+    assert any("its request does not follow from the season's seed" in text for text in found)
+    assert any("its input 'image' of sample 0 does not follow" in text for text in found)
+    assert any("its reference of sample 1 does not follow" in text for text in found)
+
+
+def test_a_seed_that_does_not_fit_the_signed_commitment_is_found(suite):
+    publish(evaluated(suite))
+    close()
+    SeasonData.objects.update(seed="e" * 64)
+    report = verified()
+    assert report.exit_code is VerifyExit.MISMATCH
+    assert any("the published seed does not fit the commitment" in text for text in mismatches(report))
+
+
+def test_a_commitment_that_was_exchanged_is_found(suite):
+    publish(evaluated(suite))
+    SeasonData.objects.update(commitment="e" * 64)
+    report = verified()
+    assert report.exit_code is VerifyExit.MISMATCH
+    assert any("the site names another commitment than it signed" in text for text in mismatches(report))
+
+
+def test_a_board_of_other_data_is_found(suite):
+    publish(evaluated(suite, data_digest="d" * 64))
+    close()
+    report = verified()
+    assert report.exit_code is VerifyExit.MISMATCH
+    assert any("are not those of the board" in text for text in mismatches(report))
+
+
+def test_records_are_public_when_their_season_is_closed_and_those_of_gold_plans_are_not(suite):
+    gold, other = evaluated(suite, planner="gold"), evaluated(suite)
+    client = Client()
+    digests = {made: made.results.exclude(record_digest="").first().record_digest for made in (gold, other)}
+    for digest in digests.values():
+        assert client.get(f"/objects/{digest}").status_code == 404
+    close()
+    assert client.get(f"/objects/{digests[gold]}").status_code == 404
+    assert client.get(f"/objects/{digests[other]}").status_code == 200
+    assert client.get(f"/api/v1/evaluations/{gold.pk}/proof/").json()["records"] == {}
+    Submission.objects.filter(pk=other.submission_id).update(visibility="private")
+    assert client.get(f"/objects/{digests[other]}").status_code == 404
+
+
+def test_boards_of_seasons_have_addresses_of_their_own(suite, settings):
+    publish(evaluated(suite))
+    make_season("2026-b")
+    later = evaluated(suite, planner="random-valid")
+    publish(later)
+    client = Client()
+    assert Snapshot.objects.count() == 2
+    assert "random-valid" in client.get("/boards/openagi/").content.decode()
+    assert "random-valid" not in client.get(f"/boards/openagi/?season={SEASON}").content.decode()
+    assert client.get("/boards/openagi/?season=unheard-of").status_code == 404
+    page = client.get("/boards/openagi/seasons/").content.decode()
+    assert all(name in page for name in ("2026-a", "2026-b", "no-op", "random-valid", "open"))
+    told = client.get("/api/v1/seasons/2026-a/").json()
+    assert [(one["suite"], one["seed"]) for one in told["suites"]] == [("openagi", None)]
+    close()
+    after = client.get("/api/v1/seasons/2026-a/").json()
+    assert after["suites"][0]["seed"] in client.get("/boards/openagi/seasons/").content.decode()

@@ -1,0 +1,108 @@
+"""A planner's quota of a season on hidden data."""
+
+import pytest
+
+from leaderboard.catalog.models import Suite
+from leaderboard.evaluations.models import Evaluation
+from leaderboard.quotas.seasons import SeasonQuotaError
+from leaderboard.submissions import services
+from leaderboard.submissions.rerunning import rerun
+from tests.leaderboard.factories import make_season, make_suite, make_user, planner_data
+from tests.leaderboard.site.api.helpers import client_of
+from tests.leaderboard.threads import in_threads
+
+
+@pytest.fixture(autouse=True)
+def _limits(settings):
+    settings.QUOTA_PER_PLANNER_AND_SEASON = 2
+    settings.QUOTA_PER_DAY = settings.QUOTA_PER_SUITE_AND_DAY = 0
+    settings.SPLIT = "hidden"
+
+
+def hidden_suite() -> Suite:
+    suite = make_suite()
+    Suite.objects.filter(pk=suite.pk).update(conditions={**suite.conditions, "splits": ["public", "hidden"]})
+    make_season("1")
+    return Suite.objects.get(pk=suite.pk)
+
+
+def submit(user, suite, *, name: str = "mine") -> Evaluation:
+    data = services.SubmissionData(planner=planner_data(name=name), suites=[suite.slug])
+    return services.submit(services.validate(user=user, data=data)).evaluations.get()
+
+
+@pytest.mark.django_db
+class TestLimit:
+    def test_the_sentence_names_limit_use_and_what_frees_it(self):
+        user, suite = make_user(), hidden_suite()
+        assert submit(user, suite).split == "hidden"
+        submit(user, suite)
+        with pytest.raises(SeasonQuotaError) as refused:
+            submit(user, suite)
+        assert str(refused.value).startswith(
+            f"mine has used 2 of the 2 evaluations of the suite {suite.slug} that a planner may have on the hidden "
+            "data of season 1. The next season begins with none used"
+        )
+        assert Evaluation.objects.count() == 2
+
+    def test_another_planner_suite_or_season_has_its_own(self):
+        user, suite = make_user(), hidden_suite()
+        for _ in range(2):
+            submit(user, suite)
+        submit(user, suite, name="another")
+        submit(user, hidden_suite())
+        make_season("2")
+        submit(user, suite)
+
+    def test_public_data_and_no_limit_are_free(self, settings):
+        user, suite = make_user(), hidden_suite()
+        settings.SPLIT = "public"
+        for _ in range(3):
+            submit(user, suite)
+        settings.SPLIT, settings.QUOTA_PER_PLANNER_AND_SEASON = "hidden", 0
+        for _ in range(3):
+            submit(user, suite)
+
+    def test_what_is_refunded_is_free_again_but_not_without_end(self):
+        user, suite = make_user(), hidden_suite()
+        for _ in range(6):
+            services.cancel(submit(user, suite))
+        with pytest.raises(SeasonQuotaError, match="used 0 of the 2"):
+            submit(user, suite)
+
+    def test_what_an_operator_runs_again_for_its_owner_does_not_count(self):
+        user, suite = make_user(), hidden_suite()
+        first = submit(user, suite)
+        services.cancel(first)
+        rerun(first, by=user, for_owner=True)
+        for _ in range(2):
+            submit(user, suite)
+        with pytest.raises(SeasonQuotaError, match="used 2 of the 2"):
+            submit(user, suite)
+
+    def test_the_api_answers_409_with_the_facts(self):
+        user, suite = make_user(), hidden_suite()
+        client = client_of(user)
+        body = {"planner": {"name": "mine", "kind": "bundled", "bundled_name": "gold"}, "suites": [suite.slug]}
+        for _ in range(2):
+            assert client.post("submissions/", body).status_code == 201
+        refused = client.post("submissions/", body)
+        assert (refused.status_code, refused.json()["code"]) == (409, "season_quota_exceeded")
+        assert (refused.json()["limit"], refused.json()["used"], refused.json()["season"]) == (2, 2, "1")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_simultaneous_submissions_never_exceed_it():
+    user, suite = make_user(), hidden_suite()
+    submit(user, suite)
+    ends: list[str] = []
+
+    def one() -> None:
+        try:
+            submit(user, suite)
+            ends.append("submitted")
+        except SeasonQuotaError:
+            ends.append("refused")
+
+    assert in_threads(one, count=4) == []
+    assert sorted(ends) == ["refused"] * 3 + ["submitted"]
