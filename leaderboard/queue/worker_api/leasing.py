@@ -25,6 +25,8 @@ from leaderboard.queue.workers.authentication import HasWorkerSession, WorkerAut
 from leaderboard.queue.workers.tokens import Holder, note_lease
 
 _SLICED_HEARTBEAT_SECONDS = 5
+_HEARTBEATS_PER_SLICE = 4
+"""So that a slice is never longer by more than a quarter."""
 _WORK_LEFT = OpenApiParameter(
     WORK_LEFT_HEADER,
     str,
@@ -129,6 +131,8 @@ def _heartbeat_seconds(evaluation: Evaluation) -> int:
     seconds = min(settings.HEARTBEAT_SECONDS, settings.LEASE_SECONDS // 4)
     if kind_of(evaluation.submission.planner).has_canary:
         seconds = min(seconds, _SLICED_HEARTBEAT_SECONDS)
+        if settings.SLICE_SECONDS:
+            seconds = min(seconds, settings.SLICE_SECONDS // _HEARTBEATS_PER_SLICE)
     return max(1, seconds)
 
 

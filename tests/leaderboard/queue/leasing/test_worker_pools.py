@@ -104,7 +104,7 @@ def test_its_shard_is_leased_again_without_counting_as_tried(suite):
 @pytest.mark.parametrize(
     ("seconds", "phase", "others", "pool"),
     [
-        (10, Phase.PLANNING, True, POOL),
+        (7, Phase.PLANNING, True, POOL),
         (20, Phase.EXECUTING, True, POOL),
         (20, Phase.PREPARING, True, POOL),
         (20, Phase.PLANNING, False, POOL),

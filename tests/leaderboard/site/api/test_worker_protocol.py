@@ -50,6 +50,13 @@ def test_the_server_says_how_often_a_worker_says_that_it_lives(settings, lease_s
     assert lease()["heartbeat_seconds"] == heartbeat
 
 
+@pytest.mark.parametrize(("slice_seconds", "heartbeat"), [(10, 2), (40, 5), (3, 1), (0, 5)])
+def test_the_worker_of_a_submitted_planner_learns_soon_that_its_slice_is_over(settings, slice_seconds, heartbeat):
+    settings.SLICE_SECONDS = slice_seconds
+    told = lease(kind="endpoint", bundled_name="", endpoint_url="https://planner.example.org/plan")
+    assert told["heartbeat_seconds"] == heartbeat
+
+
 def test_an_endpoint_s_address_and_limits_are_told_to_the_worker():
     url = "https://planner.example.org/plan"
     told = lease(kind="endpoint", bundled_name="", endpoint_url=url, timeout_seconds=7)
