@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evaluator.plans.model import Plan
-from evaluator.suites.toolbench.goals.goal import Goal
+from evaluator.suites.toolbench.goals.goal import Goal, Matching
+from evaluator.suites.toolbench.meaning.verdict import Pair, Settle, Verdict, leave_undecided, some
 from evaluator.suites.toolbench.terms import ReadCall, interpret
 from evaluator.tools.types import Catalogue, ResourceType
 
@@ -22,7 +23,8 @@ class Judgement:
     """The indicators of one plan, each 0 or 1, with their reasons.
 
     IR: it calls an irrelevant tool (lower is better). NR: it holds the necessary tools, arguments aside. HR: it names a
-    false resource (lower is better). CR: no argument has a wrong type. SE: it solves the request.
+    false resource (lower is better). CR: no argument has a wrong type. SE: it solves the request; 0 where that is
+    undecided.
     """
 
     IR: int
@@ -31,6 +33,8 @@ class Judgement:
     CR: int
     SE: int
     why: Mapping[str, str]
+    undecided: tuple[Pair, ...] = ()
+    """Pairs of texts on which it depends whether the plan solves the request; none if that is decided."""
 
     def indicators(self) -> dict[str, int]:
         """The five figures by name."""
@@ -43,7 +47,12 @@ def missing_plan(reason: str) -> Judgement:
 
 
 def judge_plan(
-    *, plan: Plan, goal: Goal, catalogue: Catalogue, files: Mapping[str, frozenset[ResourceType]]
+    *,
+    plan: Plan,
+    goal: Goal,
+    catalogue: Catalogue,
+    files: Mapping[str, frozenset[ResourceType]],
+    settle: Settle = leave_undecided,
 ) -> Judgement:
     """Judge a plan as it is written, top to bottom.
 
@@ -52,26 +61,28 @@ def judge_plan(
         goal: what the request wants.
         catalogue: the tools there are.
         files: the request's files and the types in which it gives them.
+        settle: settles pairs of texts on which the rules are undecided. It is asked for no other.
     """
     calls = interpret(plan=plan, catalogue=catalogue, files=files)
     irrelevant = _irrelevant(calls=calls, goal=goal)
     lacking = _lacking(calls=calls, goal=goal)
     false = _false_resources(calls)
     conflicts = _conflicts(calls=calls, catalogue=catalogue)
-    unmet = _unmet(calls=calls, goal=goal)
+    unmet, undecided = _unmet(calls=calls, goal=goal, settle=settle)
     return Judgement(
         IR=int(bool(irrelevant)),
         NR=int(not lacking),
         HR=int(bool(false)),
         CR=int(not conflicts),
-        SE=int(not unmet),
+        SE=int(not unmet and not undecided),
         why={
             "IR": "; ".join(irrelevant) or "Every call is in some sufficient chain, and none is repeated.",
             "NR": "; ".join(lacking) or "For every part all tools of a sufficient chain are called.",
             "HR": "; ".join(false) or "Every resource exists where it is used.",
             "CR": "; ".join(conflicts) or "Every argument has the declared type.",
-            "SE": "; ".join(unmet) or "Every part is met by some output.",
+            "SE": "; ".join([*unmet, *_doubts(undecided)]) or "Every part is met by some output.",
         },
+        undecided=() if unmet else undecided,
     )
 
 
@@ -123,10 +134,20 @@ def _conflicts(*, calls: Sequence[ReadCall], catalogue: Catalogue) -> list[str]:
     return found
 
 
-def _unmet(*, calls: Sequence[ReadCall], goal: Goal) -> list[str]:
+def _unmet(*, calls: Sequence[ReadCall], goal: Goal, settle: Settle) -> tuple[list[str], tuple[Pair, ...]]:
+    """The parts that no output meets, as sentences, and the pairs on which it depends whether the others are met."""
     outputs = [term for call in calls for term in call.outputs if term.known]
-    return [
-        f"{part.sentence()}: no output is this"
-        for part in goal.parts
-        if not any(goal.met_by(part=part.number, term=term) for term in outputs)
-    ]
+    unmet: list[str] = []
+    undecided: dict[Pair, None] = {}
+    for part in goal.parts:
+        matching = Matching(goal=goal, settle=settle)
+        verdict = some(matching.met_by(part=part.number, term=term) for term in outputs)
+        if verdict is Verdict.DIFFERENT:
+            unmet.append(f"{part.sentence()}: no output is this")
+        elif verdict is Verdict.UNDECIDED:
+            undecided |= matching.undecided
+    return unmet, tuple(undecided)
+
+
+def _doubts(undecided: Sequence[Pair]) -> list[str]:
+    return [f"undecided whether “{pair.given}” means “{pair.wanted}”: {pair.why}" for pair in undecided]

@@ -29,6 +29,7 @@ from evaluator.suites.toolbench.goals.parts import (
     Using,
 )
 from evaluator.suites.toolbench.goals.rules import alternatives_of
+from evaluator.suites.toolbench.meaning.verdict import Pair, Settle, Verdict, every, leave_undecided, some
 from evaluator.suites.toolbench.terms import CallTerm, FileTerm, LiteralTerm, Term
 
 
@@ -59,36 +60,59 @@ class Goal:
             tools |= _optional(part)
         return frozenset(tools)
 
-    def met_by(self, *, part: int, term: Term) -> bool:
-        """Whether a term is a result that meets a part."""
-        return any(self._matches(term, pattern) for pattern in self.alternatives[part])
 
-    def _matches(self, term: Term, pattern: Pattern) -> bool:
+class Matching:
+    """Matches terms with the patterns of a goal, and keeps the pairs of texts on which it is undecided."""
+
+    def __init__(self, *, goal: Goal, settle: Settle = leave_undecided) -> None:
+        self._goal = goal
+        self._settle = settle
+        self.undecided: dict[Pair, None] = {}
+        """Every pair that was met and is not settled, in order."""
+
+    def met_by(self, *, part: int, term: Term) -> Verdict:
+        """Whether a term is a result that meets a part."""
+        return some(self._matches(term, pattern) for pattern in self._goal.alternatives[part])
+
+    def _matches(self, term: Term, pattern: Pattern) -> Verdict:
         if isinstance(pattern, Using):
             if not isinstance(term, CallTerm) or term.tool != pattern.tool or not term.known:
-                return False
-            return all(name in term.args and self._matches(term.args[name], wanted) for name, wanted in pattern.args)
+                return Verdict.DIFFERENT
+            if any(name not in term.args for name, _ in pattern.args):
+                return Verdict.DIFFERENT
+            return every(self._matches(term.args[name], wanted) for name, wanted in pattern.args)
         if isinstance(pattern, OneOf):
-            return any(self._matches(term, one) for one in pattern.patterns)
+            return some(self._matches(term, one) for one in pattern.patterns)
         if isinstance(pattern, From):
             if isinstance(pattern.source, File):
-                return isinstance(term, FileTerm) and term.name == pattern.source.name
+                return Verdict.of(isinstance(term, FileTerm) and term.name == pattern.source.name)
             return self.met_by(part=pattern.source.part, term=term)
         if isinstance(pattern, AnyText):
-            return isinstance(term, LiteralTerm) or (isinstance(term, CallTerm) and term.tool in TEXT_TOOLS)
-        return isinstance(term, LiteralTerm) and _says(term.text, pattern)
+            is_text = isinstance(term, LiteralTerm) or (isinstance(term, CallTerm) and term.tool in TEXT_TOOLS)
+            return Verdict.of(is_text)
+        return self._says(term.text, pattern) if isinstance(term, LiteralTerm) else Verdict.DIFFERENT
+
+    def _says(self, text: str, pattern: Object | Action | Asking | Saying) -> Verdict:
+        found = says(text=text[: words.LONGEST], pattern=pattern)
+        if isinstance(found, Verdict):
+            return found
+        settled = self._settle(found)
+        if settled is Verdict.UNDECIDED:
+            self.undecided.setdefault(found)
+        return settled
 
 
-def _says(text: str, pattern: Object | Action | Asking | Saying) -> bool:
-    text = text[: words.LONGEST]
+def says(*, text: str, pattern: Object | Action | Asking | Saying) -> Verdict | Pair:
+    """Whether a literal says what a pattern wants; a pair where the rules are undecided."""
     if isinstance(pattern, Object):
-        return words.same_object(pattern.name, text)
+        return Verdict.of(words.same_object(pattern.name, text))
     if isinstance(pattern, Action):
-        return words.same_action(pattern.name, text)
+        return Verdict.of(words.same_action(pattern.name, text))
     if isinstance(pattern, Asking):
-        return asks(text, pattern.intent, pattern.about)
+        return Verdict.of(asks(text, pattern.intent, pattern.about))
     own = words.overlap(pattern.text, text)
-    return same_request(pattern.text, text) and all(words.overlap(other, text) <= own for other in pattern.others)
+    is_same = same_request(pattern.text, text) and all(words.overlap(other, text) <= own for other in pattern.others)
+    return Verdict.of(is_same)
 
 
 def _optional(part: Part) -> frozenset[str]:

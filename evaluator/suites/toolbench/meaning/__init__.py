@@ -1,0 +1,1 @@
+"""Whether two texts of plans mean the same: same, different, or undecided."""
