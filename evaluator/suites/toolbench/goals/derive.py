@@ -14,10 +14,23 @@ from evaluator.suites.toolbench import words
 from evaluator.suites.toolbench.goals.goal import Goal
 from evaluator.suites.toolbench.goals.intents import COUNTING, DESCRIBING, SPECIFIC
 from evaluator.suites.toolbench.goals.parts import MAPS, File, Kind, Part, ResultOf, Source
+from evaluator.suites.toolbench.meaning.sentences import next_to
 
 GENERATED = re.compile(r"<(?:GEN|GENERATED)>-(\d+)")
 _ON_THE_WAY = frozenset({"mask", "bbox", "category", "segmentation", *MAPS})
 """Results that are not wanted for themselves when a later subtask takes them."""
+_ABOUT_OBJECTS = frozenset(
+    {
+        Kind.COUNT,
+        Kind.LOCATE,
+        Kind.HIGHLIGHT,
+        Kind.PRESENCE,
+        Kind.RECOGNISE,
+        Kind.MASK,
+        Kind.CUT_OUT,
+        Kind.REMOVE,
+    }
+)
 _DRAWING = re.compile(
     r"\b(highlight\w*|mark(s|ed|ing)?|border\w*|outline\w*|draw\w*|annotat\w+|encircl\w+|circle[sd]?|pinpoint\w*"
     r"|point(ed|ing)? out|bounding box\w*|box(es)? around|show (me|us|where)|you show|label(s|l?ed|l?ing)?)\b"
@@ -35,6 +48,21 @@ _LISTING = re.compile(
 _ONE_OBJECT = re.compile(
     r"\b(including|include|such as|specifically|focus\w*|particular\w*|especially|along with|as well as)\b"
     r"|\b(identify|recognize|recognise|find|detect|locate)\b (any |the |an? |all the |all )?(?!all\b|objects?\b|every)"
+)
+_NAMED = (
+    r"(?: (?:any|the|an?|all|each|every|there|is|and|name|label|classify|are|of|provided|one|if))* (?P<word>[a-z][\w' -]*?)"
+    r"(?= (?:in|from|within|on|and|present|visible|is|are|for|of|that|using|by|file|depicted|shown|located|any)\b|\s*[.,?!:;]|\s*$)"
+)
+_ASKED_BESIDES = re.compile(
+    r"\b(?:including|include|such as|specifically|focus(?:ing|ed)?(?: \w+)? on|(?:focus|emphasis|attention|interest) (?:on|to|in)"
+    rf"|especially|particularly|along with|as well as|in addition to){_NAMED}"
+)
+_ASKED_FOR = re.compile(
+    r"\b(?:(?:is|are) there|contains?|has|have|shows?|identify|recogni[sz]e|find|detect|locate|spot|see|determine|classify"
+    rf"|presence of|label|whether){_NAMED}"
+)
+_NO_OBJECT = re.compile(
+    r"^(?:(?:the |any |all |other |different |what |which |visible )*(?:objects?|items?|things?|images?|elements?|what|which|it|its|other)\b.*)$"
 )
 _PLACE = re.compile(r"\b(location|position|coordinates?)\b")
 """Asked for a place, boxes are the answer, however it is said; drawing them is then optional."""
@@ -79,7 +107,7 @@ class _Derivation:
         for subtask in self.subtasks:
             if self._is_on_the_way(subtask) or self._is_second_counting(subtask):
                 continue
-            part = self._part(subtask)
+            part = self._described(self._part(subtask))
             same = next((known for known in self.parts if _same(known, part)), None)
             if same is not None:
                 self.part_of[subtask.id] = same.number
@@ -121,6 +149,11 @@ class _Derivation:
         if rule is None:
             raise UncoveredError(f"subtask {subtask.id}: no rule for {' + '.join(takes)} -> {gives}")
         return rule(self, subtask)
+
+    def _described(self, part: Part) -> Part:
+        if part.kind not in _ABOUT_OBJECTS or not part.target:
+            return part
+        return replace(part, attributes=next_to(text=self.instruction, name=part.target))
 
     def new(self, kind: Kind, **facts: object) -> Part:
         """A part with the next number."""
@@ -307,7 +340,17 @@ def _recognising(made: _Derivation, subtask: Subtask) -> Part:
     clause = made.clause(about="", source=source)
     listing = bool(_LISTING.search(clause))
     one = not listing or bool(_ONE_OBJECT.search(clause))
-    return made.new(Kind.RECOGNISE, source=source, single_object=one)
+    target = _object_asked_for(clause) if one else ""
+    return made.new(Kind.RECOGNISE, source=source, single_object=one, target=target)
+
+
+def _object_asked_for(clause: str) -> str:
+    """The object that a request to recognise names besides, or alone; empty where the words do not show it."""
+    for pattern in (_ASKED_BESIDES, _ASKED_FOR):
+        for found in pattern.finditer(clause):
+            if not _NO_OBJECT.match(found["word"]):
+                return found["word"].strip()
+    return ""
 
 
 def _describing(made: _Derivation, subtask: Subtask) -> Part:

@@ -12,7 +12,6 @@ from functools import cached_property
 from itertools import product
 
 from evaluator.suites.toolbench import words
-from evaluator.suites.toolbench.goals.intents import asks, same_request
 from evaluator.suites.toolbench.goals.parts import (
     TEXT_TOOLS,
     Action,
@@ -26,9 +25,14 @@ from evaluator.suites.toolbench.goals.parts import (
     Part,
     Pattern,
     Saying,
+    SayingKind,
     Using,
 )
 from evaluator.suites.toolbench.goals.rules import alternatives_of
+from evaluator.suites.toolbench.meaning.instructions import compare_intent
+from evaluator.suites.toolbench.meaning.objects import compare_objects
+from evaluator.suites.toolbench.meaning.questions import compare_questions
+from evaluator.suites.toolbench.meaning.texts import compare_prompts, compare_texts
 from evaluator.suites.toolbench.meaning.verdict import Pair, Settle, Verdict, every, leave_undecided, some
 from evaluator.suites.toolbench.terms import CallTerm, FileTerm, LiteralTerm, Term
 
@@ -104,15 +108,34 @@ class Matching:
 
 def says(*, text: str, pattern: Object | Action | Asking | Saying) -> Verdict | Pair:
     """Whether a literal says what a pattern wants; a pair where the rules are undecided."""
-    if isinstance(pattern, Object):
-        return Verdict.of(words.same_object(pattern.name, text))
     if isinstance(pattern, Action):
         return Verdict.of(words.same_action(pattern.name, text))
+    if isinstance(pattern, Object):
+        verdict, why = compare_objects(pattern.name, text, pattern.attributes)
+        return _undecided(verdict, kind="object", wanted=pattern.name, given=text, why=why)
     if isinstance(pattern, Asking):
-        return Verdict.of(asks(text, pattern.intent, pattern.about))
-    own = words.overlap(pattern.text, text)
-    is_same = same_request(pattern.text, text) and all(words.overlap(other, text) <= own for other in pattern.others)
-    return Verdict.of(is_same)
+        verdict, why = compare_intent(text, pattern.intent, pattern.about, pattern.attributes)
+        wanted = f"{pattern.intent}: {pattern.about}" if pattern.about else str(pattern.intent)
+        return _undecided(verdict, kind="question", wanted=wanted, given=text, why=why)
+    verdict, why = _COMPARED[pattern.kind](pattern.text, text)
+    if verdict is Verdict.UNDECIDED and any(
+        _COMPARED[pattern.kind](other, text)[0] is Verdict.SAME for other in pattern.others
+    ):
+        verdict = Verdict.DIFFERENT
+    return _undecided(verdict, kind=pattern.kind.value, wanted=pattern.text, given=text, why=why)
+
+
+_COMPARED = {
+    SayingKind.QUESTION: compare_questions,
+    SayingKind.PROMPT: compare_prompts,
+    SayingKind.TEXT: compare_texts,
+}
+
+
+def _undecided(verdict: Verdict, *, kind: str, wanted: str, given: str, why: str) -> Verdict | Pair:
+    if verdict is not Verdict.UNDECIDED:
+        return verdict
+    return Pair(kind=kind, wanted=wanted, given=given, why=why)
 
 
 def _optional(part: Part) -> frozenset[str]:

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from evaluator.plans.model import Plan, Step
 from evaluator.suites.toolbench.goals.goal import Goal
-from evaluator.suites.toolbench.goals.intents import Intent
 from evaluator.suites.toolbench.goals.parts import (
     Action,
     AnyText,
@@ -17,6 +16,7 @@ from evaluator.suites.toolbench.goals.parts import (
     Saying,
     Using,
 )
+from evaluator.suites.toolbench.meaning.instructions import Intent
 from evaluator.tools.types import Catalogue
 
 _ANY_TEXT = "Describe the image in detail."

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from evaluator.suites.toolbench.goals.intents import Intent
+from evaluator.suites.toolbench.meaning.instructions import Intent
 
 
 class Kind(StrEnum):
@@ -84,7 +84,9 @@ class Part:
     asked: bool = False
     """For `presence`: the decomposition asks the image; gold plans then do so too."""
     single_object: bool = False
-    """For `recognise`: one object is asked about, so selecting it is not irrelevant."""
+    """For `recognise`: one object is asked about, so selecting it is not irrelevant. Its name is the target."""
+    attributes: frozenset[str] = frozenset()
+    """Base forms of the words that the request has next to the target."""
 
     def sentence(self) -> str:
         """The part in words, for explanations."""
@@ -112,6 +114,8 @@ class Object:
     """Matches a literal that names the object."""
 
     name: str
+    attributes: frozenset[str] = frozenset()
+    """Base forms of the words that the request has next to the object's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +131,26 @@ class Asking:
 
     intent: Intent
     about: str = ""
+    attributes: frozenset[str] = frozenset()
+    """As of an `Object`."""
+
+
+class SayingKind(StrEnum):
+    """What a sentence is."""
+
+    QUESTION = "question"
+    """A question about a picture."""
+    PROMPT = "prompt"
+    """What a picture is to show."""
+    TEXT = "text"
+    """Anything for a language model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Saying:
     """Matches a literal with the meaning of a sentence, and not rather that of one of the `others`."""
 
+    kind: SayingKind
     text: str
     others: tuple[str, ...] = ()
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from evaluator.suites.toolbench.goals.intents import Intent
 from evaluator.suites.toolbench.goals.parts import (
     MAPS,
     Action,
@@ -15,9 +14,11 @@ from evaluator.suites.toolbench.goals.parts import (
     Part,
     Pattern,
     Saying,
+    SayingKind,
     Using,
     use,
 )
+from evaluator.suites.toolbench.meaning.instructions import Intent
 
 
 def alternatives_of(*, part: Part, parts: Sequence[Part]) -> tuple[Pattern, ...]:
@@ -34,40 +35,48 @@ def alternatives_of(*, part: Part, parts: Sequence[Part]) -> tuple[Pattern, ...]
     return tuple(_asking(source=source, part=part, others=others))
 
 
-def _boxes(source: Pattern, name: str) -> OneOf:
-    selected = use("select_bbox", bbox_list=use("object_detection", image=source), condition=Object(name))
-    return OneOf((selected, use("visual_grounding", image=source, query=Asking(Intent.GROUND, name))))
+def _object(part: Part) -> Object:
+    return Object(part.target, part.attributes)
 
 
-def _masks(source: Pattern, name: str) -> Using:
+def _asks(intent: Intent, part: Part) -> Asking:
+    return Asking(intent, part.target, part.attributes)
+
+
+def _boxes(source: Pattern, part: Part) -> OneOf:
+    selected = use("select_bbox", bbox_list=use("object_detection", image=source), condition=_object(part))
+    return OneOf((selected, use("visual_grounding", image=source, query=_asks(Intent.GROUND, part))))
+
+
+def _masks(source: Pattern, part: Part) -> Using:
     segmented = use("image_instance_segmentation", image=source)
-    return use("select_mask", mask_list=segmented, condition=Object(name))
+    return use("select_mask", mask_list=segmented, condition=_object(part))
 
 
 def _count(source: Pattern, part: Part) -> Iterator[Pattern]:
-    selected = use("select_bbox", bbox_list=use("object_detection", image=source), condition=Object(part.target))
+    selected = use("select_bbox", bbox_list=use("object_detection", image=source), condition=_object(part))
     yield use("count_objects", bbox_list=selected)
-    yield use("count_masks", mask_list=_masks(source, part.target))
-    yield use("image_question_answering", image=source, text=Asking(Intent.COUNT, part.target))
+    yield use("count_masks", mask_list=_masks(source, part))
+    yield use("image_question_answering", image=source, text=_asks(Intent.COUNT, part))
 
 
 def _locate(source: Pattern, part: Part) -> Iterator[Pattern]:
-    yield _boxes(source, part.target)
+    yield _boxes(source, part)
 
 
 def _highlight(source: Pattern, part: Part) -> Iterator[Pattern]:
-    yield use("highlight_object_on_image", image=source, bbox=_boxes(source, part.target))
+    yield use("highlight_object_on_image", image=source, bbox=_boxes(source, part))
     if part.cutting_helps:
-        yield use("image_cropping", image=source, object=_boxes(source, part.target))
+        yield use("image_cropping", image=source, object=_boxes(source, part))
 
 
 def _presence(source: Pattern, part: Part) -> Iterator[Pattern]:
     classified = use("image_classification", image=source)
-    question = use("image_question_answering", image=source, text=Asking(Intent.PRESENCE, part.target))
+    question = use("image_question_answering", image=source, text=_asks(Intent.PRESENCE, part))
     if part.asked:
         yield question
-    yield use("select_category", category_list=classified, condition=Object(part.target))
-    yield _boxes(source, part.target)
+    yield use("select_category", category_list=classified, condition=_object(part))
+    yield _boxes(source, part)
     if not part.asked:
         yield question
 
@@ -75,11 +84,12 @@ def _presence(source: Pattern, part: Part) -> Iterator[Pattern]:
 def _recognise(source: Pattern, part: Part) -> Iterator[Pattern]:
     yield use("image_classification", image=source)
     yield use("object_detection", image=source)
-    if part.single_object:
-        yield use("visual_grounding", image=source, query=AnyText())
-    asked = Asking(Intent.LIST)
-    text = OneOf((asked, Asking(Intent.PRESENCE))) if part.single_object else asked
-    yield use("image_question_answering", image=source, text=text)
+    listed = _asks(Intent.LIST, part)
+    if part.single_object and part.target:
+        yield use("visual_grounding", image=source, query=_asks(Intent.GROUND, part))
+        yield use("image_question_answering", image=source, text=OneOf((listed, _asks(Intent.PRESENCE, part))))
+    else:
+        yield use("image_question_answering", image=source, text=listed)
 
 
 def _detect_all(source: Pattern, part: Part) -> Iterator[Pattern]:
@@ -88,7 +98,7 @@ def _detect_all(source: Pattern, part: Part) -> Iterator[Pattern]:
 
 
 def _mask(source: Pattern, part: Part) -> Iterator[Pattern]:
-    yield _masks(source, part.target)
+    yield _masks(source, part)
 
 
 def _segment_all(source: Pattern, part: Part) -> Iterator[Pattern]:
@@ -100,20 +110,20 @@ def _cut_out(source: Pattern, part: Part) -> Iterator[Pattern]:
     if part.given is not None:
         yield use("mask_image", image=source, mask=From(part.given))
         return
-    yield use("mask_image", image=source, mask=_masks(source, part.target))
-    yield use("image_cropping", image=source, object=_boxes(source, part.target))
+    yield use("mask_image", image=source, mask=_masks(source, part))
+    yield use("image_cropping", image=source, object=_boxes(source, part))
 
 
 def _remove(source: Pattern, part: Part) -> Iterator[Pattern]:
     if part.given is not None:
         yield use("image_inpainting", image=source, mask=From(part.given))
         return
-    yield use("image_inpainting", image=source, mask=_masks(source, part.target))
-    yield use("text_image_editing", image=source, text=Asking(Intent.REMOVE, part.target))
+    yield use("image_inpainting", image=source, mask=_masks(source, part))
+    yield use("text_image_editing", image=source, text=_asks(Intent.REMOVE, part))
 
 
 def _describe(source: Pattern, part: Part) -> Iterator[Pattern]:
-    said = (Saying(part.target),) if part.target else ()
+    said = (Saying(SayingKind.QUESTION, part.target),) if part.target else ()
     text = OneOf((*said, Asking(Intent.DESCRIBE)))
     yield use("image_question_answering", image=source, text=text)
     yield use("image_captioning", image=source)
@@ -145,25 +155,23 @@ def _following(map_type: str, guide: Pattern, text: Pattern) -> Using:
 
 def _generate_like(source: Pattern, part: Part) -> Iterator[Pattern]:
     guide = From(part.given) if part.given is not None else map_of(source=source, map_type=part.map_type)
-    yield _following(part.map_type, guide, Saying(part.target))
+    yield _following(part.map_type, guide, Saying(SayingKind.PROMPT, part.target))
 
 
 def _similar(source: Pattern, part: Part) -> Iterator[Pattern]:
     described = OneOf(
         (use("image_captioning", image=source), use("image_question_answering", image=source, text=AnyText()))
     )
-    text = OneOf((Saying(part.target), described)) if part.target else AnyText()
+    text = OneOf((Saying(SayingKind.PROMPT, part.target), described)) if part.target else AnyText()
     if not part.target:
         yield use("image_to_image", image=source)
     for map_type in (*MAPS, "segmentation"):
         yield _following(map_type, map_of(source=source, map_type=map_type), text)
     yield use("text_to_image", text=described)
-    if part.target:
-        yield use("image_to_image", image=source)
 
 
 def _asking(*, source: Pattern, part: Part, others: tuple[str, ...]) -> Iterator[Pattern]:
-    said = Saying(part.target, others)
+    said = Saying(_SAID.get(part.kind, SayingKind.TEXT), part.target, others)
     if part.kind is Kind.ASK_IMAGE:
         yield use("image_question_answering", image=source, text=said)
     elif part.kind is Kind.GENERATE:
@@ -173,6 +181,7 @@ def _asking(*, source: Pattern, part: Part, others: tuple[str, ...]) -> Iterator
         yield use("text_to_text_generation", text=said)
 
 
+_SAID = {Kind.ASK_IMAGE: SayingKind.QUESTION, Kind.GENERATE: SayingKind.PROMPT}
 _RULES = {
     Kind.COUNT: _count, Kind.LOCATE: _locate, Kind.HIGHLIGHT: _highlight, Kind.PRESENCE: _presence,
     Kind.RECOGNISE: _recognise, Kind.DETECT_ALL: _detect_all, Kind.MASK: _mask, Kind.SEGMENT_ALL: _segment_all,

@@ -1,0 +1,153 @@
+"""Whether a condition names the object that is wanted, and no other, and not more."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from evaluator.suites.toolbench.meaning.frames import concepts_in
+from evaluator.suites.toolbench.meaning.lexicon import (
+    Category,
+    Concept,
+    kinds_of,
+    makers_of_other_things,
+)
+from evaluator.suites.toolbench.meaning.sentences import base_forms, names_file
+from evaluator.suites.toolbench.meaning.verdict import Verdict
+
+Finding = tuple[Verdict, str]
+_DIFFERENT: Finding = (Verdict.DIFFERENT, "")
+_SAME: Finding = (Verdict.SAME, "")
+MOST_BESIDE = 3
+"""Words beside the head noun that a condition may have."""
+_FILLERS = frozenset(
+    "a an the any some all every each this that these those its their his her of object item thing image picture photo only just"
+    " single visible present call name label class category instance with kind type".split()
+)
+_LINKS = frozenset("in on at from".split())
+"""What follows is where it is: "in the image"."""
+_PREPOSITION = re.compile(
+    r" (?:of|next to|near|beside|behind|under|above|below|on|in|with|hold|wear|from|at|between|left of|right of|that|which|who|to the) "
+)
+_SEVERAL = re.compile(r" (?:and|or|as well as|plus) |[,;/&+]")
+_EXCLUDING = re.compile(r"\b(?:not|no|except|excluding|exclude|but|without|other than|non|apart from|besides)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name of an object: its head noun, what stands before it, and what after."""
+
+    head: Concept
+    before: frozenset[Concept]
+    words_before: frozenset[str]
+    makers: frozenset[str]
+    """Those of them that make something else of the thing: a toy car is no car."""
+    after: tuple[str, ...]
+    length: int
+    """Words beside the head."""
+
+
+@lru_cache(maxsize=65536)
+def compare_objects(wanted: str, given: str, attributes: frozenset[str] = frozenset()) -> Finding:
+    """Whether `given` names the object `wanted`.
+
+    Number, spelling, articles and synonyms do not matter. Beside the head noun it may have three words: those that
+    `wanted` has or the request has next to the object's name. Another attribute, several objects, an exclusion, or the
+    kind of the thing ("animal" for a dog) make it another condition.
+
+    Args:
+        wanted: the object's name.
+        given: the condition.
+        attributes: base forms of the words that the request has next to the object's name.
+    """
+    lowered = given.lower()
+    if names_file(given) or _SEVERAL.search(lowered) and not _SEVERAL.search(wanted.lower()):
+        return _DIFFERENT
+    if _EXCLUDING.search(lowered) and not _EXCLUDING.search(wanted.lower()):
+        return _DIFFERENT
+    if _joined(wanted) == _joined(given):
+        return _SAME
+    first, second = name_of(wanted), name_of(given)
+    if first is None or second is None or second.length > first.length + MOST_BESIDE:
+        return _DIFFERENT
+    return _compare_names(wanted=first, given=second, attributes=attributes)
+
+
+def _compare_names(*, wanted: Name, given: Name, attributes: frozenset[str]) -> Finding:
+    if given.makers - wanted.makers - attributes:
+        return _DIFFERENT
+    if wanted.head != given.head:
+        return _compare_heads(wanted=wanted, given=given)
+    extra = given.before - wanted.before
+    if extra and not _is_asked(given=given, wanted=wanted, attributes=attributes):
+        return _DIFFERENT
+    if set(given.after) - set(wanted.after) - attributes:
+        return _DIFFERENT
+    if wanted.after and set(wanted.after) - set(given.after):
+        return Verdict.UNDECIDED, f"it leaves out “{' '.join(wanted.after)}”"
+    lacking = [one for one in wanted.before - given.before if one.category is not Category.THING]
+    if lacking and any(one.category is Category.QUALITY for one in lacking):
+        return _DIFFERENT
+    if wanted.makers - given.makers:
+        return Verdict.UNDECIDED, f"it leaves out “{' '.join(sorted(wanted.makers - given.makers))}”"
+    # "Rug" for a prayer rug names it, if a little broadly.
+    return _SAME
+
+
+def _is_asked(*, given: Name, wanted: Name, attributes: frozenset[str]) -> bool:
+    """Whether the request itself has every word that the condition has before the name."""
+    return given.words_before <= wanted.words_before | attributes
+
+
+def _compare_heads(*, wanted: Name, given: Name) -> Finding:
+    heads = wanted.head, given.head
+    if Category.UNKNOWN not in {head.category for head in heads}:
+        if wanted.head.name in kinds_of(given.head.name) and not given.before:
+            return Verdict.UNDECIDED, f"a {given.head.name} is only one kind of {wanted.head.name}"
+        return _DIFFERENT
+    if given.head.category is not Category.UNKNOWN:
+        # The request's word is rare. A name that the rules know is that of something else, or of its kind.
+        is_kind = bool(wanted.before) and given.head in wanted.before
+        return (Verdict.UNDECIDED, f"the rules do not know “{wanted.head.name}”") if is_kind else _DIFFERENT
+    return Verdict.UNDECIDED, f"the rules do not know whether “{given.head.name}” is “{wanted.head.name}”"
+
+
+def _joined(name: str) -> str:
+    return "".join(word for word in base_forms(name) if word not in _FILLERS)
+
+
+@lru_cache(maxsize=16384)
+def name_of(text: str) -> Name | None:
+    """Read the name of an object; None if the text has none."""
+    sentence = f" {' '.join(base_forms(text))} "
+    whole = _without_place(sentence)
+    found = _PREPOSITION.search(whole)
+    front, after = (whole[: found.start()], whole[found.end() :]) if found and found.start() else (whole, "")
+    words = _plain(front.split())
+    if not words:
+        return None
+    read = concepts_in(words, plain=frozenset())
+    head, before = read[-1], read[:-1]
+    words_before = frozenset(words[:-1] if before else ())
+    rest = _plain(after.split())
+    return Name(
+        head=head,
+        before=frozenset(before),
+        words_before=words_before,
+        makers=words_before & makers_of_other_things(),
+        after=tuple(rest),
+        length=len(words) - 1 + len(rest),
+    )
+
+
+def _without_place(sentence: str) -> str:
+    """Without "in the image" at its end."""
+    return re.sub(
+        r" (?:in|on|of|from|within) (?:the |this |that |a )?(?:give |provide |input )?(?:image|picture|photo|photograph|scene|frame|file) $",
+        " ",
+        sentence,
+    )
+
+
+def _plain(words: Sequence[str]) -> list[str]:
+    return [word for word in words if word not in _FILLERS]

@@ -1,0 +1,81 @@
+"""Whether two prompts for a picture show the same, and whether two texts for a language model ask the same."""
+
+from functools import lru_cache
+
+from evaluator.suites.toolbench.meaning.frames import concepts_in, frame_of
+from evaluator.suites.toolbench.meaning.lexicon import Category, Concept, plain_words, words_of_prompts
+from evaluator.suites.toolbench.meaning.questions import (
+    Finding,
+    compare_questions,
+    is_reversed,
+    left_over,
+    not_understood,
+)
+from evaluator.suites.toolbench.meaning.sentences import base_forms, names_file
+from evaluator.suites.toolbench.meaning.verdict import Verdict
+
+_DIFFERENT: Finding = (Verdict.DIFFERENT, "")
+_SAME: Finding = (Verdict.SAME, "")
+LONG = 25
+"""Words from which on a text is compared as a whole; shorter ones as questions."""
+MOST_AROUND = 12
+"""Words that may stand around a text that is repeated as it is ("Please answer this question: ...")."""
+NEARLY_ALL = 0.95
+LEAST_SHARE = 0.4
+"""Share of the wanted concepts below which a text is another one, above which it is undecided."""
+_NEEDED = frozenset({Category.THING, Category.NUMBER, Category.DOING})
+_DISTINCT = frozenset({"colour", "size", "age", "modernity", "side", "heat", "brightness"})
+
+
+@lru_cache(maxsize=65536)
+def compare_prompts(wanted: str, given: str) -> Finding:
+    """Whether a prompt asks for the picture that is wanted: everything that it is to show, and nothing else."""
+    if base_forms(wanted) == base_forms(given):
+        return _SAME
+    found = _compare_prompts(wanted, given)
+    if found[0] is Verdict.SAME and names_file(given) and not names_file(wanted):
+        return Verdict.UNDECIDED, "it speaks of a file by name, which a tool that is handed its content does not know"
+    return found
+
+
+def _compare_prompts(wanted: str, given: str) -> Finding:
+    first, second = _shown(wanted), _shown(given)
+    missing, extra = left_over(first, second)
+    if first and len(missing) == len(first):
+        return _DIFFERENT
+    if frame_of(wanted).is_negated != frame_of(given).is_negated:
+        return Verdict.UNDECIDED, "only one of them excludes or denies something"
+    if not missing and not extra:
+        is_clear = not is_reversed(frame_of(wanted), frame_of(given))
+        return _SAME if is_clear else (Verdict.UNDECIDED, "it is not clear who does it to whom")
+    is_told_otherwise = any(one.category in {Category.UNKNOWN, Category.DOING} for one in extra)
+    if not is_told_otherwise and any(one.category in _NEEDED or one.dimension in _DISTINCT for one in missing):
+        return _DIFFERENT
+    if 1 - len(missing) / max(len(first), 1) < LEAST_SHARE:
+        return _DIFFERENT
+    return Verdict.UNDECIDED, not_understood(missing=missing, extra=extra)
+
+
+@lru_cache(maxsize=16384)
+def _shown(text: str) -> tuple[Concept, ...]:
+    plain = plain_words() | words_of_prompts()
+    return tuple(dict.fromkeys(concepts_in(base_forms(text), plain=plain)))
+
+
+@lru_cache(maxsize=65536)
+def compare_texts(wanted: str, given: str) -> Finding:
+    """Whether a text asks a language model for what is wanted."""
+    first, second = base_forms(wanted), base_forms(given)
+    if first == second:
+        return _SAME
+    if first and len(second) - len(first) <= MOST_AROUND and f" {' '.join(first)} " in f" {' '.join(second)} ":
+        return _SAME
+    if len(first) <= LONG:
+        return compare_questions(wanted, given)
+    told, asked = set(second), set(first)
+    share = len(asked & told) / len(asked)
+    if share >= NEARLY_ALL and len(asked & told) / len(told) >= NEARLY_ALL:
+        return _SAME
+    if share < LEAST_SHARE:
+        return _DIFFERENT
+    return Verdict.UNDECIDED, "it is another text with many of the same words"
