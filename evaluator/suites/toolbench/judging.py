@@ -2,7 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
+import evaluator
 from evaluator.canonical_json import digest
 from evaluator.episodes.judgement import Judgement, all_tools
 from evaluator.episodes.parts import Planned
@@ -15,13 +18,28 @@ from evaluator.suites.toolbench.indicators import INDICATORS, judge_plan
 from evaluator.suites.toolbench.indicators import Judgement as Indicators
 from evaluator.suites.toolbench.suite import ToolTask
 
-JUDGE_VERSION = "2"
-"""Raise it whenever the same plan may be judged differently. Only evaluations with the same version are comparable."""
+_SOURCES = ("goals", "meaning", "indicators.py", "judging.py", "suite.py", "terms.py")
+"""What decides on a plan in this folder; and in the package, how plans are read and compared with gold."""
+_SOURCES_OF_PACKAGE = ("plans", "metrics/planning.py")
 
 
+@cache
 def judge_digest() -> str:
-    """What evaluations must share to stand on one board of such a suite, in the place of a profile's digest."""
-    return digest({"judge": JUDGE_VERSION, "indicators": list(INDICATORS)})
+    """What evaluations must share to stand on one board of such a suite, in the place of a profile's digest.
+
+    Computed from the sources and the lexicon, so that nobody has to remember to change it.
+    """
+    here, package = Path(__file__).parent, Path(evaluator.__file__).parent
+    files = [
+        *(file for name in _SOURCES for file in _files(here / name)),
+        *(file for name in _SOURCES_OF_PACKAGE for file in _files(package / name)),
+    ]
+    contents = {file.relative_to(package).as_posix(): file.read_text(encoding="utf-8") for file in files}
+    return digest({"indicators": list(INDICATORS), "sources": contents})
+
+
+def _files(path: Path) -> list[Path]:
+    return [path] if path.is_file() else [file for file in sorted(path.rglob("*")) if file.suffix in {".py", ".toml"}]
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,8 +153,9 @@ def interpret(
         key = (step.tool, *sorted((name, *_flat(term)) for name, term in terms.items()))
         identity = identities.setdefault(key, len(identities))
         outputs = [CallTerm(step.tool, terms, known, output, identity) for output in step.outputs or {"": ""}]
-        for term, reference in zip(outputs, step.outputs.values(), strict=False):
-            made[normal_reference(reference)] = (term, signature.get(term.output) or type_of_placeholder(reference))
+        for place, (term, reference) in enumerate(zip(outputs, step.outputs.values(), strict=False)):
+            kind = _type_of_output(signature=signature, name=term.output, place=place)
+            made[normal_reference(reference)] = (term, kind or type_of_placeholder(reference))
         calls.append(
             ReadCall(
                 step=step,
@@ -166,6 +167,13 @@ def interpret(
             )
         )
     return tuple(calls)
+
+
+def _type_of_output(*, signature: Mapping[str, ResourceType], name: str, place: int) -> ResourceType | None:
+    """The declared type of an output: by its name; one that is misnamed counts by its place."""
+    if name in signature:
+        return signature[name]
+    return list(signature.values())[place] if place < len(signature) else None
 
 
 def _flat(term: Term) -> tuple[str, str]:

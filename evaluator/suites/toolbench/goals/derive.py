@@ -10,11 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from evaluator.plans.decomposition import Argument, Decomposition, Subtask
-from evaluator.suites.toolbench import words
 from evaluator.suites.toolbench.goals.goal import Goal
 from evaluator.suites.toolbench.goals.intents import COUNTING, DESCRIBING, SPECIFIC
 from evaluator.suites.toolbench.goals.parts import MAPS, File, Kind, Part, ResultOf, Source
-from evaluator.suites.toolbench.meaning.sentences import next_to
+from evaluator.suites.toolbench.meaning.sentences import base_forms, mentions, next_to
 
 GENERATED = re.compile(r"<(?:GEN|GENERATED)>-(\d+)")
 _ON_THE_WAY = frozenset({"mask", "bbox", "category", "segmentation", *MAPS})
@@ -31,6 +30,7 @@ _ABOUT_OBJECTS = frozenset(
         Kind.REMOVE,
     }
 )
+_PICTURES = frozenset({Kind.GENERATE, Kind.GENERATE_LIKE, Kind.SIMILAR})
 _DRAWING = re.compile(
     r"\b(highlight\w*|mark(s|ed|ing)?|border\w*|outline\w*|draw\w*|annotat\w+|encircl\w+|circle[sd]?|pinpoint\w*"
     r"|point(ed|ing)? out|bounding box\w*|box(es)? around|show (me|us|where)|you show|label(s|l?ed|l?ing)?)\b"
@@ -50,19 +50,28 @@ _ONE_OBJECT = re.compile(
     r"|\b(identify|recognize|recognise|find|detect|locate)\b (any |the |an? |all the |all )?(?!all\b|objects?\b|every)"
 )
 _NAMED = (
-    r"(?: (?:any|the|an?|all|each|every|there|is|and|name|label|classify|are|of|provided|one|if))* (?P<word>[a-z][\w' -]*?)"
-    r"(?= (?:in|from|within|on|and|present|visible|is|are|for|of|that|using|by|file|depicted|shown|located|any)\b|\s*[.,?!:;]|\s*$)"
+    r"(?: (?:any|the|an?|all|each|every|there|is|and|name|label|classify|are|of|provided|one|if))*"
+    r" (?P<word>[a-z][\w' -]*?)(?= (?:in|from|within|on|and|present|visible|is|are|for|of|that|using|by|file|depicted"
+    r"|shown|located|any)\b|\s*[.,?!:;]|\s*$)"
 )
 _ASKED_BESIDES = re.compile(
-    r"\b(?:including|include|such as|specifically|focus(?:ing|ed)?(?: \w+)? on|(?:focus|emphasis|attention|interest) (?:on|to|in)"
-    rf"|especially|particularly|along with|as well as|in addition to){_NAMED}"
+    r"\b(?:including|include|such as|specifically|focus(?:ing|ed)?(?: \w+)? on|especially|particularly|along with"
+    rf"|(?:focus|emphasis|attention|interest) (?:on|to|in)|as well as|in addition to){_NAMED}"
 )
 _ASKED_FOR = re.compile(
-    r"\b(?:(?:is|are) there|contains?|has|have|shows?|identify|recogni[sz]e|find|detect|locate|spot|see|determine|classify"
-    rf"|presence of|label|whether){_NAMED}"
+    r"\b(?:(?:is|are) there|contains?|has|have|shows?|identify|recogni[sz]e|find|detect|locate|spot|see|determine"
+    rf"|classify|presence of|label|whether){_NAMED}"
 )
 _NO_OBJECT = re.compile(
-    r"^(?:(?:the |any |all |other |different |what |which |visible )*(?:objects?|items?|things?|images?|elements?|what|which|it|its|other)\b.*)$"
+    r"^(?:(?:the |any |all |other |different |what |which |visible )*"
+    r"(?:objects?|items?|things?|images?|elements?|what|which|it|its|other)\b.*)$"
+)
+_UNDER_MASK = re.compile(
+    r"\b(?:remove|erase|delete|eliminate|take out|cut out|isolate|extract|separate|clear|get rid of|crop|keep)"
+    r"(?: only)? (?:the |an? |any )?(?P<word>[a-z]+(?: [a-z]+){0,2}?) (?:in|from|of|within|on|at|by|with|using|out)\b"
+)
+_PLACES_IN_IMAGES = frozenset(
+    {"part", "area", "region", "section", "object", "mask", "everything", "it", "what", "background"}
 )
 _PLACE = re.compile(r"\b(location|position|coordinates?)\b")
 """Asked for a place, boxes are the answer, however it is said; drawing them is then optional."""
@@ -151,6 +160,8 @@ class _Derivation:
         return rule(self, subtask)
 
     def _described(self, part: Part) -> Part:
+        if part.kind in _PICTURES:
+            return replace(part, attributes=frozenset(base_forms(self.instruction)))
         if part.kind not in _ABOUT_OBJECTS or not part.target:
             return part
         return replace(part, attributes=next_to(text=self.instruction, name=part.target))
@@ -204,7 +215,7 @@ class _Derivation:
         detected = _DETECTED.search(subtask.description)
         before = self._before(subtask)
         if detected is not None and before is None:
-            return "" if words.singular(detected["word"].lower()) == "object" else detected["word"]
+            return "" if base_forms(detected["word"]) == ("object",) else detected["word"]
         return self.target(before) if before is not None else ""
 
     def _value(self, subtask: Subtask, kind: str) -> str | None:
@@ -215,7 +226,7 @@ class _Derivation:
         sentences = [part for part in _CLAUSE_END.split(self.instruction) if part.strip()]
         if len(sentences) < 2:
             return self._comma_clause(text=self.instruction, about=about)
-        speaking = [part for part in sentences if about and words.mentions(part, about)]
+        speaking = [part for part in sentences if about and mentions(text=part, name=about)]
         if isinstance(source, File):
             name = source.name
             speaking = [part for part in speaking if name in part] or speaking or [p for p in sentences if name in p]
@@ -225,7 +236,9 @@ class _Derivation:
         """Where a sentence joins several requests by commas, the piece that speaks of the object."""
         if len(self.subtasks) < 3:
             return text.lower()
-        pieces = [piece for piece in re.split(r",\s+(?=[A-Za-z]+ )", text) if about and words.mentions(piece, about)]
+        pieces = [
+            piece for piece in re.split(r",\s+(?=[A-Za-z]+ )", text) if about and mentions(text=piece, name=about)
+        ]
         return (" ".join(pieces) or text).lower()
 
 
@@ -304,7 +317,14 @@ def _editing(made: _Derivation, subtask: Subtask) -> Part:
     if given is None and kind is Kind.CUT_OUT:
         return _cutting(made, subtask)
     target = "" if given is not None else made.target(subtask)
-    return made.new(kind, source=made.source(subtask), target=target, given=given)
+    named = _named_under(made.clause(about="", source=given)) if given is not None else ""
+    return made.new(kind, source=made.source(subtask), target=target, given=given, named=named)
+
+
+def _named_under(clause: str) -> str:
+    """What the request calls the thing under the mask that it gives."""
+    found = _UNDER_MASK.search(clause)
+    return "" if found is None or found["word"] in _PLACES_IN_IMAGES else found["word"]
 
 
 def _drawing(made: _Derivation, subtask: Subtask) -> Part:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
-from evaluator.suites.toolbench import words
 from evaluator.suites.toolbench.goals.parts import (
     TEXT_TOOLS,
     Action,
@@ -28,10 +27,12 @@ from evaluator.suites.toolbench.goals.parts import (
     SayingKind,
     Using,
 )
-from evaluator.suites.toolbench.goals.rules import alternatives_of
+from evaluator.suites.toolbench.goals.rules import alternatives_of, roundabouts_of
+from evaluator.suites.toolbench.meaning.actions import compare_actions
 from evaluator.suites.toolbench.meaning.instructions import compare_intent
 from evaluator.suites.toolbench.meaning.objects import compare_objects
 from evaluator.suites.toolbench.meaning.questions import compare_questions
+from evaluator.suites.toolbench.meaning.sentences import LONGEST
 from evaluator.suites.toolbench.meaning.texts import compare_prompts, compare_texts
 from evaluator.suites.toolbench.meaning.verdict import Pair, Settle, Verdict, every, leave_undecided, some
 from evaluator.suites.toolbench.terms import CallTerm, FileTerm, LiteralTerm, Term
@@ -47,6 +48,11 @@ class Goal:
     def alternatives(self) -> tuple[tuple[Pattern, ...], ...]:
         """For each part the sufficient patterns; the first is the one that gold plans use."""
         return tuple(alternatives_of(part=part, parts=self.parts) for part in self.parts)
+
+    @cached_property
+    def roundabouts(self) -> tuple[tuple[Pattern, ...], ...]:
+        """For each part the patterns that meet it with steps that are irrelevant."""
+        return tuple(roundabouts_of(part) for part in self.parts)
 
     @cached_property
     def chains(self) -> tuple[tuple[frozenset[str], ...], ...]:
@@ -76,7 +82,8 @@ class Matching:
 
     def met_by(self, *, part: int, term: Term) -> Verdict:
         """Whether a term is a result that meets a part."""
-        return some(self._matches(term, pattern) for pattern in self._goal.alternatives[part])
+        patterns = (*self._goal.alternatives[part], *self._goal.roundabouts[part])
+        return some(self._matches(term, pattern) for pattern in patterns)
 
     def _matches(self, term: Term, pattern: Pattern) -> Verdict:
         if isinstance(pattern, Using):
@@ -97,7 +104,7 @@ class Matching:
         return self._says(term.text, pattern) if isinstance(term, LiteralTerm) else Verdict.DIFFERENT
 
     def _says(self, text: str, pattern: Object | Action | Asking | Saying) -> Verdict:
-        found = says(text=text[: words.LONGEST], pattern=pattern)
+        found = says(text=text[:LONGEST], pattern=pattern)
         if isinstance(found, Verdict):
             return found
         settled = self._settle(found)
@@ -109,7 +116,7 @@ class Matching:
 def says(*, text: str, pattern: Object | Action | Asking | Saying) -> Verdict | Pair:
     """Whether a literal says what a pattern wants; a pair where the rules are undecided."""
     if isinstance(pattern, Action):
-        return Verdict.of(words.same_action(pattern.name, text))
+        return compare_actions(pattern.name, text)
     if isinstance(pattern, Object):
         verdict, why = compare_objects(pattern.name, text, pattern.attributes)
         return _undecided(verdict, kind="object", wanted=pattern.name, given=text, why=why)
@@ -117,19 +124,18 @@ def says(*, text: str, pattern: Object | Action | Asking | Saying) -> Verdict | 
         verdict, why = compare_intent(text, pattern.intent, pattern.about, pattern.attributes)
         wanted = f"{pattern.intent}: {pattern.about}" if pattern.about else str(pattern.intent)
         return _undecided(verdict, kind="question", wanted=wanted, given=text, why=why)
-    verdict, why = _COMPARED[pattern.kind](pattern.text, text)
+    verdict, why = _said(text=text, wanted=pattern.text, pattern=pattern)
     if verdict is Verdict.UNDECIDED and any(
-        _COMPARED[pattern.kind](other, text)[0] is Verdict.SAME for other in pattern.others
+        _said(text=text, wanted=other, pattern=pattern)[0] is Verdict.SAME for other in pattern.others
     ):
         verdict = Verdict.DIFFERENT
     return _undecided(verdict, kind=pattern.kind.value, wanted=pattern.text, given=text, why=why)
 
 
-_COMPARED = {
-    SayingKind.QUESTION: compare_questions,
-    SayingKind.PROMPT: compare_prompts,
-    SayingKind.TEXT: compare_texts,
-}
+def _said(*, text: str, wanted: str, pattern: Saying) -> tuple[Verdict, str]:
+    if pattern.kind is SayingKind.PROMPT:
+        return compare_prompts(wanted, text, pattern.asked)
+    return compare_questions(wanted, text) if pattern.kind is SayingKind.QUESTION else compare_texts(wanted, text)
 
 
 def _undecided(verdict: Verdict, *, kind: str, wanted: str, given: str, why: str) -> Verdict | Pair:

@@ -77,6 +77,8 @@ class Part:
     """Object, action, question or prompt; empty where any will do."""
     given: Source | None = None
     """A mask or map that the request gives."""
+    named: str = ""
+    """What the request calls the thing under a mask that it gives; empty where it does not say."""
     map_type: str = ""
     """For `map` and `generate_like`: edge, line, hed, scribble, pose, depth, normal, segmentation."""
     cutting_helps: bool = False
@@ -86,7 +88,7 @@ class Part:
     single_object: bool = False
     """For `recognise`: one object is asked about, so selecting it is not irrelevant. Its name is the target."""
     attributes: frozenset[str] = frozenset()
-    """Base forms of the words that the request has next to the target."""
+    """Base forms of the words that the request has next to the target; where it is a prompt, of all its words."""
 
     def sentence(self) -> str:
         """The part in words, for explanations."""
@@ -153,6 +155,8 @@ class Saying:
     kind: SayingKind
     text: str
     others: tuple[str, ...] = ()
+    asked: frozenset[str] = frozenset()
+    """For a prompt: base forms of all words of the request, which it may say too."""
 
 
 @dataclass(frozen=True, slots=True)

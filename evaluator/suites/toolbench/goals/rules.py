@@ -1,6 +1,7 @@
 """The rewrite rules of goals: for each kind of part, the sufficient ways to meet it."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from evaluator.suites.toolbench.goals.parts import (
     MAPS,
@@ -35,12 +36,26 @@ def alternatives_of(*, part: Part, parts: Sequence[Part]) -> tuple[Pattern, ...]
     return tuple(_asking(source=source, part=part, others=others))
 
 
+def roundabouts_of(part: Part) -> tuple[Pattern, ...]:
+    """Ways that meet a part, but with steps that only make again what the request gives: these are irrelevant."""
+    if part.given is None or not part.named or part.source is None:
+        return ()
+    masks = _masks(From(part.source), replace(part, target=part.named))
+    if part.kind is Kind.REMOVE:
+        return (use("image_inpainting", image=From(part.source), mask=masks),)
+    return (use("mask_image", image=From(part.source), mask=masks),) if part.kind is Kind.CUT_OUT else ()
+
+
 def _object(part: Part) -> Object:
     return Object(part.target, part.attributes)
 
 
 def _asks(intent: Intent, part: Part) -> Asking:
     return Asking(intent, part.target, part.attributes)
+
+
+def _prompt(part: Part) -> Saying:
+    return Saying(SayingKind.PROMPT, part.target, asked=part.attributes)
 
 
 def _boxes(source: Pattern, part: Part) -> OneOf:
@@ -155,14 +170,14 @@ def _following(map_type: str, guide: Pattern, text: Pattern) -> Using:
 
 def _generate_like(source: Pattern, part: Part) -> Iterator[Pattern]:
     guide = From(part.given) if part.given is not None else map_of(source=source, map_type=part.map_type)
-    yield _following(part.map_type, guide, Saying(SayingKind.PROMPT, part.target))
+    yield _following(part.map_type, guide, _prompt(part))
 
 
 def _similar(source: Pattern, part: Part) -> Iterator[Pattern]:
     described = OneOf(
         (use("image_captioning", image=source), use("image_question_answering", image=source, text=AnyText()))
     )
-    text = OneOf((Saying(SayingKind.PROMPT, part.target), described)) if part.target else AnyText()
+    text = OneOf((_prompt(part), described)) if part.target else AnyText()
     if not part.target:
         yield use("image_to_image", image=source)
     for map_type in (*MAPS, "segmentation"):
@@ -171,7 +186,7 @@ def _similar(source: Pattern, part: Part) -> Iterator[Pattern]:
 
 
 def _asking(*, source: Pattern, part: Part, others: tuple[str, ...]) -> Iterator[Pattern]:
-    said = Saying(_SAID.get(part.kind, SayingKind.TEXT), part.target, others)
+    said = Saying(_SAID.get(part.kind, SayingKind.TEXT), part.target, others, part.attributes)
     if part.kind is Kind.ASK_IMAGE:
         yield use("image_question_answering", image=source, text=said)
     elif part.kind is Kind.GENERATE:

@@ -6,7 +6,8 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
+from itertools import pairwise
 
 from evaluator.suites.toolbench.meaning.lexicon import (
     LONGEST_PHRASE,
@@ -22,18 +23,23 @@ from evaluator.suites.toolbench.meaning.sentences import base_forms
 
 _POLITE = re.compile(
     r"^(?:(?:please|hey|hello|hi|so|ok|okay|well|now) )*"
-    r"(?:(?:can|would|will) you (?:please |kindly )?(?:be able to )?(?=(?:tell|describe|explain|list|name|identify|give|say|let|count"
-    r"|recognize|recognise|find|provide|help|determine|state|specify|answer|summarize|elaborate|figure|point|show|check|confirm|verify|locate)\b)"
+    r"(?:(?:can|would|will) you (?:please |kindly )?(?:be able to )?(?="
+    r"(?:tell|describe|explain|list|name|identify|give|say|let|count|recogni[sz]e|find|provide|help|determine|state"
+    r"|specify|answer|summarize|elaborate|figure|point|show|check|confirm|verify|locate|inform|calculate)\b)"
     r"|do you know |i (?:want|need|would like|like|wonder|be curious)(?: to know)? )"
 )
 _YES_OR_NO = re.compile(
-    r"^(?:be|do|have|can|will|should|must|would) |(?:^| )whether |\b(?:tell|say|know|check|see|determine|verify|confirm|out|wonder)(?: I| me)? if "
+    r"^(?:be|do|have|can|will|should|must|would) |(?:^| )whether "
+    r"|\b(?:tell|say|know|check|see|determine|verify|confirm|out|wonder)(?: I| me)? if "
 )
 _INTERROGATIVE = re.compile(r"^(?:\S+ )?(?:what|which|who|whom|whose|where|when|why|how)\b")
 _NEGATIONS = frozenset({"not", "no", "without", "except", "excluding", "exclude", "none", "never", "nobody", "nothing"})
 _EXCLUSIONS = re.compile(
-    r"\b(?:apart from|other than|aside from|besides|rather than|instead of|everything but|all but|excluding|except for|exclude)\b"
+    r"\b(?:apart from|other than|aside from|besides|rather than|instead of|everything but|all but|excluding"
+    r"|except for)\b"
 )
+EXCLUDING = re.compile(r"\b(?:not|no|except|excluding|exclude|but|without|other than|non|apart from|besides)\b")
+"""Words with which a name says what it is not of."""
 _ASK = re.compile(r"<(\w+)>")
 _VERBAL = frozenset({Category.DOING, Category.RELATION})
 _OF_SUBJECT = re.compile(r"^\W*(?:who|what)(?:'s| is| are| was| were) \w+ing\b")
@@ -54,7 +60,7 @@ class Frame:
     """What a question asks."""
 
     asks: frozenset[str]
-    """What is asked for, as `lexicon/asks.toml` names it; empty where only a verb says it ("What does the dog eat?")."""
+    """What is asked for, as `lexicon/asks.toml` names it; empty where a verb says it ("What does it eat?")."""
     content: tuple[Concept, ...]
     """What it is asked of, in order, each once; words that change nothing are left out."""
     is_yes_or_no: bool
@@ -68,7 +74,7 @@ class Frame:
     particles: frozenset[str]
     """Prepositions at the end or right after what somebody does: talking to, talking about."""
     places: Mapping[str, str]
-    """For each thing that follows a word such as "in" or "on" which of them: `lexicon/plain_words.toml` has its name."""
+    """For each thing that follows a word such as "in" or "on" which of them, as `lexicon/plain_words.toml` names it."""
 
     @property
     def says_nothing(self) -> bool:
@@ -114,7 +120,7 @@ def _has_verb(*, content: Sequence[Concept], words: Sequence[str], is_question: 
 
 def _particles(words: Sequence[str]) -> frozenset[str]:
     found = {words[-1]} if words else set()
-    for before, word in zip(words, words[1:], strict=False):
+    for before, word in pairwise(words):
         concept = concepts().get((before,))
         if concept is not None and concept.category is Category.DOING:
             found.add(word)
@@ -175,11 +181,11 @@ def with_asks(sentence: str) -> str:
     present = frozenset(sentence.split())
     for ask, needed, pattern in _patterns():
         if needed & present:
-            sentence = pattern.sub(lambda found, ask=ask: _replaced(found, ask), sentence)
+            sentence = pattern.sub(partial(_replaced, ask=ask), sentence)
     return sentence
 
 
-def _replaced(found: re.Match[str], ask: str) -> str:
+def _replaced(found: re.Match[str], *, ask: str) -> str:
     return f"<{ask}> " + " ".join(group.strip() for group in found.groups() if group)
 
 

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from evaluator.suites.toolbench.meaning.frames import concepts_in
+from evaluator.suites.toolbench.meaning.frames import EXCLUDING, concepts_in
 from evaluator.suites.toolbench.meaning.lexicon import (
     Category,
     Concept,
     kinds_of,
     makers_of_other_things,
+    words_of,
 )
 from evaluator.suites.toolbench.meaning.sentences import base_forms, names_file
 from evaluator.suites.toolbench.meaning.verdict import Verdict
@@ -20,17 +21,16 @@ _DIFFERENT: Finding = (Verdict.DIFFERENT, "")
 _SAME: Finding = (Verdict.SAME, "")
 MOST_BESIDE = 3
 """Words beside the head noun that a condition may have."""
-_FILLERS = frozenset(
-    "a an the any some all every each this that these those its their his her of object item thing image picture photo only just"
-    " single visible present call name label class category instance with kind type".split()
-)
-_LINKS = frozenset("in on at from".split())
-"""What follows is where it is: "in the image"."""
+_FILLERS = words_of("plain_words", "objects")["fillers"]
 _PREPOSITION = re.compile(
-    r" (?:of|next to|near|beside|behind|under|above|below|on|in|with|hold|wear|from|at|between|left of|right of|that|which|who|to the) "
+    r" (?:of|next to|near|beside|behind|under|above|below|on|in|with|hold|wear|from|at|between|left of|right of"
+    r"|that|which|who|to the) "
+)
+_IN_IMAGE = re.compile(
+    r" (?:in|on|of|from|within) (?:the |this |that |a )?(?:give |provide |input )?"
+    r"(?:image|picture|photo|photograph|scene|frame|file) $"
 )
 _SEVERAL = re.compile(r" (?:and|or|as well as|plus) |[,;/&+]")
-_EXCLUDING = re.compile(r"\b(?:not|no|except|excluding|exclude|but|without|other than|non|apart from|besides)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +61,9 @@ def compare_objects(wanted: str, given: str, attributes: frozenset[str] = frozen
         attributes: base forms of the words that the request has next to the object's name.
     """
     lowered = given.lower()
-    if names_file(given) or _SEVERAL.search(lowered) and not _SEVERAL.search(wanted.lower()):
+    if names_file(given) or (_SEVERAL.search(lowered) and not _SEVERAL.search(wanted.lower())):
         return _DIFFERENT
-    if _EXCLUDING.search(lowered) and not _EXCLUDING.search(wanted.lower()):
+    if EXCLUDING.search(lowered) and not EXCLUDING.search(wanted.lower()):
         return _DIFFERENT
     if _joined(wanted) == _joined(given):
         return _SAME
@@ -122,7 +122,7 @@ def name_of(text: str) -> Name | None:
     sentence = f" {' '.join(base_forms(text))} "
     whole = _without_place(sentence)
     found = _PREPOSITION.search(whole)
-    front, after = (whole[: found.start()], whole[found.end() :]) if found and found.start() else (whole, "")
+    front, after = (whole[: found.start()], whole[found.start() :]) if found and found.start() else (whole, "")
     words = _plain(front.split())
     if not words:
         return None
@@ -142,11 +142,7 @@ def name_of(text: str) -> Name | None:
 
 def _without_place(sentence: str) -> str:
     """Without "in the image" at its end."""
-    return re.sub(
-        r" (?:in|on|of|from|within) (?:the |this |that |a )?(?:give |provide |input )?(?:image|picture|photo|photograph|scene|frame|file) $",
-        " ",
-        sentence,
-    )
+    return _IN_IMAGE.sub(" ", sentence)
 
 
 def _plain(words: Sequence[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from functools import lru_cache
 
 from evaluator.suites.toolbench.meaning.frames import Frame, alike, frame_of
-from evaluator.suites.toolbench.meaning.lexicon import Category, Concept, are_related, readings
+from evaluator.suites.toolbench.meaning.lexicon import Category, Concept, are_related, lists, readings
 from evaluator.suites.toolbench.meaning.sentences import base_forms, names_file
 from evaluator.suites.toolbench.meaning.verdict import Verdict
 
@@ -23,10 +23,7 @@ _NEAR = 0.5
 _MOST_APART = 2
 """Two questions are near if they share half of their concepts at least, and the wanted one has two at most that the
 other has not: then what differs is what makes two questions of them."""
-_SUFFIXES = (
-    "fulness", "ational", "ization", "isation", "ation", "ition", "ment", "ness", "ity", "ive", "ion", "ical", "ance", "ence", "able", "ible", "ous", "ful",
-    "ing", "al", "ic", "er", "or", "ly", "ed", "y", "e",
-)  # fmt: skip
+_SUFFIXES = tuple(lists("lemmas")["suffixes"])
 _LEAST_STEM = 4
 
 

@@ -11,7 +11,8 @@ _FILE = re.compile(
     r"(?<![\w/])[\w\-./]*[\w\-]\.(?:png|jpe?g|gif|bmp|webp|tiff?|mp4|avi|mov|mkv|webm|mp3|wav|flac|ogg)\b",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[a-zäöüß0-9]+(?:['’][a-z]+)?")
+_APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
+_WORD = re.compile(r"[a-zäöüß0-9]+(?:'[a-z]+)?")
 _IS = frozenset({"what", "who", "where", "when", "how", "why", "there", "here", "it", "he", "she", "that"})
 _ONE_MANY = re.compile(r"\(e?s\)")
 
@@ -24,12 +25,13 @@ def names_file(text: str) -> bool:
 @lru_cache(maxsize=65536)
 def base_forms(text: str) -> tuple[str, ...]:
     """The words of a text in base forms, without the names of files; "isn't" is two words."""
-    plain = _ONE_MANY.sub("", _FILE.sub(" ", text[:LONGEST]).lower().replace("-", " ").replace("_", " "))
+    plain = _ONE_MANY.sub("", _FILE.sub(" ", text[:LONGEST]).lower().replace(_APOSTROPHE, "'"))
+    plain = plain.replace("-", " ").replace("_", " ")
     return tuple(form for word in _WORD.findall(plain) for form in _split(word))
 
 
 def _split(word: str) -> tuple[str, ...]:
-    whole, _, rest = word.replace("’", "'").partition("'")
+    whole, _, rest = word.partition("'")
     if not rest:
         return (lemma(whole),)
     if rest == "t":
@@ -62,6 +64,19 @@ def next_to(*, text: str, name: str) -> frozenset[str]:
                 end = start + len(wanted)
                 found |= {*clause[end : end + _WORDS_AFTER], *_describing(clause[:start])}
     return frozenset(found)
+
+
+def mentions(*, text: str, name: str) -> bool:
+    """Whether a text speaks of something by its name, in any number."""
+    words, wanted = base_forms(text), base_forms(name)
+    size = len(wanted)
+    joined = "".join(wanted)
+    return bool(wanted) and any(
+        words[start : start + size] == wanted
+        or "".join(words[start : start + size + 1]) == joined
+        or words[start] == joined
+        for start in range(len(words))
+    )
 
 
 def _describing(before: tuple[str, ...]) -> tuple[str, ...]:

@@ -20,7 +20,6 @@ LONG = 25
 """Words from which on a text is compared as a whole; shorter ones as questions."""
 MOST_AROUND = 12
 """Words that may stand around a text that is repeated as it is ("Please answer this question: ...")."""
-NEARLY_ALL = 0.95
 LEAST_SHARE = 0.4
 """Share of the wanted concepts below which a text is another one, above which it is undecided."""
 _NEEDED = frozenset({Category.THING, Category.NUMBER, Category.DOING})
@@ -28,19 +27,27 @@ _DISTINCT = frozenset({"colour", "size", "age", "modernity", "side", "heat", "br
 
 
 @lru_cache(maxsize=65536)
-def compare_prompts(wanted: str, given: str) -> Finding:
-    """Whether a prompt asks for the picture that is wanted: everything that it is to show, and nothing else."""
+def compare_prompts(wanted: str, given: str, asked: frozenset[str] = frozenset()) -> Finding:
+    """Whether a prompt asks for the picture that is wanted: everything that it is to show, and nothing else but what
+    the request itself speaks of.
+
+    Args:
+        wanted: what the picture is to show.
+        given: the prompt.
+        asked: base forms of all words of the request.
+    """
     if base_forms(wanted) == base_forms(given):
         return _SAME
-    found = _compare_prompts(wanted, given)
+    found = _compare_prompts(wanted, given, asked)
     if found[0] is Verdict.SAME and names_file(given) and not names_file(wanted):
         return Verdict.UNDECIDED, "it speaks of a file by name, which a tool that is handed its content does not know"
     return found
 
 
-def _compare_prompts(wanted: str, given: str) -> Finding:
+def _compare_prompts(wanted: str, given: str, asked: frozenset[str]) -> Finding:
     first, second = _shown(wanted), _shown(given)
     missing, extra = left_over(first, second)
+    extra = [one for one in extra if not set(one.name.split()) <= asked]
     if first and len(missing) == len(first):
         return _DIFFERENT
     if frame_of(wanted).is_negated != frame_of(given).is_negated:
@@ -72,10 +79,10 @@ def compare_texts(wanted: str, given: str) -> Finding:
         return _SAME
     if len(first) <= LONG:
         return compare_questions(wanted, given)
-    told, asked = set(second), set(first)
-    share = len(asked & told) / len(asked)
-    if share >= NEARLY_ALL and len(asked & told) / len(told) >= NEARLY_ALL:
+    missing, extra = left_over(tuple(concepts_in(first)), tuple(concepts_in(second)))
+    if not missing and not extra:
         return _SAME
-    if share < LEAST_SHARE:
+    share = 1 - len(missing) / len(first)
+    if share < LEAST_SHARE or len(missing) == len(concepts_in(first)):
         return _DIFFERENT
-    return Verdict.UNDECIDED, "it is another text with many of the same words"
+    return Verdict.UNDECIDED, not_understood(missing=missing, extra=extra)

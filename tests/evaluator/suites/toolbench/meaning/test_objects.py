@@ -1,0 +1,110 @@
+"""Conditions match by head noun, with at most the attributes of the request."""
+
+import pytest
+
+from evaluator.suites.toolbench.meaning.actions import compare_actions
+from evaluator.suites.toolbench.meaning.instructions import Intent, compare_intent
+from evaluator.suites.toolbench.meaning.objects import compare_objects
+from evaluator.suites.toolbench.meaning.sentences import next_to
+from evaluator.suites.toolbench.meaning.verdict import Verdict
+
+SAME, DIFFERENT, UNDECIDED = Verdict.SAME, Verdict.DIFFERENT, Verdict.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("wanted", "given", "verdict"),
+    [
+        ("car", "the cars", SAME),
+        ("car", "car in the image", SAME),
+        ("car", "automobile", SAME),
+        ("tv", "television set", UNDECIDED),
+        ("person", "people", SAME),
+        ("baseball glove", "glove", SAME),
+        ("prayer rug", "rugs", SAME),
+        ("car", "red car", DIFFERENT),
+        ("car", "toy car", DIFFERENT),
+        ("car", "police car", DIFFERENT),
+        ("horse", "sea horse", DIFFERENT),
+        ("dog", "hot dog", DIFFERENT),
+        ("hot dog", "dog", DIFFERENT),
+        ("bear", "teddy bear", DIFFERENT),
+        ("dog", "dog and cat", DIFFERENT),
+        ("dog", "dog, cat", DIFFERENT),
+        ("train", "everything but the train", DIFFERENT),
+        ("dog", "animal", DIFFERENT),
+        ("dog", "object", DIFFERENT),
+        ("dog", "cat", DIFFERENT),
+        ("dog", "", DIFFERENT),
+        ("dog", "Detect the dog in image_1.png", DIFFERENT),
+        ("dog", "please detect the dog that you can see here", DIFFERENT),
+        ("dog", "puppy", UNDECIDED),
+        ("dog", "doggo", UNDECIDED),
+    ],
+)
+def test_a_condition_names_the_object_and_no_other(wanted, given, verdict):
+    assert compare_objects(wanted, given)[0] is verdict
+
+
+def test_an_attribute_of_the_request_may_be_in_the_condition():
+    asked = next_to(text="Cut the red car out of a_1.png, please. Where is the old car in b.png?", name="car")
+    assert compare_objects("car", "red car", asked)[0] is SAME
+    assert compare_objects("car", "old car", asked)[0] is SAME
+    assert compare_objects("car", "blue car", asked)[0] is DIFFERENT
+    asked = next_to(text="Segment the person left of the train in a_1.png", name="person")
+    assert compare_objects("person", "person left of the train", asked)[0] is SAME
+    assert compare_objects("person", "person right of the train", asked)[0] is DIFFERENT
+
+
+@pytest.mark.parametrize(
+    ("wanted", "given", "verdict"),
+    [
+        ("playing guitar", "plays the guitar", SAME),
+        ("blowing glass", "glassblowing", SAME),
+        ("archery", "practicing archery", SAME),
+        ("archery", "a person doing archery", SAME),
+        ("archery", "Is there any archery in the video_1.mp4?", DIFFERENT),
+        ("archery", "please tell me whether there is archery", DIFFERENT),
+        ("archery", "not archery", DIFFERENT),
+        ("archery", "swimming", DIFFERENT),
+    ],
+)
+def test_a_condition_names_the_action_and_hardly_more(wanted, given, verdict):
+    assert compare_actions(wanted, given) is verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "intent", "about", "verdict"),
+    [
+        ("How many dogs can you see?", Intent.COUNT, "dog", SAME),
+        ("Count the dogs.", Intent.COUNT, "dog", SAME),
+        ("How many brown dogs are there?", Intent.COUNT, "dog", DIFFERENT),
+        ("How many cats are there?", Intent.COUNT, "dog", DIFFERENT),
+        ("Is there a dog?", Intent.COUNT, "dog", DIFFERENT),
+        ("Is there a dog in the picture?", Intent.PRESENCE, "dog", SAME),
+        ("Does the image contain any dogs?", Intent.PRESENCE, "dog", SAME),
+        ("Can you check whether a dog is visible?", Intent.PRESENCE, "dog", SAME),
+        ("How many dogs are there?", Intent.PRESENCE, "dog", DIFFERENT),
+        ("What colour is the dog?", Intent.PRESENCE, "dog", DIFFERENT),
+        ("Is there a bicycle?", Intent.PRESENCE, "prayer rug", DIFFERENT),
+        ("Is there a dog in a_1.png?", Intent.PRESENCE, "dog", UNDECIDED),
+        ("Remove the dog from the image.", Intent.REMOVE, "dog", SAME),
+        ("get rid of the dog", Intent.REMOVE, "dog", SAME),
+        ("Erase the dog and fill in the background.", Intent.REMOVE, "dog", SAME),
+        ("Remove everything except the dog.", Intent.REMOVE, "dog", DIFFERENT),
+        ("Remove the dog and add a cat.", Intent.REMOVE, "dog", DIFFERENT),
+        ("Remove the cat.", Intent.REMOVE, "dog", DIFFERENT),
+        ("dog", Intent.REMOVE, "dog", DIFFERENT),
+        ("find the dog", Intent.GROUND, "dog", SAME),
+        ("the red dog", Intent.GROUND, "dog", DIFFERENT),
+        ("What objects are in the image?", Intent.LIST, "", SAME),
+        ("What do you see?", Intent.LIST, "", SAME),
+        ("Which objects are there, including the plane?", Intent.LIST, "plane", SAME),
+        ("Which colours are there?", Intent.LIST, "", DIFFERENT),
+        ("Describe the image in detail.", Intent.DESCRIBE, "", SAME),
+        ("What is happening in this picture?", Intent.DESCRIBE, "", SAME),
+        ("Describe the dog.", Intent.DESCRIBE, "", DIFFERENT),
+        ("How many dogs are there?", Intent.DESCRIBE, "", DIFFERENT),
+    ],
+)  # fmt: skip
+def test_a_text_asks_for_this_about_an_object(text, intent, about, verdict):
+    assert compare_intent(text, intent, about)[0] is verdict
