@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from evaluator.plans.decomposition import Argument, Decomposition, Subtask
+from evaluator.suites.toolbench.goals.asked_for import named_under, object_asked_for
 from evaluator.suites.toolbench.goals.goal import Goal
 from evaluator.suites.toolbench.goals.intents import COUNTING, DESCRIBING, SPECIFIC
 from evaluator.suites.toolbench.goals.parts import MAPS, File, Kind, Part, ResultOf, Source
@@ -19,16 +20,7 @@ GENERATED = re.compile(r"<(?:GEN|GENERATED)>-(\d+)")
 _ON_THE_WAY = frozenset({"mask", "bbox", "category", "segmentation", *MAPS})
 """Results that are not wanted for themselves when a later subtask takes them."""
 _ABOUT_OBJECTS = frozenset(
-    {
-        Kind.COUNT,
-        Kind.LOCATE,
-        Kind.HIGHLIGHT,
-        Kind.PRESENCE,
-        Kind.RECOGNISE,
-        Kind.MASK,
-        Kind.CUT_OUT,
-        Kind.REMOVE,
-    }
+    {Kind.COUNT, Kind.LOCATE, Kind.HIGHLIGHT, Kind.PRESENCE, Kind.RECOGNISE, Kind.MASK, Kind.CUT_OUT, Kind.REMOVE}
 )
 _PICTURES = frozenset({Kind.GENERATE, Kind.GENERATE_LIKE, Kind.SIMILAR})
 _DRAWING = re.compile(
@@ -48,30 +40,6 @@ _LISTING = re.compile(
 _ONE_OBJECT = re.compile(
     r"\b(including|include|such as|specifically|focus\w*|particular\w*|especially|along with|as well as)\b"
     r"|\b(identify|recognize|recognise|find|detect|locate)\b (any |the |an? |all the |all )?(?!all\b|objects?\b|every)"
-)
-_NAMED = (
-    r"(?: (?:any|the|an?|all|each|every|there|is|and|name|label|classify|are|of|provided|one|if))*"
-    r" (?P<word>[a-z][\w' -]*?)(?= (?:in|from|within|on|and|present|visible|is|are|for|of|that|using|by|file|depicted"
-    r"|shown|located|any)\b|\s*[.,?!:;]|\s*$)"
-)
-_ASKED_BESIDES = re.compile(
-    r"\b(?:including|include|such as|specifically|focus(?:ing|ed)?(?: \w+)? on|especially|particularly|along with"
-    rf"|(?:focus|emphasis|attention|interest) (?:on|to|in)|as well as|in addition to){_NAMED}"
-)
-_ASKED_FOR = re.compile(
-    r"\b(?:(?:is|are) there|contains?|has|have|shows?|identify|recogni[sz]e|find|detect|locate|spot|see|determine"
-    rf"|classify|presence of|label|whether){_NAMED}"
-)
-_NO_OBJECT = re.compile(
-    r"^(?:(?:the |any |all |other |different |what |which |visible )*"
-    r"(?:objects?|items?|things?|images?|elements?|what|which|it|its|other)\b.*)$"
-)
-_UNDER_MASK = re.compile(
-    r"\b(?:remove|erase|delete|eliminate|take out|cut out|isolate|extract|separate|clear|get rid of|crop|keep)"
-    r"(?: only)? (?:the |an? |any )?(?P<word>[a-z]+(?: [a-z]+){0,2}?) (?:in|from|of|within|on|at|by|with|using|out)\b"
-)
-_PLACES_IN_IMAGES = frozenset(
-    {"part", "area", "region", "section", "object", "mask", "everything", "it", "what", "background"}
 )
 _PLACE = re.compile(r"\b(location|position|coordinates?)\b")
 """Asked for a place, boxes are the answer, however it is said; drawing them is then optional."""
@@ -317,14 +285,8 @@ def _editing(made: _Derivation, subtask: Subtask) -> Part:
     if given is None and kind is Kind.CUT_OUT:
         return _cutting(made, subtask)
     target = "" if given is not None else made.target(subtask)
-    named = _named_under(made.clause(about="", source=given)) if given is not None else ""
+    named = named_under(made.clause(about="", source=given)) if given is not None else ""
     return made.new(kind, source=made.source(subtask), target=target, given=given, named=named)
-
-
-def _named_under(clause: str) -> str:
-    """What the request calls the thing under the mask that it gives."""
-    found = _UNDER_MASK.search(clause)
-    return "" if found is None or found["word"] in _PLACES_IN_IMAGES else found["word"]
 
 
 def _drawing(made: _Derivation, subtask: Subtask) -> Part:
@@ -360,17 +322,8 @@ def _recognising(made: _Derivation, subtask: Subtask) -> Part:
     clause = made.clause(about="", source=source)
     listing = bool(_LISTING.search(clause))
     one = not listing or bool(_ONE_OBJECT.search(clause))
-    target = _object_asked_for(clause) if one else ""
+    target = object_asked_for(clause) if one else ""
     return made.new(Kind.RECOGNISE, source=source, single_object=one, target=target)
-
-
-def _object_asked_for(clause: str) -> str:
-    """The object that a request to recognise names besides, or alone; empty where the words do not show it."""
-    for pattern in (_ASKED_BESIDES, _ASKED_FOR):
-        for found in pattern.finditer(clause):
-            if not _NO_OBJECT.match(found["word"]):
-                return found["word"].strip()
-    return ""
 
 
 def _describing(made: _Derivation, subtask: Subtask) -> Part:
