@@ -67,7 +67,8 @@ def derive_goal(*, instruction: str, decomposition: Decomposition) -> Goal:
     Raises:
         UncoveredError: a subtask has a form for which there is no rule.
     """
-    return Goal(parts=tuple(_Derivation(instruction=instruction, subtasks=decomposition.subtasks).run()))
+    parts = _Derivation(instruction=instruction, subtasks=decomposition.subtasks).run()
+    return Goal(parts=tuple(parts), request=base_forms(instruction))
 
 
 @dataclass(slots=True)

@@ -29,10 +29,10 @@ from evaluator.suites.toolbench.goals.parts import (
 )
 from evaluator.suites.toolbench.goals.rules import alternatives_of, roundabouts_of
 from evaluator.suites.toolbench.meaning.actions import compare_actions
-from evaluator.suites.toolbench.meaning.instructions import compare_intent
+from evaluator.suites.toolbench.meaning.instructions import Intent, compare_intent
 from evaluator.suites.toolbench.meaning.objects import compare_objects
 from evaluator.suites.toolbench.meaning.questions import compare_questions
-from evaluator.suites.toolbench.meaning.sentences import LONGEST
+from evaluator.suites.toolbench.meaning.sentences import LONGEST, base_forms, names_file
 from evaluator.suites.toolbench.meaning.texts import compare_prompts, compare_texts
 from evaluator.suites.toolbench.meaning.verdict import Pair, Settle, Verdict, every, leave_undecided, some
 from evaluator.suites.toolbench.terms import CallTerm, FileTerm, LiteralTerm, Term
@@ -43,6 +43,8 @@ class Goal:
     """Everything that a request wants, with the files that it gives."""
 
     parts: tuple[Part, ...]
+    request: tuple[str, ...] = ()
+    """Base forms of the request's words."""
 
     @cached_property
     def alternatives(self) -> tuple[tuple[Pattern, ...], ...]:
@@ -105,12 +107,27 @@ class Matching:
 
     def _says(self, text: str, pattern: Object | Action | Asking | Saying) -> Verdict:
         found = says(text=text[:LONGEST], pattern=pattern)
+        if found is Verdict.SAME and self._repeats_request(text, pattern):
+            found = Pair(kind="question", wanted=_wanted(pattern), given=text, why=_REPEATED)
         if isinstance(found, Verdict):
             return found
         settled = self._settle(found)
         if settled is Verdict.UNDECIDED:
             self.undecided.setdefault(found)
         return settled
+
+    def _repeats_request(self, text: str, pattern: Object | Action | Asking | Saying) -> bool:
+        """Whether a text for a tool that is handed one file is the whole request.
+
+        Not where a language model is asked. Nor where something is counted: the released decompositions themselves
+        have it counted by a question with the words of the request.
+        """
+        is_free = isinstance(pattern, Saying) and pattern.kind is SayingKind.TEXT
+        is_count = isinstance(pattern, Asking) and pattern.intent is Intent.COUNT
+        return not is_free and not is_count and names_file(text) and base_forms(text) == self._goal.request
+
+
+_REPEATED = "it repeats the whole request, and says of files what a tool that is handed one of them cannot know"
 
 
 def says(*, text: str, pattern: Object | Action | Asking | Saying) -> Verdict | Pair:
@@ -122,14 +139,20 @@ def says(*, text: str, pattern: Object | Action | Asking | Saying) -> Verdict | 
         return _undecided(verdict, kind="object", wanted=pattern.name, given=text, why=why)
     if isinstance(pattern, Asking):
         verdict, why = compare_intent(text, pattern.intent, pattern.about, pattern.attributes)
-        wanted = f"{pattern.intent}: {pattern.about}" if pattern.about else str(pattern.intent)
-        return _undecided(verdict, kind="question", wanted=wanted, given=text, why=why)
+        return _undecided(verdict, kind="question", wanted=_wanted(pattern), given=text, why=why)
     verdict, why = _said(text=text, wanted=pattern.text, pattern=pattern)
     if verdict is Verdict.UNDECIDED and any(
         _said(text=text, wanted=other, pattern=pattern)[0] is Verdict.SAME for other in pattern.others
     ):
         verdict = Verdict.DIFFERENT
     return _undecided(verdict, kind=pattern.kind.value, wanted=pattern.text, given=text, why=why)
+
+
+def _wanted(pattern: Object | Action | Asking | Saying) -> str:
+    """What a pattern wants, in words."""
+    if isinstance(pattern, Asking):
+        return f"{pattern.intent}: {pattern.about}" if pattern.about else str(pattern.intent)
+    return pattern.text if isinstance(pattern, Saying) else pattern.name
 
 
 def _said(*, text: str, wanted: str, pattern: Saying) -> tuple[Verdict, str]:

@@ -13,10 +13,6 @@ from evaluator.suites.toolbench.meaning.verdict import Verdict
 
 _DIFFERENT: Finding = (Verdict.DIFFERENT, "")
 _SAME: Finding = (Verdict.SAME, "")
-_FILE_NAMED: Finding = (
-    Verdict.UNDECIDED,
-    "it speaks of a file by name, which a tool that is handed its content does not know",
-)
 _REMOVAL = re.compile(r"^(?:.*? )?(?:<removing>|without) (?P<object>.+?)(?: from .*| in .*| of .*)?$")
 _MADE_GOOD = re.compile(r" (?:and|then|by|so that)? ?(?:fill|restore|complete|blend|reconstruct|leave|make it look).*$")
 _OTHER_CHANGES = re.compile(r"\b(?:add|insert|keep|only|not|except|but|instead|replace|change|turn)\b")
@@ -56,18 +52,11 @@ def compare_intent(text: str, intent: Intent, about: str, attributes: frozenset[
         sought = _SEEKING.sub("", " ".join(base_forms(text)))
         return _DIFFERENT if names_file(text) else compare_objects(about, sought, attributes)
     if intent is Intent.REMOVE:
-        return _without_file(text, _compare_removal(text=text, about=about, attributes=attributes))
+        return _compare_removal(text=text, about=about, attributes=attributes)
     given = frame_of(text)
     if intent in _ABOUT_OBJECTS:
-        wanted = frame_of(_ABOUT_OBJECTS[intent].format(about))
-        found = _compare_about_object(wanted=wanted, given=given)
-        # The released decompositions themselves name files where they have something counted by a question.
-        return found if intent is Intent.COUNT else _without_file(text, found)
-    return _without_file(text, _compare_open(given=given, about=about, asks=_LISTS if intent is Intent.LIST else _OPEN))
-
-
-def _without_file(text: str, found: Finding) -> Finding:
-    return _FILE_NAMED if found[0] is Verdict.SAME and names_file(text) else found
+        return _compare_about_object(wanted=frame_of(_ABOUT_OBJECTS[intent].format(about)), given=given)
+    return _compare_open(given=given, about=about, asks=_LISTS if intent is Intent.LIST else _OPEN)
 
 
 def _compare_about_object(*, wanted: Frame, given: Frame) -> Finding:

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 from evaluator.suites.toolbench.meaning.frames import Frame, alike, frame_of
 from evaluator.suites.toolbench.meaning.lexicon import Category, Concept, are_related, lists, readings
-from evaluator.suites.toolbench.meaning.sentences import base_forms, names_file
+from evaluator.suites.toolbench.meaning.sentences import base_forms
 from evaluator.suites.toolbench.meaning.verdict import Verdict
 
 Finding = tuple[Verdict, str]
@@ -32,16 +32,8 @@ def compare_questions(wanted: str, given: str) -> Finding:
     """Whether `given` asks what `wanted` asks: the same kind of question, the same thing asked, of the same target.
 
     Dropping or adding a quality, a place relative to something, a number or an exclusion makes it another question.
-    Words that the lexicon does not have leave the verdict undecided. So does the name of a file: whoever is handed a
-    picture cannot know it.
+    Words that the lexicon does not have leave the verdict undecided.
     """
-    verdict, why = _compared(wanted, given)
-    if verdict is Verdict.SAME and names_file(given) and not names_file(wanted):
-        return Verdict.UNDECIDED, "it speaks of a file by name, which a tool that is handed its content does not know"
-    return verdict, why
-
-
-def _compared(wanted: str, given: str) -> Finding:
     if base_forms(wanted) == base_forms(given):
         return _SAME
     return compare_frames(wanted=frame_of(wanted), given=frame_of(given))

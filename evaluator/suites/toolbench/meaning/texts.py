@@ -11,7 +11,7 @@ from evaluator.suites.toolbench.meaning.questions import (
     left_over,
     not_understood,
 )
-from evaluator.suites.toolbench.meaning.sentences import base_forms, names_file
+from evaluator.suites.toolbench.meaning.sentences import base_forms
 from evaluator.suites.toolbench.meaning.verdict import Verdict
 
 _DIFFERENT: Finding = (Verdict.DIFFERENT, "")
@@ -38,13 +38,6 @@ def compare_prompts(wanted: str, given: str, asked: frozenset[str] = frozenset()
     """
     if base_forms(wanted) == base_forms(given):
         return _SAME
-    found = _compare_prompts(wanted, given, asked)
-    if found[0] is Verdict.SAME and names_file(given) and not names_file(wanted):
-        return Verdict.UNDECIDED, "it speaks of a file by name, which a tool that is handed its content does not know"
-    return found
-
-
-def _compare_prompts(wanted: str, given: str, asked: frozenset[str]) -> Finding:
     first, second = _shown(wanted), _shown(given)
     missing, extra = left_over(first, second)
     extra = [one for one in extra if not set(one.name.split()) <= asked]

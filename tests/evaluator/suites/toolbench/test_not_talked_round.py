@@ -112,6 +112,15 @@ def test_undecided_is_neither_solved_nor_unsolved_and_says_why():
         assert (settled.SE, settled.undecided) == (expected, ())
 
 
+@pytest.mark.parametrize(
+    ("question", "decided"),
+    [("what is the jockey wearing?", 1), ("what is the jockey in yard_image.png wearing?", 1), (WORN.text, 0)],
+)
+def test_the_whole_request_is_left_undecided_as_a_question_to_one_of_its_files(question, decided):
+    found = judged(WORN, plan((VQA, {"image": "yard_image.png", "text": question})))
+    assert (found.SE, bool(found.undecided)) == (decided, not decided)
+
+
 def test_nobody_is_asked_about_what_the_rules_decide():
     def refuse(pair):
         raise AssertionError(pair)

@@ -86,7 +86,7 @@ def test_a_condition_names_the_action_and_hardly_more(wanted, given, verdict):
         ("How many dogs are there?", Intent.PRESENCE, "dog", DIFFERENT),
         ("What colour is the dog?", Intent.PRESENCE, "dog", DIFFERENT),
         ("Is there a bicycle?", Intent.PRESENCE, "prayer rug", DIFFERENT),
-        ("Is there a dog in a_1.png?", Intent.PRESENCE, "dog", UNDECIDED),
+        ("Is there a dog in a_1.png?", Intent.PRESENCE, "dog", SAME),
         ("Remove the dog from the image.", Intent.REMOVE, "dog", SAME),
         ("get rid of the dog", Intent.REMOVE, "dog", SAME),
         ("Erase the dog and fill in the background.", Intent.REMOVE, "dog", SAME),
