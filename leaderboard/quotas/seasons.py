@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db.models import Q, Sum
 
 from evaluator.suites.hidden import HIDDEN
+from leaderboard.catalog.seasons import open_seasons
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.planners.models import Planner
 from leaderboard.quotas.services import CHARGES_PER_QUOTA
@@ -30,6 +31,12 @@ class SeasonQuotaError(ProblemError):
 
     def facts(self) -> dict[str, Any]:
         return self._facts
+
+
+def limit_of_open_seasons() -> int:
+    """Evaluations that a planner may have of a suite on the hidden data of a season; 0: any number, or none is open."""
+    limit: int = settings.QUOTA_PER_PLANNER_AND_SEASON
+    return limit if limit and open_seasons().exists() else 0
 
 
 def check_season(evaluation: Evaluation) -> None:

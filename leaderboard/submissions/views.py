@@ -28,7 +28,7 @@ from leaderboard.planners.models import Planner
 from leaderboard.planners.presenters import shown_trial
 from leaderboard.planners.uploading import ReceivedFile
 from leaderboard.queue.estimates import expected_of_new, queue_now
-from leaderboard.quotas.seasons import SeasonQuotaError
+from leaderboard.quotas.seasons import SeasonQuotaError, limit_of_open_seasons
 from leaderboard.quotas.services import Quota, QuotaExceededError, quotas_of, quotas_of_teams
 from leaderboard.site.api.throttling import seconds_to_wait
 from leaderboard.site.field_errors import FieldErrors
@@ -197,6 +197,7 @@ def _page(request: HttpRequest, *, form: SubmitForm, status: int = 200, **more: 
         "form": form,
         "quotas": quotas_of(user=user_of(request), suites=suites),
         "team_quotas": _team_quotas(teams=form.teams, suites=suites),
+        "season_limit": limit_of_open_seasons(),
         "queue": queue_now(),
         "expected": _expected(request, form=form),
         "kept_plans": _kept_plans(request, form=form),
