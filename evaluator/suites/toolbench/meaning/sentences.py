@@ -7,10 +7,8 @@ from evaluator.suites.toolbench.meaning.lexicon import lemma, plain_words, words
 
 LONGEST = 2000
 """Characters of a text that are read; no question, name or prompt is longer."""
-_FILE = re.compile(
-    r"(?<![\w/])[\w\-./]*[\w\-]\.(?:png|jpe?g|gif|bmp|webp|tiff?|mp4|avi|mov|mkv|webm|mp3|wav|flac|ogg)\b",
-    re.IGNORECASE,
-)
+_PIECE = re.compile(r"[\w\-./]+")
+_FILE = re.compile(r"\.(?:png|jpe?g|gif|bmp|webp|tiff?|mp4|avi|mov|mkv|webm|mp3|wav|flac|ogg)$", re.IGNORECASE)
 _APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
 _WORD = re.compile(r"[a-zäöüß0-9]+(?:'[a-z]+)?")
 _IS = frozenset({"what", "who", "where", "when", "how", "why", "there", "here", "it", "he", "she", "that"})
@@ -19,13 +17,21 @@ _ONE_MANY = re.compile(r"\(e?s\)")
 
 def names_file(text: str) -> bool:
     """Whether a text speaks of a file by its name."""
-    return _FILE.search(text[:LONGEST]) is not None
+    return any(_is_file(piece) for piece in _PIECE.findall(text[:LONGEST]))
+
+
+def _is_file(piece: str) -> bool:
+    return _FILE.search(piece.rstrip(".")) is not None
+
+
+def _without_files(text: str, *, instead: str) -> str:
+    return _PIECE.sub(lambda piece: instead if _is_file(piece[0]) else piece[0], text)
 
 
 @lru_cache(maxsize=65536)
 def base_forms(text: str) -> tuple[str, ...]:
     """The words of a text in base forms, without the names of files; "isn't" is two words."""
-    plain = _ONE_MANY.sub("", _FILE.sub(" ", text[:LONGEST]).lower().replace(_APOSTROPHE, "'"))
+    plain = _ONE_MANY.sub("", _without_files(text[:LONGEST], instead=" ").lower().replace(_APOSTROPHE, "'"))
     plain = plain.replace("-", " ").replace("_", " ")
     return tuple(form for word in _WORD.findall(plain) for form in _split(word))
 
@@ -44,13 +50,15 @@ def _split(word: str) -> tuple[str, ...]:
     return (lemma(whole),)
 
 
-_CLAUSE_END = re.compile(rf"{_FILE.pattern}|[.?!,;:]\s", re.IGNORECASE)
+_CLAUSE_END = re.compile(r"[.?!,;:](?:\s|$)")
 _WORDS_AFTER = 6
 
 
 def clauses(text: str) -> tuple[tuple[str, ...], ...]:
     """The base forms of each clause of a text; a file's name ends one."""
-    return tuple(base_forms(part) for part in _CLAUSE_END.split(text) if part and part.strip())
+    return tuple(
+        base_forms(part) for part in _CLAUSE_END.split(_without_files(text, instead=". ")) if part and part.strip()
+    )
 
 
 def next_to(*, text: str, name: str) -> frozenset[str]:
