@@ -187,7 +187,8 @@ def is_reversed(wanted: Frame, given: Frame) -> bool:
         return _is_inverted(wanted, given)
     if wanted.is_passive != given.is_passive or _is_inverted(wanted, given):
         return True
-    return _sides(wanted) != _sides(given)
+    common = [one for one in wanted.content if one in given.content and one.category in _PLACED]
+    return _sides(wanted, common) != _sides(given, common)
 
 
 def _is_inverted(wanted: Frame, given: Frame) -> bool:
@@ -197,10 +198,9 @@ def _is_inverted(wanted: Frame, given: Frame) -> bool:
     return wanted.asks_for_subject != given.asks_for_subject
 
 
-def _sides(frame: Frame) -> list[frozenset[Concept]]:
+def _sides(frame: Frame, common: list[Concept]) -> list[frozenset[Concept]]:
     """The things before, between and after what is done; each of them in order where the rules know no verb."""
-    placed = [one for one in frame.content if one.category in _PLACED]
-    placed = [one for one in placed if one.name not in _EITHER_WAY]
+    placed = [one for one in frame.content if one in common and one.name not in _EITHER_WAY]
     if not any(one.category in _VERBS for one in placed):
         return [frozenset({one}) for one in placed]
     sides: list[set[Concept]] = [set()]
