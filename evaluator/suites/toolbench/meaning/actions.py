@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 
 from evaluator.suites.toolbench.meaning.frames import EXCLUDING
-from evaluator.suites.toolbench.meaning.lexicon import words_of
+from evaluator.suites.toolbench.meaning.lexicon import lemma, words_of
 from evaluator.suites.toolbench.meaning.objects import MOST_BESIDE
 from evaluator.suites.toolbench.meaning.sentences import names_file
 from evaluator.suites.toolbench.meaning.verdict import Verdict
@@ -45,13 +45,5 @@ def _forms(phrase: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8192)
 def _stem(word: str) -> str:
-    """A word without its inflection, crudely but always alike: playing, plays, played and play are one."""
-    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        word = word[:-2] if word.endswith(("ches", "shes", "sses", "xes", "zes", "oes")) else word[:-1]
-    for ending in ("ing", "ed"):
-        if word.endswith(ending) and len(word) > len(ending) + 2:
-            word = word[: -len(ending)]
-            if len(word) > 2 and word[-1] == word[-2] and word[-1] not in "sl":
-                word = word[:-1]
-            break
-    return word.removesuffix("e")
+    """A word without its inflection: playing, plays, played and play are one."""
+    return lemma(word).removesuffix("e")

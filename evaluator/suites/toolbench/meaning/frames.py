@@ -35,7 +35,7 @@ _YES_OR_NO = re.compile(
 _INTERROGATIVE = re.compile(r"^(?:\S+ )?(?:what|which|who|whom|whose|where|when|why|how)\b")
 _NEGATIONS = frozenset({"not", "no", "without", "except", "excluding", "exclude", "none", "never", "nobody", "nothing"})
 _EXCLUSIONS = re.compile(
-    r"\b(?:apart from|other than|aside from|besides|rather than|instead of|everything but|all but|excluding"
+    r"\b(?:apart from|other than|aside from|besides|everything but|all but|excluding"
     r"|except for)\b"
 )
 EXCLUDING = re.compile(r"\b(?:not|no|except|excluding|exclude|but|without|other than|non|apart from|besides)\b")
@@ -44,7 +44,10 @@ _ASK = re.compile(r"<(\w+)>")
 _VERBAL = frozenset({Category.DOING, Category.RELATION})
 _OF_SUBJECT = re.compile(r"^\W*(?:who|what)(?:'s| is| are| was| were) \w+ing\b")
 _OF_WHO_OR_WHAT = re.compile(r"^\W*(?:who|what)\b")
-_HEDGES = re.compile(r"\bmost (?=likely|probable|probably|plausible)")
+_HEDGES = re.compile(
+    r"\bmost (?=likely|probable|probably|plausible)|^between (?=the )"
+    r"|\bfollow (?=image|picture|photo|photograph|scene|file|question|text)"
+)
 _PLAIN_VERBS = frozenset({"give", "take", "get", "help", "show", "from", "about"})
 _PARTICLES = frozenset(
     {"to", "about", "with", "for", "by", "from", "at", "on", "in", "into", "through", "after", "off"}
@@ -90,11 +93,12 @@ def frame_of(text: str) -> Frame:
     sentence, excludes = _EXCLUSIONS.subn(" not ", sentence)
     marked = with_asks(sentence)
     asks = frozenset(_ASK.findall(marked))
-    asks = (asks - _weak_asks()) or asks
+    asks = (asks - weak_asks()) or asks
     words = [word for word in marked.split() if not _ASK.fullmatch(word)]
     implied = frozenset().union(*(_implied().get(ask, frozenset()) for ask in asks))
     content = tuple(one for one in dict.fromkeys(concepts_in(words)) if one.name not in implied)
-    if is_yes_or_no and not asks and content and all(one.category in _NAMING for one in content):
+    naming = _NAMING | ({Category.UNKNOWN} if not _SEEN.isdisjoint(words) else set())
+    if is_yes_or_no and not asks and content and all(one.category in naming for one in content):
         # "Is a dog in the picture?"
         asks = frozenset({"existence"})
     return Frame(
@@ -149,6 +153,7 @@ def polite_removed(sentence: str) -> str:
 
 
 _NAMING = frozenset({Category.THING, Category.NUMBER})
+_SEEN = frozenset({"see", "appear", "show", "visible", "present"})
 
 
 def concepts_in(words: Sequence[str], *, plain: frozenset[str] | None = None) -> list[Concept]:
@@ -226,7 +231,8 @@ def _implied() -> Mapping[str, frozenset[str]]:
 
 
 @cache
-def _weak_asks() -> frozenset[str]:
+def weak_asks() -> frozenset[str]:
+    """Asks that say nothing beside another one."""
     return words_of("asks", "weak")["names"]
 
 

@@ -69,8 +69,10 @@ def _compare_about_object(*, wanted: Frame, given: Frame) -> Finding:
 
 def _compare_open(*, given: Frame, about: str, asks: frozenset[str]) -> Finding:
     """Compare a question about a whole picture."""
-    if not given.asks or not given.asks <= asks or given.is_negated:
+    if not given.asks or not given.asks <= asks:
         return _DIFFERENT
+    if given.is_negated:
+        return Verdict.UNDECIDED, "it excludes or denies something"
     besides = frame_of(about).content if about else ()
     content = tuple(one for one in given.content if one not in besides)
     if not content:

@@ -85,12 +85,12 @@ def _compare_names(*, wanted: Name, given: Name, attributes: frozenset[str]) -> 
         return _DIFFERENT
     if wanted.after and set(wanted.after) - set(given.after):
         return Verdict.UNDECIDED, f"it leaves out “{' '.join(wanted.after)}”"
-    lacking = [one for one in wanted.before - given.before if one.category is not Category.THING]
-    if lacking and any(one.category is Category.QUALITY for one in lacking):
+    lacking = wanted.before - given.before
+    if any(one.category is Category.QUALITY for one in lacking):
         return _DIFFERENT
-    if wanted.makers - given.makers:
-        return Verdict.UNDECIDED, f"it leaves out “{' '.join(sorted(wanted.makers - given.makers))}”"
-    # "Rug" for a prayer rug names it, if a little broadly.
+    if lacking or wanted.makers - given.makers:
+        left_out = " ".join(sorted({one.name for one in lacking} | (wanted.makers - given.makers)))
+        return Verdict.UNDECIDED, f"it leaves out “{left_out}”"
     return _SAME
 
 

@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from evaluator.suites.toolbench.meaning.frames import Frame, alike, frame_of
+from evaluator.suites.toolbench.meaning.frames import Frame, alike, frame_of, weak_asks
 from evaluator.suites.toolbench.meaning.lexicon import Category, Concept, are_related, lists, readings
 from evaluator.suites.toolbench.meaning.sentences import base_forms
 from evaluator.suites.toolbench.meaning.verdict import Verdict
@@ -90,6 +90,8 @@ def _compare_asks(*, wanted: Frame, given: Frame, is_near: bool) -> Finding:
         return Verdict.UNDECIDED, words
     if first and second:
         is_alike = any(alike().get(one, frozenset()) & second for one in first)
+        # Where only a weak ask is found, the phrase that asks may be one that the rules do not know.
+        is_alike |= (first <= weak_asks() or second <= weak_asks()) and wanted.is_yes_or_no == given.is_yes_or_no
         return (Verdict.UNDECIDED, words) if is_alike else unlike
     if (first or second) <= _OF_THINGS and is_near and wanted.is_yes_or_no == given.is_yes_or_no:
         # "What object is on the table?" is "what is on the table?"
@@ -159,10 +161,13 @@ def _readings(concept: Concept) -> frozenset[Category]:
 
 
 def left_over(wanted: tuple[Concept, ...], given: tuple[Concept, ...]) -> tuple[list[Concept], list[Concept]]:
-    """What only the wanted and only the given one says. Unknown words of one stem are the same."""
+    """What only the wanted and only the given one says. Unknown words of one stem are the same, and so are a word and
+    its parts ("salt shaker")."""
     stems = {_stem(one.name) for one in given}, {_stem(one.name) for one in wanted}
     missing = [one for one in wanted if one not in given and not _has_stem(one, stems[0])]
     extra = [one for one in given if one not in wanted and not _has_stem(one, stems[1])]
+    if "".join(one.name for one in missing) == "".join(one.name for one in extra):
+        return [], []
     return missing, extra
 
 

@@ -2,6 +2,8 @@
 
 `pairs.jsonl` is the set that the rules were developed on: half from templates, half free. `hard_pairs.jsonl` holds
 paraphrases with hardly a common word and near misses with most of them; seven of its 160 pairs were looked at.
+`unseen_pairs.jsonl` is like it. It was measured once before anybody looked: of 72 paraphrases 5 were judged different,
+of 72 near misses 2 the same. Words that it showed to be missing were added afterwards.
 """
 
 import json
@@ -32,12 +34,15 @@ def share(counted: Counter[Verdict], verdict: Verdict) -> float:
     return counted[verdict] / counted.total()
 
 
-@pytest.mark.parametrize("name", ["pairs.jsonl", "hard_pairs.jsonl"])
-def test_hardly_a_paraphrase_is_judged_different_and_hardly_a_near_miss_the_same(name):
+@pytest.mark.parametrize(
+    ("name", "most_different", "most_same"),
+    [("pairs.jsonl", 0.05, 0.02), ("hard_pairs.jsonl", 0.05, 0.02), ("unseen_pairs.jsonl", 0.15, 0.05)],
+)
+def test_few_paraphrases_are_judged_different_and_hardly_a_near_miss_the_same(name, most_different, most_same):
     found = verdicts(name)
-    assert found[True].total() == found[False].total() >= 80
-    assert share(found[True], Verdict.DIFFERENT) <= 0.05
-    assert share(found[False], Verdict.SAME) <= 0.02
+    assert found[True].total() == found[False].total() >= 72
+    assert share(found[True], Verdict.DIFFERENT) <= most_different
+    assert share(found[False], Verdict.SAME) <= most_same
 
 
 def test_half_of_what_the_rules_were_developed_on_is_decided():
