@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from evaluator.canonical_json import digest
 from evaluator.episodes.judgement import Judgement, all_tools
 from evaluator.episodes.parts import Planned
-from evaluator.metrics.planning import agreement, depth
 from evaluator.planners.protocol import MAX_ALTERNATIVES
 from evaluator.plans import ParsedPlan, Plan, PlanSyntaxError, check_plan, read_plan
 from evaluator.records import Reason
 from evaluator.suites.base import Suite
 from evaluator.suites.toolbench.indicators import INDICATORS, judge_plan
 from evaluator.suites.toolbench.indicators import Judgement as Indicators
+from evaluator.suites.toolbench.measures import measures
 from evaluator.suites.toolbench.suite import ToolTask
 
 JUDGE_VERSION = "2"
@@ -57,7 +57,6 @@ def judge_parsed(*, suite: Suite, task: ToolTask, parsed: ParsedPlan) -> JudgedP
         raise ValueError(f"{suite.slug} {task.key} has no goal: {task.uncovered}")
     context = all_tools(suite=suite, task=task)
     judgement = judge_plan(plan=parsed.plan, goal=task.goal, catalogue=suite.catalogue, files=task.files)
-    near = agreement(plan=parsed.plan, gold=task.gold)
     valid = bool(parsed.plan.steps) and judgement.HR == 0 and not check_plan(plan=parsed.plan, context=context)
     return JudgedPlan(
         plan=parsed.plan,
@@ -67,11 +66,7 @@ def judge_parsed(*, suite: Suite, task: ToolTask, parsed: ParsedPlan) -> JudgedP
             **{name: float(value) for name, value in judgement.indicators().items()},
             "SE_best": float(judgement.SE),
             "valid": float(valid),
-            "node_f1": near.node_f1,
-            "edge_f1": near.edge_f1,
-            "parameter_f1": near.parameter_f1,
-            "length": float(len(parsed.plan.steps)),
-            "depth": float(depth(parsed.plan)),
+            **measures(plan=parsed.plan, gold=task.gold_profile, shortest=task.shortest, solves=bool(judgement.SE)),
         },
     )
 
