@@ -56,7 +56,7 @@ class TestBoard:
         columns = re.findall(r'id="sort-(\w+)"', html)
         assert columns[2:7] == PAPER
         assert columns[-2:] == ["seconds", "finished"]
-        assert len(columns) == 2 + 12 + 2
+        assert len(columns) == 2 + 15 + 2
         assert html.count("lower is better</span>") == 2
         assert "120 of 120 judged" in html
         assert "nothing is executed" in html
