@@ -174,6 +174,10 @@ class ToolTask(Task):
         }
 
     @property
+    def relevant_tools(self) -> frozenset[str] | None:
+        return self.goal.relevant if self.goal is not None else None
+
+    @property
     def types_given(self) -> Mapping[str, frozenset[ResourceType]]:
         return self.files
 

@@ -51,6 +51,11 @@ def planners(html: str) -> list[str]:
 
 
 class TestBoard:
+    def test_tools_that_no_request_needs_are_listed(self, client, evaluation):
+        listed = read(client, BOARD).split('id="idle-tools"')[1].split("</details>")[0]
+        assert "23 tools that no request needs" in listed
+        assert re.findall(r"<code>(\w+)</code>", listed) == list(suite_of("toolmini").idle_tools)
+
     def test_the_five_of_the_paper_come_first_and_say_which_is_better(self, client, evaluation):
         html = read(client, BOARD)
         columns = re.findall(r'id="sort-(\w+)"', html)
