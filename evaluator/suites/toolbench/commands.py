@@ -34,7 +34,7 @@ from evaluator.suites.toolbench.terms import describe, interpret
 if TYPE_CHECKING:
     from evaluator.suites.toolbench.search_benchmark import SearchReport
 
-SuiteOption = Annotated[str, typer.Option(help="tool100, tool2k or toolmini.")]
+SuiteOption = Annotated[str, typer.Option(help="tool100, tool2k, toolmini or toolmini-abstain.")]
 
 
 def score_plans(
@@ -168,7 +168,7 @@ def _verdict(*, task: ToolTask, predicted: object) -> Verdict:
 def _tool_suite(slug: str) -> Suite:
     suite = chosen_suite(slug)
     if not is_tool_suite(suite):
-        raise usage_error(f"{slug} executes plans; this command is for tool100, tool2k and toolmini")
+        raise usage_error(f"{slug} executes plans; this command is for tool100, tool2k, toolmini and toolmini-abstain")
     return suite
 
 
