@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from evaluator.plans.model import Plan
-from evaluator.suites.toolbench.indicators import INDICATORS, Judgement
+from evaluator.suites.toolbench.indicators import Judgement
 
 RIGHT = "The planner abstained, and no plan can meet this request."
 REFUSED = "The planner abstained, but the tools can meet this request."
@@ -16,10 +16,8 @@ def judge_refusal(plan: Plan) -> Judgement:
     Every call is irrelevant there. Nothing is necessary, so that nothing is lacking; resources and types do not matter.
     """
     abstained = not plan.steps
-    why = RIGHT if abstained else MISSED
-    return Judgement(
-        IR=int(not abstained), NR=1, HR=0, CR=1, SE=int(abstained), why=dict.fromkeys((*INDICATORS, "accuracy"), why)
-    )
+    why = dict.fromkeys(("SE", "accuracy"), RIGHT if abstained else MISSED)
+    return Judgement(IR=int(not abstained), NR=1, HR=0, CR=1, SE=int(abstained), why=why)
 
 
 def refusal_indicators(plan: Plan) -> dict[str, float]:

@@ -5,7 +5,9 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
+from typer.testing import CliRunner
 
+from evaluator.cli.main import app
 from evaluator.episodes.judgement import JudgementEvaluator
 from evaluator.metrics.aggregate import TaskScore, summarise
 from evaluator.plan_lines import read_lines
@@ -19,6 +21,7 @@ from evaluator.suites.toolbench.abstain import wordings
 from evaluator.suites.toolbench.abstain.requests import Need, abstain_requests, hidden_abstain_requests
 from evaluator.suites.toolbench.judging import ToolJudge, judge
 from evaluator.suites.toolbench.plan_scores import score_lines
+from evaluator.suites.toolbench.search_benchmark import measure_search
 from evaluator.suites.toolbench.suite import tool_task
 from evaluator.suites.toolbench.terms import file_names
 from evaluator.tools.controlllm import CONTROLLLM
@@ -243,6 +246,21 @@ def test_a_file_of_plans_with_null_plans_is_scored():
     assert len(report.missing) == 120
     assert sum(row["count"] for row in report.by_level.values()) == 120
     assert sum(row["count"] for row in report.by_group.values()) == 120, "only requests that plans can meet"
+
+
+def test_the_benchmark_of_searches_leaves_out_what_no_plan_can_meet():
+    report = measure_search(suite=SUITE, gold=True, strategies=["greedy"])
+    assert set(report.left_out) == {task.key for task in UNSOLVABLE}
+    assert report.figures["greedy"].tasks == 120
+
+
+def test_explaining_a_plan_names_the_reason(tmp_path):
+    task = next(task for task in UNSOLVABLE if task.need is Need.NO_TOOL)
+    file = tmp_path / "plans.jsonl"
+    file.write_text(f'{{"task": "{task.key}", "plan": null}}')
+    shown = CliRunner().invoke(app, ["score-plans", str(file), "--suite", SUITE.slug, "--explain", task.key]).stdout
+    assert "1. no plan can meet this: the catalogue has no tool for it" in shown
+    assert "accuracy = 1: The planner abstained, and no plan can meet this request." in shown
 
 
 # --- the hidden split ---
