@@ -9,6 +9,8 @@ or JSON lines (and a JSON list of the same objects):
     {"task": "image_detection/0", "plan": <plan>}
     {"task": "QA/0", "plan": <plan>, "alternatives": [<plan>, ...]}
 
+Where no plan can meet a request, the plan is null, and `reason` may say why.
+
 A plan is in any form that `plans/read.py` has in its table. Up to four alternatives are the further candidates, best
 first. A file is refused as a whole, with all that is wrong in it; a task that it leaves out has no plan.
 """
@@ -23,6 +25,7 @@ from evaluator.canonical_json import JsonValue, digest
 from evaluator.planners.endpoint import MAX_RESPONSE_BYTES
 from evaluator.planners.protocol import MAX_ALTERNATIVES
 from evaluator.planners.storable import unkeepable
+from evaluator.plans.abstaining import abstention
 
 MAX_BYTES = 8 * 1024 * 1024
 MAX_PLAN_BYTES = MAX_RESPONSE_BYTES
@@ -223,13 +226,22 @@ def _given(entry: _Entry) -> GivenPlan:
         raise PlansFileError(f"The key of {entry.where} {problem}.")
     wrapped = isinstance(value, Mapping) and "plan" in value and not _PLAN_FORMS & set(value)
     plan, alternatives = (value["plan"], value.get("alternatives", [])) if wrapped else (value, [])
-    if unknown := sorted(set(value) - {"plan", "alternatives"}) if wrapped else []:
+    known = {"plan", "alternatives"} | ({"reason"} if plan is None else set())
+    if unknown := sorted(set(value) - known) if wrapped else []:
         raise PlansFileError(f"{entry.where} has {unknown[0]!r}; beside a plan there may be alternatives only.")
+    if wrapped and plan is None:
+        plan = _abstention(value.get("reason"), where=entry.where)
     if not isinstance(alternatives, list) or len(alternatives) > MAX_ALTERNATIVES:
         raise PlansFileError(f"{entry.where} has alternatives that are no list of at most {MAX_ALTERNATIVES} plans.")
-    for candidate in (plan, *alternatives):
+    for candidate in (plan, *alternatives) if plan is not None else alternatives:
         _check_candidate(candidate, where=entry.where)
     return GivenPlan(plan=plan, alternatives=tuple(alternatives))
+
+
+def _abstention(reason: Any, *, where: str) -> JsonValue:
+    if reason is not None and not isinstance(reason, str):
+        raise PlansFileError(f"{where} has a reason that is no text.")
+    return abstention(reason or "")
 
 
 def _check_candidate(value: Any, *, where: str) -> None:

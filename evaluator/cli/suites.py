@@ -30,6 +30,7 @@ def list_suites(as_json: JsonFlag = False) -> None:
                     "tasks": len(suite.tasks),
                     "title": suite.title,
                     "digest": suite.digest,
+                    "idle_tools": list(suite.idle_tools),
                 }
                 for suite in suites
             ]
@@ -47,7 +48,8 @@ def show_suite(
     as_json: JsonFlag = False,
 ) -> None:
     """Print the tasks of a suite with their gold plans."""
-    tasks = chosen_suite(suite).tasks
+    chosen = chosen_suite(suite)
+    tasks = chosen.tasks
     if as_json:
         print_json([task.to_json() for task in tasks])
         return
@@ -61,6 +63,11 @@ def show_suite(
             ", ".join(task.gold.tools()) if task.gold is not None else "unknown",
         )
     table.show(out)
+    if idle := chosen.idle_tools:
+        out.print(
+            f"{len(idle)} of {len(chosen.catalogue.tools)} tools are relevant in no request: {', '.join(idle)}",
+            highlight=False,
+        )
 
 
 @app.command("sample")

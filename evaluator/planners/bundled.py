@@ -5,11 +5,13 @@ from collections.abc import Callable
 from functools import partial
 
 from evaluator.planners.protocol import OfferedTool, Planner, PlannerReply, PlannerRequest
+from evaluator.plans.abstaining import abstention
 from evaluator.plans.model import Plan, Step, plan_to_json
 from evaluator.records import PlannerCall
 from evaluator.suites.base import Suite
 
 _NO_TIME = PlannerCall(seconds=0.0)
+_NO_TOOL = "No plan over these tools can meet the request."
 
 
 class GoldPlanner:
@@ -22,6 +24,8 @@ class GoldPlanner:
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
         gold = self._suite.task(request.task.id).gold
+        if gold is not None and not gold.steps and not gold.answers:
+            return PlannerReply(plan=abstention(_NO_TOOL), call=_NO_TIME)
         return PlannerReply(plan=plan_to_json(gold or Plan(steps=(), answers=())), call=_NO_TIME)
 
 

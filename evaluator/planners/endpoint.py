@@ -247,7 +247,7 @@ def _read(*, body: bytes, call: PlannerCall) -> PlannerReply:
             "completion_tokens": usage.get("completion_tokens"),
         }
     )
-    return PlannerReply(plan=response.plan, call=call, alternatives=tuple(response.alternatives))
+    return PlannerReply(plan=response.answer(), call=call, alternatives=tuple(response.alternatives))
 
 
 def _refuse_constant(name: str) -> float:

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, runtime_checkable
+from typing import Annotated, Literal, Protocol, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from evaluator.canonical_json import JsonValue
+from evaluator.plans.abstaining import MAX_REASON, abstention
 from evaluator.plans.model import PlanContext
 from evaluator.records import PlannerCall, Reason
 from evaluator.suites.base import Suite, Task
@@ -60,19 +61,30 @@ class PlannerRequest(_Message):
     """Earlier turns with the results of executed steps, for iterative planners; empty for one-pass suites."""
 
 
+def _bounded(value: object) -> str:
+    """What answers had here before the protocol knew reasons is no fault."""
+    return value[:MAX_REASON] if isinstance(value, str) else ""
+
+
 class PlannerResponse(_Message):
     """The answer to one turn."""
 
     model_config = ConfigDict(extra="ignore")
 
-    plan: dict[str, JsonValue] | list[JsonValue] | str
-    """`plan/1` as an object, or any other accepted form."""
+    plan: dict[str, JsonValue] | list[JsonValue] | str | None
+    """`plan/1` as an object, or any other accepted form; null: no plan can meet the request."""
+    reason: Annotated[str, BeforeValidator(_bounded), Field(max_length=MAX_REASON)] = ""
+    """With a null plan: why. Longer texts are cut, and anything else is ignored."""
     alternatives: list[dict[str, JsonValue] | list[JsonValue] | str] = Field(
         default_factory=list, max_length=MAX_ALTERNATIVES
     )
     """Further plans, best first. Only `plan` is scored; suites that judge plans also show the best of all."""
     usage: dict[str, int] | None = None
     """Optional token counts: `prompt_tokens`, `completion_tokens`."""
+
+    def answer(self) -> JsonValue:
+        """The plan as it is read and kept; of an abstention with its reason."""
+        return abstention(self.reason) if self.plan is None else self.plan
 
 
 @dataclass(frozen=True, slots=True)

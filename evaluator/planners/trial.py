@@ -9,10 +9,13 @@ from evaluator.planners.empty_plans import example_plan, says_nothing
 from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
 from evaluator.planners.protocol import PlannerError, PlannerReply, PlannerRequest, request_for
 from evaluator.plans import PlanContext, PlanSyntaxError, check_plan, plan_to_json, read_plan
+from evaluator.plans.abstaining import FORM as ABSTENTION
 from evaluator.records import Reason
 from evaluator.suites.base import Suite, Task
 
 SHOWN_BYTES = 4000
+_NO_STEPS = "The plan has no steps."
+_ABSTAINED = "The planner abstained, but the tools can meet this request."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +36,7 @@ class Trial:
     reason: Reason | None = None
     """Why the answer would not be executed or judged; None if it would."""
     problem: str = ""
-    """The same as a sentence, or that the plan has no steps."""
+    """The same as a sentence, or that the plan has no steps, or that the planner abstained."""
     plan: JsonValue = None
     """The answer as it was read, `plan/1`."""
     tolerated: tuple[str, ...] = ()
@@ -53,8 +56,9 @@ class Trial:
 
 
 def small_task(suite: Suite) -> Task:
-    """The task whose right plan has the fewest steps, and of these the one with the shortest request."""
-    known = [task for task in suite.tasks if task.gold is not None]
+    """The task whose right plan has the fewest steps but at least one, and of these the one with the shortest
+    request."""
+    known = [task for task in suite.tasks if task.gold is not None and task.gold.steps]
     return min(known or suite.tasks, key=lambda task: (len(task.gold.steps) if task.gold else 0, len(task.text)))
 
 
@@ -119,17 +123,20 @@ def _read(trial: Trial, *, reply: PlannerReply, context: PlanContext, suite: Sui
     )
     if problems:
         trial = replace(trial, reason=Reason.INVALID_PLAN, problem="The plan was read, but it is not valid.")
-    return trial if parsed.plan.steps else _explained(trial, context=context, suite=suite)
+    if parsed.plan.steps:
+        return trial
+    said = _ABSTAINED if parsed.form == ABSTENTION else _NO_STEPS
+    return _explained(trial, context=context, suite=suite, said=said)
 
 
-def _explained(trial: Trial, *, context: PlanContext, suite: Suite) -> Trial:
-    """The trial of an empty plan, with what it would score and how a plan looks."""
+def _explained(trial: Trial, *, context: PlanContext, suite: Suite, said: str = _NO_STEPS) -> Trial:
+    """The trial of an empty plan or an abstention, with what it would score and how a plan looks."""
     # Only now, since it loads more than a process with little memory can hold before it has called.
     from evaluator.suites.registry import episode_of
 
     gold = suite.task(trial.task).gold
     return replace(
         trial,
-        problem=f"The plan has no steps. {episode_of(suite.slug).empty_plan(is_fault=trial.reason is not None)}",
+        problem=f"{said} {episode_of(suite.slug).empty_plan(is_fault=trial.reason is not None)}",
         example=example_plan(context=context, without={step.tool for step in gold.steps} if gold else set()),
     )

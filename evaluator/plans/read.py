@@ -3,6 +3,7 @@
 ========================================================  =====================================
 what it is                                                what reads it
 ========================================================  =====================================
+null, or object whose `plan` is null                      `parse_abstention`
 object with `solution`                                    `parse_controlllm`
 object with `tool_calls`                                  `parse_tool_calls`
 any other object                                          `parse_canonical`
@@ -25,6 +26,7 @@ literal of the same shape, that is recorded as tolerated.
 from collections.abc import Mapping
 from dataclasses import replace
 
+from evaluator.plans.abstaining import is_abstention, parse_abstention
 from evaluator.plans.canonical import parse_canonical
 from evaluator.plans.comma import parse_comma
 from evaluator.plans.controlllm import parse_controlllm
@@ -55,6 +57,8 @@ def read_plan(*, value: object, context: PlanContext) -> ParsedPlan:
 def _read(*, value: object, context: PlanContext) -> ParsedPlan:
     if isinstance(value, str):
         return _read_text(text=value, context=context)
+    if is_abstention(value):
+        return parse_abstention(value)
     if isinstance(value, Mapping):
         if "solution" in value and "steps" not in value:
             return parse_controlllm(value=value, context=context)

@@ -185,6 +185,11 @@ class Task:
         return False
 
     @property
+    def relevant_tools(self) -> frozenset[str] | None:
+        """Names of the tools that some right plan may call; None where that is not known."""
+        return None
+
+    @property
     def types_given(self) -> Mapping[str, frozenset[ResourceType]]:
         """Every type that each resource may be used as."""
         return {name: frozenset({kind}) for name, kind in self.resources.items()}
@@ -244,6 +249,12 @@ class Suite:
                 "tools": {name: [dict(tool.inputs), dict(tool.outputs)] for name, tool in self.catalogue.tools.items()},
             }
         )
+
+    @cached_property
+    def idle_tools(self) -> tuple[str, ...]:
+        """Names of the tools that are relevant in no task, sorted; empty where no task knows which are relevant."""
+        known = [tools for task in self.tasks if (tools := task.relevant_tools) is not None]
+        return tuple(sorted(set(self.catalogue.tools).difference(*known))) if known else ()
 
     @cached_property
     def _by_key(self) -> dict[str, Task]:

@@ -14,15 +14,20 @@ from leaderboard.site.api.shapes import ModelOutput
     "conditions": {"experts": True, "samples": True, "splits": ["public", "validation", "hidden"]},
     "description": "Requests on images and texts whose plans are executed.",
     "metrics": [{"key": "overall", "label": "Overall", "higher_is_better": True}], "tasks": 185,
+    "idle_tools": [],
 })  # fmt: skip
 class SuiteOutput(ModelOutput[Suite]):
     """A suite."""
 
     tasks = serializers.IntegerField(source="task_count")
+    idle_tools = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="Names of the offered tools that are relevant in no task; empty where that is not known.",
+    )
 
     class Meta:
         model = Suite
-        fields = ["slug", "version", "digest", "title", "description", "conditions", "metrics", "tasks"]
+        fields = ["slug", "version", "digest", "title", "description", "conditions", "metrics", "tasks", "idle_tools"]
 
 
 class SuitesView(Selected, generics.ListAPIView[Suite]):

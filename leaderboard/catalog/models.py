@@ -24,6 +24,8 @@ class Suite(models.Model):
     """What tasks are filtered and grouped by: `evaluator.suites.facets.Facets`; empty: the usual ones."""
     scoring = models.TextField(default="", blank=True)
     """How plans are scored, as a paragraph for the board."""
+    idle_tools = models.JSONField(default=list, db_default=[], blank=True)
+    """Names of the offered tools that are relevant in no task; empty where that is not known."""
     metrics = models.JSONField()
     """Columns of the board, in order: `evaluator.suites.base.Column`."""
     current = models.BooleanField(default=True)

@@ -32,6 +32,7 @@ def register_suite(suite: LibrarySuite) -> Registered:
         "panels": [panel.value for panel in suite.panels],
         "task_facets": suite.facets.to_json(),
         "scoring": suite.scoring,
+        "idle_tools": list(suite.idle_tools),
         "metrics": [column.to_json() for column in suite.metrics],
     }
     with transaction.atomic():

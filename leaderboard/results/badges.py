@@ -29,19 +29,27 @@ def badge_of(*, outcome: str, plan_summary: str) -> str:
     return EMPTY_PLAN if outcome == Outcome.SCORED and not plan_summary else outcome
 
 
-def sentence_in_place_of_steps(*, plan: Mapping[str, Any], outcome: str, judged: bool) -> str:
+def sentence_in_place_of_steps(
+    *, plan: Mapping[str, Any], outcome: str, judged: bool, abstained: bool = False, is_right: bool = False
+) -> str:
     """The sentence in place of the drawing of a plan without steps; empty if it has some.
 
     Args:
         plan: as it was read, `plan/1`.
         outcome: of the task.
         judged: whether the suite judges plans and executes none.
+        abstained: whether the planner said that no plan can meet the request.
+        is_right: whether no plan can, so that a plan without steps is right.
     """
     if plan.get("steps"):
         return ""
-    said = "The planner answered with a plan that has no steps."
+    said = "The planner abstained." if abstained else "The planner answered with a plan that has no steps."
     if outcome != Outcome.SCORED:
         return said
+    if is_right:
+        return f"{said} That is right: no tool can meet this request."
+    if judged and abstained:
+        return f"{said} The request can be met, so that it counts like a plan that meets no part of it."
     if judged:
         return f"{said} It was judged like any other plan and meets no part of the request."
     return f"{said} No tool ran: the request's own input was scored as the answer."

@@ -47,6 +47,28 @@ def test_a_plan_itself_is_not_taken_for_its_wrapping(plan):
     assert read_plans(json.dumps({"a": plan}).encode()).plans["a"].plan == plan
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": null, "b": {"plan": null, "reason": "No tool."}}',
+        '{"a": {"plan": null}, "b": {"plan": {"plan": null, "reason": "No tool."}, "alternatives": []}}',
+        '{"task": "a", "plan": null, "reason": ""}\n{"task": "b", "plan": null, "reason": "No tool."}',
+    ],
+)
+def test_a_null_plan_abstains_with_its_reason(text):
+    found = read_plans(text.encode())
+    assert found.plans == {"a": GivenPlan(None), "b": GivenPlan({"plan": None, "reason": "No tool."})}
+    suite = suite_of("toolmini")
+    request = request_for(suite=suite, task=suite.tasks[0], context=suite.context(task=suite.tasks[0], offered=set()))
+    reply = GivenPlans({suite.tasks[0].key: found.plans["b"]}).plan(request)
+    assert reply.plan == {"plan": None, "reason": "No tool."}
+
+
+def test_a_reason_of_a_plans_file_is_cut():
+    found = read_plans(json.dumps({"a": {"plan": None, "reason": "x" * 5000}}).encode())
+    assert found.plans["a"].plan == {"plan": None, "reason": "x" * 1000}
+
+
 def test_wrong_json_is_named_with_line_and_column():
     assert problems('{\n "a": "x",\n "b": nothing\n}').startswith("Line 3, column 7 is not JSON")
 
@@ -71,6 +93,9 @@ def test_a_wrong_line_of_json_lines_is_named():
         (b'[{"task": "a"}]', "entry 1"),
         (b'{"a": {"plan": "x", "alternatives": ["1", "2", "3", "4", "5"]}}', "at most 4 plans"),
         (b'{"a": {"plan": "x", "notes": 1}}', "'notes'"),
+        (b'{"a": {"plan": "x", "reason": "why"}}', "'reason'"),
+        (b'{"a": {"plan": null, "reason": 1}}', "a reason that is no text"),
+        (b'{"a": {"plan": "x", "alternatives": [null]}}', "neither an object"),
         (b'{"a": ' + b"[" * 100_000, "nested too deeply"),
         (json.dumps({"a": "x" * (1024 * 1024 + 1)}).encode(), "at most 1,048,576 are read"),
     ],

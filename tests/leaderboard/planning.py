@@ -35,7 +35,7 @@ def make_toolmini() -> Suite:
 
 def run_evaluation(evaluation: Evaluation, *, planner: Planner) -> Evaluation:
     """Work off every shard as a worker would, to the published board."""
-    judge = JudgementEvaluator(suite=suite_of("toolmini"), judge=ToolJudge())
+    judge = JudgementEvaluator(suite=suite_of(evaluation.suite.slug), judge=ToolJudge())
     sweep()
     while lease := leases.lease(worker="w", evaluation_id=evaluation.pk):
         records = list(judge.run(planner=planner, tasks=lease.tasks))

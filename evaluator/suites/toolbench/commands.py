@@ -34,7 +34,7 @@ from evaluator.suites.toolbench.terms import describe, interpret
 if TYPE_CHECKING:
     from evaluator.suites.toolbench.search_benchmark import SearchReport
 
-SuiteOption = Annotated[str, typer.Option(help="tool100, tool2k or toolmini.")]
+SuiteOption = Annotated[str, typer.Option(help="tool100, tool2k, toolmini or toolmini-abstain.")]
 
 
 def score_plans(
@@ -102,16 +102,13 @@ def _explain(*, suite: Suite, report: Report, key: str) -> None:
         _explain_row(suite=suite, row=row)
     if not rows:
         out.print(f"{suite.slug} {task.key}: no line has a plan for it", highlight=False)
-        parts = task.goal.parts if task.goal is not None else ()
-        out.print("\n".join(f"  {part.number + 1}. {part.sentence()}" for part in parts), markup=False, highlight=False)
+        out.print("\n".join(_goal_lines(task)), markup=False, highlight=False)
 
 
 def _explain_row(*, suite: Suite, row: ScoredLine) -> None:
     assert row.task is not None
     lines = [f"{suite.slug} {row.task.key}, line {row.line.number}", f"Request: {row.task.text}", "Goal:"]
-    lines += (
-        [f"  {part.number + 1}. {part.sentence()}" for part in row.task.goal.parts] if row.task.goal else ["  none"]
-    )
+    lines += _goal_lines(row.task)
     if row.judged is not None:
         lines.append("Plan, with the result of each step:")
         calls = interpret(plan=row.judged.plan, catalogue=suite.catalogue, files=row.task.files)
@@ -121,6 +118,12 @@ def _explain_row(*, suite: Suite, row: ScoredLine) -> None:
         value = row.indicators.get(name)
         lines.append(f"{name}: {reason}" if value is None else f"{name} = {value:g}: {reason}")
     out.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
+
+
+def _goal_lines(task: ToolTask) -> list[str]:
+    parts = task.attributes["parts"]
+    assert isinstance(parts, list)
+    return [f"  {number}. {sentence}" for number, sentence in enumerate(parts, start=1)] or ["  none"]
 
 
 def score_decompositions(
@@ -168,7 +171,7 @@ def _verdict(*, task: ToolTask, predicted: object) -> Verdict:
 def _tool_suite(slug: str) -> Suite:
     suite = chosen_suite(slug)
     if not is_tool_suite(suite):
-        raise usage_error(f"{slug} executes plans; this command is for tool100, tool2k and toolmini")
+        raise usage_error(f"{slug} executes plans; this command is for tool100, tool2k, toolmini and toolmini-abstain")
     return suite
 
 

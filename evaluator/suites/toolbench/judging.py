@@ -9,13 +9,19 @@ import evaluator
 from evaluator.canonical_json import digest
 from evaluator.episodes.judgement import Judgement, all_tools
 from evaluator.episodes.parts import Planned
-from evaluator.metrics.planning import agreement, depth
 from evaluator.planners.protocol import MAX_ALTERNATIVES
 from evaluator.plans import ParsedPlan, Plan, PlanSyntaxError, check_plan, read_plan
 from evaluator.records import Reason
 from evaluator.suites.base import Suite
+from evaluator.suites.toolbench.abstain.judging import (
+    judge_refusal,
+    refusal_indicators,
+    solvable_indicators,
+    with_accuracy_explained,
+)
 from evaluator.suites.toolbench.indicators import INDICATORS, judge_plan
 from evaluator.suites.toolbench.indicators import Judgement as Indicators
+from evaluator.suites.toolbench.measures import measures
 from evaluator.suites.toolbench.suite import ToolTask
 
 _SOURCES = ("goals", "meaning", "indicators.py", "judging.py", "suite.py", "terms.py")
@@ -73,9 +79,13 @@ def judge_parsed(*, suite: Suite, task: ToolTask, parsed: ParsedPlan) -> JudgedP
     """
     if task.goal is None or task.gold is None:
         raise ValueError(f"{suite.slug} {task.key} has no goal: {task.uncovered}")
+    if not task.goal.parts:
+        refusal = judge_refusal(parsed.plan)
+        return JudgedPlan(parsed.plan, parsed.tolerated, refusal, refusal_indicators(parsed.plan))
     context = all_tools(suite=suite, task=task)
     judgement = judge_plan(plan=parsed.plan, goal=task.goal, catalogue=suite.catalogue, files=task.files)
-    near = agreement(plan=parsed.plan, gold=task.gold)
+    if suite.may_abstain:
+        judgement = with_accuracy_explained(judgement, plan=parsed.plan)
     valid = bool(parsed.plan.steps) and judgement.HR == 0 and not check_plan(plan=parsed.plan, context=context)
     return JudgedPlan(
         plan=parsed.plan,
@@ -85,11 +95,8 @@ def judge_parsed(*, suite: Suite, task: ToolTask, parsed: ParsedPlan) -> JudgedP
             **{name: float(value) for name, value in judgement.indicators().items()},
             "SE_best": float(judgement.SE),
             "valid": float(valid),
-            "node_f1": near.node_f1,
-            "edge_f1": near.edge_f1,
-            "parameter_f1": near.parameter_f1,
-            "length": float(len(parsed.plan.steps)),
-            "depth": float(depth(parsed.plan)),
+            **measures(plan=parsed.plan, gold=task.gold_profile, shortest=task.shortest, solves=bool(judgement.SE)),
+            **(solvable_indicators(plan=parsed.plan, judgement=judgement) if suite.may_abstain else {}),
         },
     )
 
@@ -118,7 +125,7 @@ class ToolJudge:
         goal = "; ".join(part.sentence() for part in task.goal.parts) if task.goal is not None else ""
         return Judgement(
             score=float(found.judgement.SE),
-            indicators={**found.indicators, "SE_best": float(best)},
+            indicators=found.indicators | ({"SE_best": float(best)} if "SE_best" in found.indicators else {}),
             explanations={"goal": goal, **found.judgement.why},
         )
 

@@ -59,12 +59,14 @@ def score_lines(*, suite: Suite, lines: Iterable[PlanLine], active_only: bool = 
     missing = [task for task in tasks if task.goal is not None and task.key not in named]
     scores = [(row.task, _task_score(row.task, row)) for row in rows if row.task is not None and row.task.goal]
     scores += [(task, _task_score(task, None)) for task in missing]
+    # The five indicators say nothing of requests that no plan can meet.
+    solvable = [(task, score) for task, score in scores if task.goal is not None and task.goal.parts]
     return Report(
         rows=rows,
         missing=tuple(task.key for task in missing),
         summary=summarise(suite=suite, results=[score for _, score in scores]),
-        by_level=_by(scores=scores, names=("easy", "medium", "hard"), attribute="level"),
-        by_group=_by(scores=scores, names=tuple(sorted({task.group for task, _ in scores})), attribute="group"),
+        by_level=_by(scores=solvable, names=("easy", "medium", "hard"), attribute="level"),
+        by_group=_by(scores=solvable, names=tuple(sorted({task.group for task, _ in solvable})), attribute="group"),
         not_covered=sum(task.goal is None for task in tasks),
     )
 

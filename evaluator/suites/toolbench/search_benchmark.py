@@ -81,7 +81,7 @@ class SearchReport:
     decompositions: str
     figures: Mapping[str, StrategyFigures] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
-    """Keys of tasks without a goal or without a gold decomposition that can be typed."""
+    """Keys of tasks that no plan can meet, without a goal, or without a gold decomposition that can be typed."""
 
     def to_json(self) -> dict[str, JsonValue]:
         """As JSON."""
@@ -126,7 +126,7 @@ def measure_search(
 
 
 def _case(*, task: ToolTask, suite: Suite, toolbox: Toolbox, gold: bool) -> _Case | None:
-    if task.goal is None:
+    if task.goal is None or not task.goal.parts:
         return None
     if gold:
         return _gold_case(task)

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
 
 from evaluator.canonical_json import JsonValue
+from evaluator.metrics.planning import PlanProfile
 from evaluator.plans.decomposition import Decomposition, parse_decomposition
 from evaluator.plans.model import Plan, PlanSyntaxError
 from evaluator.suites.base import Column, Conditions, Defect, IntervalMethod, Panel, StepProblem, Suite, Task
@@ -17,19 +18,19 @@ from evaluator.suites.toolbench.goals.given_files import files_of
 from evaluator.suites.toolbench.goals.goal import Goal
 from evaluator.suites.toolbench.goals.gold import gold_plan
 from evaluator.suites.toolbench.levels import level_of
+from evaluator.suites.toolbench.measures import COLUMNS as MEASURES
 from evaluator.suites.toolbench.mini.requests import hidden_tasks, toolmini_tasks
 from evaluator.suites.toolbench.released.defects import RULES, flags_of, is_active
 from evaluator.suites.toolbench.released.files import TOOL2K, TOOL100, read_tool2k, read_tool100
 from evaluator.suites.toolbench.released.raw import RawTask
 from evaluator.suites.toolbench.released.source import fetched_folder, gold_file, problem_of_fetched
+from evaluator.suites.toolbench.shortest import shortest_length
 from evaluator.tools.controlllm import CONTROLLLM
 from evaluator.tools.types import ResourceType
 
-VERSION = "1"
+VERSION = "2"
 
 _share = partial(Column, indicator=True, interval=IntervalMethod.WILSON)
-_graded = partial(Column, indicator=True)
-_size = partial(Column, indicator=True, ordered=False, higher_is_better=False, fault=None, high=None)
 
 COLUMNS = (
     _share(
@@ -89,19 +90,7 @@ COLUMNS = (
         description="Share of plans that could be executed as written.",
         title="Could run as written",
     ),
-    _graded(key="node_f1", label="Node F1", description="Multiset F1 of the tools against the gold plan."),
-    _graded(key="edge_f1", label="Edge F1", description="Multiset F1 of the data flow against the gold plan."),
-    _graded(key="parameter_f1", label="Parameter F1", description="Multiset F1 of the arguments."),
-    _size(
-        key="length",
-        label="Steps",
-        description="Mean number of steps; says how plans are built, not how good they are.",
-    ),
-    _size(
-        key="depth",
-        label="Depth",
-        description="Mean length of the longest chain of steps; says how plans are built, not how good they are.",
-    ),
+    *MEASURES,
 )
 FACETS = Facets(
     filters=(
@@ -163,6 +152,16 @@ class ToolTask(Task):
     """The request's files with the types in which it gives them."""
     decomposition: Decomposition | None
 
+    @cached_property
+    def gold_profile(self) -> PlanProfile:
+        """What plans are compared with."""
+        return PlanProfile(self.gold or Plan(steps=(), answers=()))
+
+    @cached_property
+    def shortest(self) -> int:
+        """Calls of the shortest sufficient plan; 0 where nothing is known to be wanted."""
+        return shortest_length(self.goal) if self.goal is not None else 0
+
     @property
     def attributes(self) -> dict[str, JsonValue]:
         return {
@@ -173,6 +172,10 @@ class ToolTask(Task):
             "uncovered": self.uncovered,
             "parts": [part.sentence() for part in self.goal.parts] if self.goal is not None else [],
         }
+
+    @property
+    def relevant_tools(self) -> frozenset[str] | None:
+        return self.goal.relevant if self.goal is not None else None
 
     @property
     def types_given(self) -> Mapping[str, frozenset[ResourceType]]:

@@ -4,8 +4,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from evaluator.plans.abstaining import reason_received
 from evaluator.records import ResultRecord
-from evaluator.suites.base import Panel
+from evaluator.suites.base import ABSTENTION, Panel
 from evaluator.suites.base import Suite as LibrarySuite
 from evaluator.suites.base import Task as LibraryTask
 from evaluator.suites.facets import MODALITY, STRUCTURE
@@ -44,6 +45,8 @@ class TaskPage(NamedTuple):
     """None where there is no plan, or nothing of it to draw."""
     no_steps: str
     """A sentence in the place of the plan's steps, where it has none."""
+    abstention_reason: str
+    """Why the planner abstained, in its own words; empty if it did not, or gave no reason."""
     gold: Graph | None
     differences: Differences | None
     """How the plan differs from the gold plan, where both are shown."""
@@ -84,12 +87,14 @@ def task_page(
     gold = None if withheld.gold else task.gold
     differs = drawing.differences(record=record, gold=gold)
     received = _as_text(record.plan_received) if record else ""
+    reason = _abstention_reason(record) if record and not (withheld.data or withheld.plan) else None
     return TaskPage(
         facts=tuple(_facts(task=task, modality="" if library_task is None else modality_of(library_task))),
         record=record,
         record_missing=bool(digest) and record is None,
         graph=drawing.plan(record=record, differs=differs),
-        no_steps=_no_steps(record=record, judged=judged),
+        no_steps=_no_steps(record=record, judged=judged, abstained=reason is not None),
+        abstention_reason=reason or "",
         gold=drawing.gold(gold=gold, differs=differs),
         differences=differs,
         samples=_samples(record=open_record, number=samples, split=split, library=library),
@@ -143,10 +148,24 @@ def _facts(*, task: Task, modality: str) -> Iterator[tuple[str, str]]:
             yield label, ", ".join([words[0], *map(str.lower, words[1:])])
 
 
-def _no_steps(*, record: ResultRecord | None, judged: bool) -> str:
+def _no_steps(*, record: ResultRecord | None, judged: bool, abstained: bool) -> str:
     if record is None or not isinstance(record.plan, dict):
         return ""
-    return sentence_in_place_of_steps(plan=record.plan, outcome=record.outcome or "", judged=judged)
+    return sentence_in_place_of_steps(
+        plan=record.plan,
+        outcome=record.outcome or "",
+        judged=judged,
+        abstained=abstained,
+        is_right=record.metric == ABSTENTION,
+    )
+
+
+def _abstention_reason(record: ResultRecord) -> str | None:
+    """The reason of an abstention, perhaps empty; None where the planner did not abstain."""
+    # A record without a plan received nothing either, but says so otherwise.
+    if not isinstance(record.plan, dict) or record.plan.get("steps"):
+        return None
+    return reason_received(record.plan_received)
 
 
 def _known(task: Task) -> tuple[LibrarySuite | None, LibraryTask | None]:

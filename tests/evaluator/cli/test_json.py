@@ -30,7 +30,7 @@ INVOCATIONS = {
 }
 """A call of each command that prints a table. A new command needs a line here."""
 TYPES = {
-    "suites list": [{"slug": str, "version": str, "tasks": int, "title": str, "digest": str}],
+    "suites list": [{"slug": str, "version": str, "tasks": int, "title": str, "digest": str, "idle_tools": list}],
     "suites show": [{"id": str, "text": str, "gold": dict}],
     "suites sample": [{"id": str, "text": str, "groups": dict}],
     "planners list": [{"name": str, "description": str, "language_model": str, "abilities": list}],

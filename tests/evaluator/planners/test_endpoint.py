@@ -73,6 +73,22 @@ def test_a_plan_comes_back_with_its_token_counts():
     assert [tool["name"] for tool in seen[0]["tools"]] == ["Image Denoising", "Colorization"]
 
 
+@pytest.mark.parametrize(
+    ("answer", "plan"),
+    [
+        ({"plan": None}, None),
+        ({"plan": None, "reason": ""}, None),
+        ({"plan": None, "reason": 7}, None),
+        ({"plan": None, "reason": "No tool."}, {"plan": None, "reason": "No tool."}),
+        ({"plan": None, "reason": "x" * 5000}, {"plan": None, "reason": "x" * 1000}),
+        ({"plan": "Image Denoising", "reason": ["notes"]}, "Image Denoising"),
+    ],
+)
+def test_a_planner_may_abstain_and_say_why(answer, plan):
+    with endpoint((200, json.dumps(answer).encode())) as (url, _):
+        assert planner(url).plan(REQUEST).plan == plan
+
+
 def test_a_request_tells_nothing_of_the_gold_plan():
     text = REQUEST.model_dump_json()
     assert "gold" not in text

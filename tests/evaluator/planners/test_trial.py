@@ -12,7 +12,7 @@ from evaluator.planners.secret_header import SecretHeader
 from evaluator.planners.trial import small_task, try_endpoint
 from evaluator.plans import check_plan, plan_to_json, read_plan
 from evaluator.records import Reason
-from evaluator.suites import suite_of
+from evaluator.suites import suite_names, suite_of
 from tests.evaluator.planners.test_endpoint import endpoint
 
 SUITE = suite_of("openagi")
@@ -122,6 +122,22 @@ def test_an_empty_plan_that_would_be_judged_is_not_called_good_either(plan):
     assert (found.passed, found.reason) == (False, None)
     assert found.problem == "The plan has no steps. It would be judged, and meets no part of the request."
     assert found.example is not None
+
+
+@pytest.mark.parametrize("answer", [{"plan": None}, {"plan": None, "reason": "There is no such tool."}])
+def test_an_abstention_is_read_and_does_not_pass(answer):
+    with endpoint((200, json.dumps(answer).encode())) as (url, _):
+        settings = EndpointSettings(url=url, timeout_seconds=5, allow_private=True)
+        judged, executed = (try_endpoint(suite=suite, settings=settings) for suite in (MINI, SUITE))
+    for found, reason in ((judged, None), (executed, Reason.INVALID_PLAN)):
+        assert (found.passed, found.reason) == (False, reason)
+        assert found.problem.startswith("The planner abstained, but the tools can meet this request. ")
+        assert found.plan["steps"] == []
+    assert judged.problem.endswith("It would be judged, and meets no part of the request.")
+
+
+def test_a_test_call_sends_a_request_that_tools_can_meet():
+    assert all(small_task(suite_of(slug)).gold.steps for slug in suite_names())
 
 
 def test_an_empty_plan_that_answers_with_the_input_is_not_called_good():

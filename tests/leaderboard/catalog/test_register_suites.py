@@ -30,6 +30,8 @@ def test_every_suite_that_can_be_used_is_registered_with_what_pages_ask_of_it():
     assert set(found) == set(suite_names())
     assert [found[slug].runs_experts for slug in ("openagi", "toolmini")] == [True, False]
     assert found["toolmini"].columns == suite_of("toolmini").metrics
+    assert found["toolmini"].idle_tools == list(suite_of("toolmini").idle_tools) != []
+    assert found["openagi"].idle_tools == []
     assert found["openagi"].has(Panel.ARTEFACTS)
     assert not found["toolmini"].has(Panel.ARTEFACTS)
     task = Task.objects.get(suite__slug="toolmini", key="image_detection/0")

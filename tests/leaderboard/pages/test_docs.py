@@ -9,6 +9,7 @@ from django.test import Client
 
 from evaluator.planners.protocol import PlannerResponse, request_for
 from evaluator.plans import check_plan, read_plan
+from evaluator.plans.abstaining import reason_received
 from evaluator.suites.registry import suite_of
 from evaluator.suites.toolbench.judging import judge
 from leaderboard.accounts.services import create_token
@@ -40,6 +41,11 @@ def test_the_answers_are_right_plans_for_that_request(client: Client, name: str)
     parsed = read_plan(value=response.plan, context=context)
     assert parsed.plan == task.gold
     assert not check_plan(plan=parsed.plan, context=context)
+
+
+def test_the_null_plan_is_read_as_an_abstention(client: Client):
+    response = PlannerResponse.model_validate_json(example(client, "abstention"))
+    assert reason_received(response.answer()) == "No tool sends an email."
 
 
 def test_both_examples_of_a_judged_plan_solve_a_request_of_their_suite(client: Client):

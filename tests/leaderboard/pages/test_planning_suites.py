@@ -51,12 +51,17 @@ def planners(html: str) -> list[str]:
 
 
 class TestBoard:
+    def test_tools_that_no_request_needs_are_listed(self, client, evaluation):
+        listed = read(client, BOARD).split('id="idle-tools"')[1].split("</details>")[0]
+        assert "23 tools that no request needs" in listed
+        assert re.findall(r"<code>(\w+)</code>", listed) == list(suite_of("toolmini").idle_tools)
+
     def test_the_five_of_the_paper_come_first_and_say_which_is_better(self, client, evaluation):
         html = read(client, BOARD)
         columns = re.findall(r'id="sort-(\w+)"', html)
         assert columns[2:7] == PAPER
         assert columns[-2:] == ["seconds", "finished"]
-        assert len(columns) == 2 + 12 + 2
+        assert len(columns) == 2 + 15 + 2
         assert html.count("lower is better</span>") == 2
         assert "120 of 120 judged" in html
         assert "nothing is executed" in html

@@ -22,3 +22,13 @@ def test_a_sentence_stands_in_the_place_of_missing_steps_only():
     assert "input was scored" in sentence_in_place_of_steps(plan=EMPTY, outcome="scored", judged=False)
     assert "was judged" in sentence_in_place_of_steps(plan=EMPTY, outcome="scored", judged=True)
     assert "scored" not in sentence_in_place_of_steps(plan=EMPTY, outcome="planner_fault", judged=False)
+
+
+@pytest.mark.parametrize("judged", [True, False])
+def test_an_abstention_is_named_and_said_to_be_right_where_no_tool_can_meet_the_request(judged):
+    said = sentence_in_place_of_steps(plan=EMPTY, outcome="scored", judged=judged, abstained=True)
+    assert said.startswith("The planner abstained.")
+    assert "right" not in said
+    right = sentence_in_place_of_steps(plan=EMPTY, outcome="scored", judged=judged, abstained=True, is_right=True)
+    assert "That is right" in right
+    assert "That is right" in sentence_in_place_of_steps(plan=EMPTY, outcome="scored", judged=judged, is_right=True)

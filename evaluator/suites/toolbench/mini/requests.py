@@ -168,7 +168,7 @@ GROUPS: dict[str, tuple[tuple[Sentence, ...], ...]] = {
 @cache
 def toolmini_tasks() -> tuple[RawTask, ...]:
     """The requests with their gold decompositions and levels, always the same."""
-    return tuple(_task(group=group, index=index, seed=SEED) for group in GROUPS for index in range(PER_GROUP))
+    return tuple(request_of(group=group, index=index, seed=SEED) for group in GROUPS for index in range(PER_GROUP))
 
 
 def hidden_tasks(*, seed: str) -> tuple[RawTask, ...]:
@@ -181,14 +181,15 @@ def hidden_tasks(*, seed: str) -> tuple[RawTask, ...]:
         next(
             task
             for tries in itertools.count()
-            if (task := _task(group=group, index=index, seed=f"{seed} {tries}")).instruction not in public
+            if (task := request_of(group=group, index=index, seed=f"{seed} {tries}")).instruction not in public
         )
         for group in GROUPS
         for index in range(PER_GROUP)
     )
 
 
-def _task(*, group: str, index: int, seed: str) -> RawTask:
+def request_of(*, group: str, index: int, seed: str) -> RawTask:
+    """One request of a group, about the things that seed and key choose."""
     key = f"{group}/{index}"
     sentences = GROUPS[group][index % len(GROUPS[group])]
     gold = Gold()

@@ -12,7 +12,7 @@ from evaluator.planners import PlannerReply, bundled_planner
 from evaluator.planners.protocol import request_for
 from evaluator.planners.strategies.prompting import context_of, wanted
 from evaluator.plans import plan_to_json
-from evaluator.records import Outcome, PlannerCall, Reason
+from evaluator.records import Outcome, PlannerCall, Reason, without_timings
 from evaluator.suites import suite_of
 from evaluator.suites.base import ABSTENTION
 from evaluator.suites.openagi.grammar import Base
@@ -95,6 +95,15 @@ def record_of(task, answer):
 def test_abstaining_scores_one_where_no_tool_can_meet_the_request_and_nothing_runs():
     record = record_of(IMPOSSIBLE, ABSTAIN)
     assert (record.outcome, record.score, record.samples) == (Outcome.SCORED, 1.0, [])
+
+
+@pytest.mark.parametrize("task", [IMPOSSIBLE, RESTORATION, CAPTION, IMAGE_AND_TEXT], ids=["none", "one", "no", "two"])
+@pytest.mark.parametrize("null", [None, {"plan": None, "reason": "There is no such tool."}])
+def test_a_null_plan_counts_as_a_plan_without_steps_and_answers(task, null):
+    empty, found = record_of(task, ABSTAIN), record_of(task, null)
+    assert found.plan_received == null
+    update = {"plan_received": empty.plan_received}
+    assert without_timings(found.model_copy(update=update)) == without_timings(empty)
 
 
 def test_handing_back_the_input_abstains_too():

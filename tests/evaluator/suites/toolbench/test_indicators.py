@@ -351,11 +351,11 @@ def test_every_indicator_has_a_reason_that_names_the_step():
 
 def test_agreement_with_the_gold_plan_counts_as_multisets():
     gold = plan(DETECT, SELECT, ("count_objects", {"bbox_list": "#1"}))
-    assert agreement(plan=gold, gold=gold).node_f1 == 1.0
-    half = agreement(plan=plan(DETECT), gold=gold)
-    assert (half.node_f1, half.edge_f1, half.parameter_f1) == (0.5, 0.0, pytest.approx(0.4))
-    nothing = agreement(plan=Plan(steps=(), answers=()), gold=gold)
-    assert (nothing.node_f1, nothing.edge_f1, nothing.parameter_f1) == (0.0, 0.0, 0.0)
+    assert agreement(plan=gold, gold=gold, is_right=True).node_f1 == 1.0
+    half = agreement(plan=plan(DETECT), gold=gold, is_right=False)
+    assert (half.node_f1, half.edge_f1, half.parameter_value_f1) == (0.5, 0.0, pytest.approx(0.4))
+    nothing = agreement(plan=Plan(steps=(), answers=()), gold=gold, is_right=False)
+    assert (nothing.node_f1, nothing.edge_f1, nothing.parameter_value_f1) == (0.0, 0.0, 0.0)
     assert depth(gold) == 3
     twice = plan(DETECT, DETECT)
-    assert agreement(plan=twice, gold=twice).node_f1 == 1.0
+    assert agreement(plan=twice, gold=twice, is_right=True).node_f1 == 1.0

@@ -48,6 +48,7 @@ def test_suites_tell_their_conditions():
     make_toolmini()
     (suite,) = EVERYBODY.get("suites/").json()["results"]
     assert (suite["slug"], suite["conditions"]["experts"], suite["tasks"]) == ("toolmini", False, 120)
+    assert suite["idle_tools"] == list(suite_of("toolmini").idle_tools)
     assert [column["key"] for column in suite["metrics"] if not column["higher_is_better"]] == [
         "IR",
         "HR",

@@ -74,7 +74,9 @@ def test_four_strategies_with_distinct_names_for_the_suites_that_judge_plans():
         "controlllm/exhaustive",
     ]
     assert all(one.description for one in STRATEGIES)
-    assert all(strategies()[one.name].suites == ("tool100", "tool2k", "toolmini") for one in STRATEGIES)
+    assert all(
+        strategies()[one.name].suites == ("tool100", "tool2k", "toolmini", "toolmini-abstain") for one in STRATEGIES
+    )
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

@@ -1,0 +1,1 @@
+"""Requests that no plan can meet, among others that plans can meet."""

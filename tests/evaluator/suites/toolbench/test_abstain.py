@@ -1,0 +1,291 @@
+"""toolmini-abstain: requests that no plan can meet are what they claim to be, and abstaining is scored."""
+
+import re
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+from typer.testing import CliRunner
+
+from evaluator.cli.main import app
+from evaluator.episodes.judgement import JudgementEvaluator
+from evaluator.metrics.aggregate import TaskScore, summarise
+from evaluator.plan_lines import read_lines
+from evaluator.planners import PlannerReply, bundled_planner
+from evaluator.plans import plan_to_json
+from evaluator.records import Outcome, PlannerCall
+from evaluator.suites import suite_of
+from evaluator.suites.base import ABSTENTION
+from evaluator.suites.hidden import suite_on_split
+from evaluator.suites.toolbench.abstain import wordings
+from evaluator.suites.toolbench.abstain.requests import Need, abstain_requests, hidden_abstain_requests
+from evaluator.suites.toolbench.judging import ToolJudge, judge
+from evaluator.suites.toolbench.plan_scores import score_lines
+from evaluator.suites.toolbench.search_benchmark import measure_search
+from evaluator.suites.toolbench.suite import tool_task
+from evaluator.suites.toolbench.terms import file_names
+from evaluator.tools.controlllm import CONTROLLLM
+from evaluator.tools.types import ResourceType
+
+SUITE = suite_of("toolmini-abstain")
+PUBLIC = abstain_requests()
+SEEDS = ("a secret of the tests", "another one", "fünf")
+SOLVABLE = [task for task in SUITE.tasks if task.need is Need.SOLVABLE]
+UNSOLVABLE = [task for task in SUITE.tasks if task.need is not Need.SOLVABLE]
+EMPTY = {"steps": [], "answers": []}
+
+
+class Answers:
+    """Gives the same answer to every request, or the answer of a function of its task."""
+
+    name = "answers"
+
+    def __init__(self, answer):
+        self._answer = answer
+
+    def plan(self, request):
+        answer = self._answer(request.task.id) if callable(self._answer) else self._answer
+        return PlannerReply(plan=answer, call=PlannerCall(seconds=0.0))
+
+
+def records(planner, suite=SUITE):
+    keys = [task.key for task in suite.tasks]
+    return list(JudgementEvaluator(suite=suite, judge=ToolJudge()).run(planner=planner, tasks=keys))
+
+
+def figures(found):
+    metrics = summarise(suite=SUITE, results=[TaskScore.of(record) for record in found])["metrics"]
+    return {key: value["mean"] for key, value in metrics.items()}
+
+
+def words_of(text):
+    return set(re.findall(r"[a-z]+", text.lower()))
+
+
+# --- the requests ---
+
+
+def test_half_of_the_requests_can_be_met_and_the_reasons_are_equally_many():
+    assert Counter(request.need for request in PUBLIC) == {
+        Need.SOLVABLE: 120, Need.MISSING_FILE: 40, Need.NO_TOOL: 40, Need.CONTRADICTION: 40,
+    }  # fmt: skip
+    assert len({request.text for request in PUBLIC}) == len({request.key for request in PUBLIC}) == 240
+    assert abstain_requests.__wrapped__() == PUBLIC
+    assert all("{" not in request.text for request in PUBLIC)
+
+
+def test_keys_tell_nothing():
+    assert [request.key for request in PUBLIC] == [f"{number:03d}" for number in range(240)]
+    runs = sum(one.need is not other.need for one, other in pairwise(PUBLIC))
+    assert runs > 100, "the kinds are mixed"
+
+
+def test_none_is_a_request_of_toolmini():
+    assert not {request.text for request in PUBLIC} & {task.text for task in suite_of("toolmini").tasks}
+
+
+@pytest.mark.parametrize("kind", [wordings.NO_TOOL, wordings.CONTRADICTIONS], ids=["no tool", "contradictions"])
+def test_a_kind_has_twenty_wordings_each_of_which_is_used(kind):
+    assert len(set(kind)) == 20
+    for wording in kind:
+        parts = [re.escape(part) for part in re.split(r"\{\w+\}", wording)]
+        assert sum(re.search(".+?".join(parts), request.text) is not None for request in PUBLIC) >= 2, wording
+
+
+def test_a_file_of_a_request_that_lacks_one_is_not_given():
+    for request in PUBLIC:
+        if request.need is Need.MISSING_FILE:
+            named = file_names(request.text)
+            stands_in = any(one in request.text for one in (*wordings.MISSING_IMAGES, *wordings.MISSING_VIDEOS))
+            stands_in |= any(one.capitalize() in request.text for one in wordings.MISSING_IMAGES)
+            assert stands_in or not set(named) <= set(request.files), request.text
+            if stands_in:
+                assert not [name for name in request.files if "_mask" not in name], "nothing given may be meant"
+
+
+def test_the_files_of_all_other_requests_are_given():
+    for request in PUBLIC:
+        if request.need in {Need.NO_TOOL, Need.CONTRADICTION}:
+            remarks = [re.escape(one).replace(r"\{other\}", r"\S+\.png") for one in wordings.ABOUT_FILES]
+            said = re.sub("|".join(remarks), "", request.text)
+            assert set(file_names(said)) <= set(request.files), request.text
+        if request.need is Need.SOLVABLE:
+            assert set(file_names(request.solvable.instruction)) <= set(request.files)
+
+
+def test_the_catalogue_has_no_tool_for_the_wishes_without_one():
+    effects = (
+        r"\b(e-?mails?|post(al|ed)?|mail|print\w*|3d|phone|call an?|order|pay\w*|upload\w*|alarm|book(ing)?|camera"
+        r"|webcam|delet\w+|lamp|switch)\b"
+    )
+    found = {
+        name: match[0]
+        for name, tool in CONTROLLLM.tools.items()
+        if (match := re.search(effects, f"{name.replace('_', ' ')} {tool.description}".lower()))
+    }
+    assert found == {}
+    changes = {
+        name
+        for name, tool in CONTROLLLM.tools.items()
+        if ResourceType.VIDEO in tool.inputs.values()
+        and not set(tool.outputs.values()) <= {ResourceType.TEXT, ResourceType.CATEGORY, ResourceType.HTML}
+    }
+    assert changes == {"dub_video"}, "no tool changes what a video shows, or makes maps or masks of it"
+    wishes = [wording for wording in wordings.NO_TOOL if "{video}" in wording]
+    assert len(wishes) == 7
+
+
+def test_a_remark_changes_no_goal():
+    for request, task in zip(PUBLIC, SUITE.tasks, strict=True):
+        if request.solvable is not None:
+            assert request.solvable.instruction in request.text
+            assert task.goal == tool_task(request.solvable).goal
+
+
+@pytest.mark.parametrize("need", list(Need))
+def test_about_half_of_each_kind_have_a_remark(need):
+    remarks = [*wordings.ABOUT_FILES, *wordings.ABOUT_TOOLS, *wordings.ABOUT_LIMITS, *wordings.NOT_THERE]
+    patterns = [re.sub(r"\\\{\w+\\\}", ".+", re.escape(remark)) for remark in remarks]
+    chosen = [request for request in PUBLIC if request.need is need]
+    share = sum(any(re.search(one, request.text) for one in patterns) for request in chosen) / len(chosen)
+    assert 0.35 <= share <= 0.7
+
+
+def requests_of(seed):
+    return PUBLIC if seed is None else hidden_abstain_requests(seed=seed)
+
+
+@pytest.mark.parametrize("seed", [None, *SEEDS])
+def test_no_word_and_no_length_tells_what_can_be_met(seed):
+    """The best rule of the form "the request has this word" or "it is longer than this", in either direction."""
+    rules = {}
+    found = requests_of(seed)
+    bad = [request.need is not Need.SOLVABLE for request in found]
+    for word in {word for request in found for word in words_of(request.text)}:
+        rules[word] = [word in words_of(request.text) for request in found]
+    for length in {len(request.text) for request in found}:
+        rules[length] = [len(request.text) > length for request in found]
+    for number in range(4):
+        rules[f"{number} files"] = [len(request.files) > number for request in found]
+    best = max(abs(sum(a == b for a, b in zip(rule, bad, strict=True)) / 240 - 0.5) for rule in rules.values())
+    assert best <= 0.13
+
+
+# --- scoring ---
+
+
+def test_gold_is_perfect_and_says_why_it_abstains():
+    found = records(bundled_planner(name="gold", suite=SUITE))
+    mean = figures(found)
+    assert (mean["accuracy"], mean["false_refusals"], mean["misses"], mean["SE"]) == (1.0, 0.0, 0.0, 1.0)
+    for record in found:
+        abstained = isinstance(record.plan_received, dict) and record.plan_received.get("reason")
+        assert bool(abstained) == (record.metric == ABSTENTION)
+
+
+@pytest.mark.parametrize("answer", [None, {"plan": None, "reason": "I cannot."}, EMPTY, []])
+def test_who_always_abstains_misses_none_and_refuses_all(answer):
+    mean = figures(records(Answers(answer)))
+    assert (mean["accuracy"], mean["false_refusals"], mean["misses"]) == (0.5, 1.0, 0.0)
+    assert (mean["SE"], mean["NR"]) == (0.0, 0.0)
+
+
+def test_doing_nothing_abstains_always():
+    mean = figures(records(bundled_planner(name="no-op", suite=SUITE)))
+    assert (mean["accuracy"], mean["false_refusals"], mean["misses"]) == (0.5, 1.0, 0.0)
+
+
+def test_who_never_abstains_refuses_none_and_misses_all():
+    call = {"id": "s1", "tool": "text_to_image", "inputs": {"text": "a dog"}, "outputs": {"image": "s1.image"}}
+    mean = figures(records(Answers({"steps": [call], "answers": ["s1.image"]})))
+    assert (mean["false_refusals"], mean["misses"]) == (0.0, 1.0)
+    assert mean["accuracy"] == mean["SE"] / 2 < 0.05
+
+
+def test_an_unreadable_plan_does_not_abstain():
+    found = records(Answers("[I would rather not"))
+    assert {record.outcome for record in found} == {Outcome.PLANNER_FAULT}
+    mean = figures(found)
+    assert (mean["accuracy"], mean["false_refusals"], mean["misses"]) == (0.0, 0.0, 1.0)
+
+
+def test_the_score_of_a_record_is_its_accuracy():
+    for planner in ("gold", "no-op", "random-valid"):
+        for record in records(bundled_planner(name=planner, suite=SUITE)):
+            assert record.score == record.indicators["accuracy"]
+            assert record.explanations["accuracy"]
+
+
+def test_the_indicators_of_a_record_are_those_that_count_for_its_request():
+    columns = {column.key: column for column in SUITE.metrics}
+    for record in records(bundled_planner(name="random-valid", suite=SUITE)):
+        assert all(columns[key].metric in {"", record.metric} for key in record.indicators)
+
+
+def test_only_solvable_requests_count_in_the_columns_of_the_other_suites():
+    found = figures(records(Answers(lambda key: None if SUITE.task(key).metric == "SE" else EMPTY)))
+    assert found["length"] == 0.0
+    metrics = summarise(suite=SUITE, results=[TaskScore.of(record) for record in records(Answers(EMPTY))])["metrics"]
+    assert {key: value["tasks"] for key, value in metrics.items() if key in {"accuracy", "misses", "SE", "IR"}} == {
+        "accuracy": 240, "misses": 120, "SE": 120, "IR": 120,
+    }  # fmt: skip
+
+
+def test_alternatives_do_not_help_where_no_plan_can_meet_the_request():
+    task = UNSOLVABLE[0]
+    assert judge(suite=SUITE, task=task, value=None).judgement.SE == 1
+    step = {"id": "s1", "tool": "image_captioning", "inputs": {"image": "x.png"}, "outputs": {"text": "t"}}
+    assert judge(suite=SUITE, task=task, value={"steps": [step], "answers": []}).judgement.SE == 0
+
+
+def test_a_file_of_plans_with_null_plans_is_scored():
+    lines = [f'{{"task": "{task.key}", "plan": null, "reason": "no"}}' for task in UNSOLVABLE]
+    report = score_lines(suite=SUITE, lines=read_lines(lines))
+    metrics = report.summary["metrics"]
+    assert (metrics["accuracy"]["mean"], metrics["misses"]["mean"]) == (0.5, 0.0)
+    assert len(report.missing) == 120
+    assert sum(row["count"] for row in report.by_level.values()) == 120
+    assert sum(row["count"] for row in report.by_group.values()) == 120, "only requests that plans can meet"
+
+
+def test_the_benchmark_of_searches_leaves_out_what_no_plan_can_meet():
+    report = measure_search(suite=SUITE, gold=True, strategies=["greedy"])
+    assert set(report.left_out) == {task.key for task in UNSOLVABLE}
+    assert report.figures["greedy"].tasks == 120
+
+
+def test_explaining_a_plan_names_the_reason(tmp_path):
+    task = next(task for task in UNSOLVABLE if task.need is Need.NO_TOOL)
+    file = tmp_path / "plans.jsonl"
+    file.write_text(f'{{"task": "{task.key}", "plan": null}}')
+    shown = CliRunner().invoke(app, ["score-plans", str(file), "--suite", SUITE.slug, "--explain", task.key]).stdout
+    assert "1. no plan can meet this: the catalogue has no tool for it" in shown
+    assert "accuracy = 1: The planner abstained, and no plan can meet this request." in shown
+
+
+# --- the hidden split ---
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_hidden_requests_have_the_keys_and_kinds_of_the_public_ones_in_other_words(seed):
+    hidden = suite_on_split(suite=SUITE, split="hidden", hidden_seed=seed)
+    assert [(task.key, task.need, task.metric) for task in hidden.tasks] == [
+        (task.key, task.need, task.metric) for task in SUITE.tasks
+    ]
+    texts = {task.text for task in hidden.tasks}
+    assert len(texts) == 240
+    assert texts.isdisjoint(task.text for task in SUITE.tasks)
+    assert {record.score for record in records(bundled_planner(name="gold", suite=hidden), suite=hidden)} == {1.0}
+
+
+def test_the_same_seed_gives_the_same_requests():
+    assert hidden_abstain_requests(seed="x") == hidden_abstain_requests(seed="x")
+    assert hidden_abstain_requests(seed="x") != hidden_abstain_requests(seed="y")
+
+
+def test_public_plans_solve_no_hidden_request():
+    hidden = suite_on_split(suite=SUITE, split="hidden", hidden_seed=SEEDS[0])
+    known = {task.text: plan_to_json(task.gold) for task in SUITE.tasks}
+    by_name = {task.asked_as: task.text for task in hidden.tasks}
+    assert set(by_name).isdisjoint(task.key for task in SUITE.tasks)
+    assert not [text for text in by_name.values() if text in known]
