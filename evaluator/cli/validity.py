@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,6 +12,7 @@ from evaluator.cli.execution_settings import ExecutionSettings, prepare, selecte
 from evaluator.cli.judged_validity import compare_judged
 from evaluator.cli.listing import Listing, show_all
 from evaluator.cli.usage import JsonFile, chosen_suite, is_stdout, log, out, usage_error, write_json
+from evaluator.suites import Suite
 from evaluator.suites.registry import episode_of
 
 AnySuiteOption = Annotated[
@@ -55,17 +57,21 @@ def validity(
     if markdown or seed:
         raise usage_error(f"--markdown and --seed are for suites whose plans are judged; {chosen.slug} executes plans")
     settings = ExecutionSettings(profile=profile, split=split, data=data, samples=samples, device=device, store=store)
-    prepared = prepare(suite=chosen, settings=settings)
+    _compare_executed(suite=chosen, settings=settings, tasks=tasks, json_out=json_out)
+
+
+def _compare_executed(*, suite: Suite, settings: ExecutionSettings, tasks: str, json_out: Path | None) -> None:
+    prepared = prepare(suite=suite, settings=settings)
     evaluator = prepared.evaluator()
     from evaluator.validity import Images, measure_images, measure_validity
 
-    keys = selected_tasks(suite=chosen, text=tasks)
+    keys = selected_tasks(suite=suite, text=tasks)
     images = Images(value=evaluator.engine.value)
     report = measure_validity(
-        suite=chosen,
+        suite=suite,
         evaluate=lambda planner, keys: evaluator.run(planner=planner, tasks=keys),
         tasks=keys,
-        samples=samples,
+        samples=settings.samples,
         seen=images.add,
     )
     compared = measure_images(images=images, profile=prepared.profile)

@@ -230,11 +230,17 @@ def _wrong_reference(patient: Patient) -> Plan | None:
 def _invented_file(patient: Patient) -> Plan | None:
     return patient.drawn(
         [
-            patient.with_input(step, argument, f"$unseen_{file}")
+            patient.with_input(step, argument, f"${_unseen(file)}")
             for step, argument, file in patient.takes_file()
-            if f"unseen_{file}" not in patient.task.resources
+            if _unseen(file) not in patient.task.resources
         ]
     )
+
+
+def _unseen(file: str) -> str:
+    """Another name that begins and ends as a file's name does, since both may show its type: `mask_3.png`."""
+    stem, dot, ending = file.rpartition(".")
+    return f"{stem.replace('_', '_unseen_', 1) if '_' in stem else f'{stem}unseen'}{dot}{ending}"
 
 
 def _shuffled_order(patient: Patient) -> Plan | None:
