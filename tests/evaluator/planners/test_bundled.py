@@ -10,6 +10,7 @@ from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.registry import PlannerNameError
 from evaluator.plans import check_plan, read_plan
 from evaluator.suites import suite_of
+from evaluator.suites.hidden import HIDDEN, suite_on_split
 
 OPENAGI = suite_of("openagi")
 RESTORERS = frozenset({"Image Super Resolution", "Image Denoising", "Image Deblurring", "Colorization"})
@@ -114,3 +115,15 @@ def test_the_floors_of_judged_plans_are_refused_where_plans_are_executed(name):
 
 def test_planners_that_disclose_gold_are_those_that_are_made_of_it():
     assert {"gold", "parrot", "gold-minus-one"} == KNOW_GOLD
+
+
+@pytest.mark.parametrize("name", sorted(KNOW_GOLD))
+def test_planners_made_of_gold_answer_hidden_requests_with_their_own_gold(name):
+    hidden = suite_on_split(suite=TOOLMINI, split=HIDDEN, hidden_seed="a secret of this test")
+    others = 0
+    for task, public in zip(hidden.tasks, TOOLMINI.tasks, strict=True):
+        plan, problems = answer(name, task, suite=hidden, offered=ALL_TOOLS)
+        assert problems == ()
+        assert set(plan.tools()) <= set(task.gold.tools())
+        others += plan != answer(name, public, suite=TOOLMINI, offered=ALL_TOOLS)[0]
+    assert others > 30
