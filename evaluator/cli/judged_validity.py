@@ -1,7 +1,7 @@
 """`planarena validity` on suites whose plans are judged: anchors, and gold plans against damaged ones."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,9 +36,9 @@ def compare_judged(*, suite: Suite, tasks: Sequence[str], seed: str, markdown: b
     except NotComparableError as error:
         raise usage_error(error) from None
     if markdown and not is_stdout(json_out):
-        sys.stdout.write("\n\n".join(table.markdown() for table in tables(report)) + "\n")
+        sys.stdout.write(f"{as_markdown(tables(report))}\n")
     elif not is_stdout(json_out):
-        show_all(tables(report), console=out)
+        show_all([*tables(report), kinds_of_damage()], console=out)
     write_json(report.to_json(), file=json_out)
     if report.failures:
         log.print(f"planarena: gold plans are not above: {', '.join(report.failures)}", highlight=False)
@@ -67,6 +67,21 @@ def tables(report: "JudgedReport") -> Iterator[Listing]:
             *gain,
         )
     yield damages
+
+
+def as_markdown(listings: Iterable[Listing]) -> str:
+    """Several lists as Markdown."""
+    return "\n\n".join(listing.markdown() for listing in listings)
+
+
+def kinds_of_damage() -> Listing:
+    """What the kinds of damage are."""
+    from evaluator.validity.damages import DAMAGES
+
+    table = Listing("damage", "what is done", "exceptions", prose="what is done")
+    for damage in DAMAGES:
+        table.add_row(damage.name, damage.description, damage.rule)
+    return table
 
 
 def _change(gold: Mapping[str, float], damaged: Mapping[str, float], *, key: str) -> str:

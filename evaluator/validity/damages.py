@@ -257,7 +257,7 @@ _OF_OTHERS = "Texts that share a word with the request, or name the same thing o
 DAMAGES = (
     Damage(
         name="dropped step",
-        description="One step is missing; what used its result takes the step's own input, or is missing too.",
+        description="A step is missing. Steps that used its result take its input if types allow, or are missing too.",
         rule="Not for plans of one step, which would be empty.",
         indicator="SE",
         apply=_dropped,
@@ -265,7 +265,7 @@ DAMAGES = (
     Damage(
         name="swapped files",
         description="Two files of the request are exchanged throughout the plan.",
-        rule="Not where the plan does the same to both: it would be the gold plan again.",
+        rule="Not where the plan treats both alike, so that it would be the gold plan again.",
         indicator="SE",
         apply=_swapped_files,
     ),
@@ -332,13 +332,13 @@ DAMAGES = (
     ),
     Damage(
         name="extra step",
-        description="A call is added of a tool, and of a kind of tools, that no gold plan of the suite has. SE stays.",
+        description="A call of a tool from a domain that no gold plan of the suite uses is added. SE stays 1.",
         indicator="IR",
         apply=_extra_step,
     ),
     Damage(
         name="duplicate step",
-        description="A call is made twice. SE stays.",
+        description="A call is made twice. SE stays 1.",
         indicator="IR",
         apply=_duplicate_step,
     ),
