@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db.models import Count, Q, QuerySet
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 from evaluator.metrics.statistics import TOO_FEW, ends_of
 from evaluator.records import Outcome
@@ -141,7 +141,12 @@ def print_board(*, console: Console, url: str, suite: str = SUITE) -> None:
         # Into a file or a CI log nothing has to fold.
         console = Console(width=120)
     columns = snapshot.suite.metrics[:MOST_COLUMNS]
-    table = Table("rank", "planner", *(column["label"] for column in columns), title=f"Board of {snapshot.suite.title}")
+    table = Table(
+        "rank",
+        Column("planner", no_wrap=True),
+        *(column["label"] for column in columns),
+        title=f"Board of {snapshot.suite.title}",
+    )
     shown = []
     for row in snapshot.content["rows"]:
         cells = [_cell(row["metrics"].get(column["key"])) for column in columns]

@@ -109,7 +109,8 @@ def test_ask_everything_asks_the_request_once_for_each_file_by_the_tool_with_the
 @pytest.mark.parametrize("name", ["parrot", "ask-everything", "gold-minus-one"])
 def test_the_floors_of_judged_plans_are_refused_where_plans_are_executed(name):
     assert name not in each_once("openagi")
-    assert BUNDLED[name].suites == ("tool100", "tool2k", "toolmini")
+    assert {"tool100", "tool2k", "toolmini"} <= {*BUNDLED[name].suites}
+    assert not {"openagi", "openagi-season"} & {*BUNDLED[name].suites}
     with pytest.raises(PlannerNameError, match=f"{name} is an anchor of suites whose plans are judged: tool100, "):
         planner_named(name=name, suite=OPENAGI)
 
