@@ -6,7 +6,7 @@ not. These are the plans with which `planarena validity` checks that, over the w
 
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from evaluator.planners.protocol import PlannerReply, PlannerRequest
@@ -58,6 +58,54 @@ def without_step(*, plan: Plan, step: str, catalogue: Catalogue, resources: Mapp
         return None
     steps = tuple(_replaced(step=other, old=made, new=stand_in) for other in plan.steps if other is not gone)
     return Plan(steps=steps, answers=tuple(stand_in if answer == made else answer for answer in plan.answers))
+
+
+def without_dependents(*, plan: Plan, step: str) -> Plan:
+    """The plan without one step and without every step that takes its results, directly or not."""
+    lost: set[str] = set()
+    kept: list[Step] = []
+    for other in execution_order(plan):
+        if other.id == step or not lost.isdisjoint(other.inputs.values()):
+            lost |= set(other.outputs.values())
+        else:
+            kept.append(other)
+    order = {other.id for other in kept}
+    return Plan(
+        steps=tuple(other for other in plan.steps if other.id in order),
+        answers=tuple(answer for answer in plan.answers if answer not in lost),
+    )
+
+
+def minus_one(*, plan: Plan, seed: str, catalogue: Catalogue, resources: Mapping[str, ResourceType]) -> Plan:
+    """The plan without one step, drawn by the seed: rewired where types allow (`without_step`), otherwise without its
+    dependents."""
+    if not plan.steps:
+        return plan
+    step = random.Random(f"minus one {seed}").choice(plan.steps).id  # noqa: S311 - not for secrets
+    shorter = without_step(plan=plan, step=step, catalogue=catalogue, resources=resources)
+    return without_dependents(plan=plan, step=step) if shorter is None else shorter
+
+
+def literals(*, plan: Plan, resources: Mapping[str, ResourceType]) -> tuple[tuple[Step, str], ...]:
+    """The arguments that are texts of the plan, as step and argument name, and not resources or results of a step."""
+    references = {reference for step in plan.steps for reference in step.outputs.values()}
+    return tuple(
+        (step, name)
+        for step in plan.steps
+        for name, value in step.inputs.items()
+        if value not in references and value.removeprefix("$") not in resources
+    )
+
+
+def with_texts(*, plan: Plan, texts: Mapping[tuple[str, str], str]) -> Plan:
+    """The plan with other values for some arguments, named by step id and argument."""
+    return Plan(
+        steps=tuple(
+            replace(step, inputs={name: texts.get((step.id, name), value) for name, value in step.inputs.items()})
+            for step in plan.steps
+        ),
+        answers=plan.answers,
+    )
 
 
 def shuffled(*, plan: Plan, seed: str, movable: frozenset[str]) -> Plan | None:
@@ -122,7 +170,8 @@ def _name(*, plan: Plan, step: Step) -> str:
 
 
 def _types(*, plan: Plan, catalogue: Catalogue, resources: Mapping[str, ResourceType]) -> dict[str, ResourceType]:
-    types = {f"${name}": kind for name, kind in resources.items()}
+    # Plans may name resources with or without `$`.
+    types = {form: kind for name, kind in resources.items() for form in (f"${name}", name)}
     for step in plan.steps:
         made = catalogue[step.tool].outputs
         types |= {reference: made[name] for name, reference in step.outputs.items()}

@@ -54,6 +54,15 @@ class Listing:
             lines = [*(Text(line, style="italic") for line in title), Text(""), *lines]
         console.print(Text("\n").join(lines), soft_wrap=True)
 
+    def markdown(self) -> str:
+        """The list as a Markdown table, with a line of its title before it."""
+        columns = self._cells()
+        rows = [list(row) for row in zip(*columns, strict=True)]
+        rule = ["---:" if _is_numeric(cells[1:]) else "---" for cells in columns]
+        lines = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
+        lines.insert(1, f"|{'|'.join(rule)}|")
+        return "\n".join([*([self._title, ""] if self._title else []), *lines])
+
     def _shown(self) -> list[int]:
         """Numbers of the columns that hold anything."""
         return [number for number in range(len(self._columns)) if not number or any(row[number] for row in self._rows)]
@@ -85,7 +94,7 @@ class Listing:
 
     def _table(self, widths: Sequence[int]) -> list[Text]:
         columns = self._cells()
-        numeric = [all(_NUMBER.fullmatch(cell) for cell in cells[1:]) for cells in columns]
+        numeric = [_is_numeric(cells[1:]) for cells in columns]
         lines: list[Text] = []
         for number, cells in enumerate(zip(*columns, strict=True)):
             if number and (heading := self._headings.get(number - 1)):
@@ -122,6 +131,10 @@ def show_all(listings: Iterable[Listing], *, console: Console) -> None:
         if number:
             console.print()
         listing.show(console)
+
+
+def _is_numeric(cells: Iterable[str]) -> bool:
+    return all(_NUMBER.fullmatch(cell) for cell in cells)
 
 
 def has_width(console: Console) -> bool:

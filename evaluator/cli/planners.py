@@ -9,7 +9,7 @@ import typer
 
 from evaluator.cli.listing import Listing, has_width
 from evaluator.cli.usage import JsonFlag, out, print_json
-from evaluator.planners.bundled import DESCRIPTIONS, bundled_names
+from evaluator.planners.bundled import BUNDLED
 from evaluator.planners.language_models.choosing import FORMS
 from evaluator.planners.language_models.protocol import Ability
 from evaluator.planners.strategies.registry import StrategyEntry, abilities_in_words, strategies
@@ -82,7 +82,9 @@ def list_planners(as_json: JsonFlag = False) -> None:
 
 def planner_rows() -> Sequence[PlannerRow]:
     """All planners: the bundled ones, then the strategies by name."""
-    bundled = [PlannerRow(name=name, description=DESCRIPTIONS[name]) for name in bundled_names()]
+    bundled = [
+        PlannerRow(name=entry.name, description=entry.description, suites=entry.suites) for entry in BUNDLED.values()
+    ]
     return [*bundled, *map(PlannerRow.of_strategy, strategies().values())]
 
 

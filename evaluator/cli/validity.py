@@ -2,14 +2,22 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from evaluator.canonical_json import JsonValue
 from evaluator.cli.execution_settings import ExecutionSettings, prepare, selected_tasks
+from evaluator.cli.judged_validity import compare_judged
 from evaluator.cli.listing import Listing, show_all
-from evaluator.cli.usage import ExecutedSuiteOption, JsonFile, chosen_suite, is_stdout, log, out, write_json
+from evaluator.cli.usage import JsonFile, chosen_suite, is_stdout, log, out, usage_error, write_json
+from evaluator.suites import Suite
+from evaluator.suites.registry import episode_of
+
+AnySuiteOption = Annotated[
+    str, typer.Option(help="Slug of a suite. Default: the first one whose plans are executed.", show_default=False)
+]
 
 if TYPE_CHECKING:
     from evaluator.episodes.executed import Prepared
@@ -17,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def validity(
-    suite: ExecutedSuiteOption = "",
+    suite: AnySuiteOption = "",
     profile: Annotated[str, typer.Option(help="Profile of the experts.")] = "lilliput",
     split: Annotated[str, typer.Option(help="Split of the data: public or validation.")] = "public",
     data: Annotated[str, typer.Option(help="The papers' data, for the profile paper: folder:PATH or hub[:PATH].")] = "",
@@ -25,27 +33,45 @@ def validity(
     tasks: Annotated[str, typer.Option(help="Only these tasks: ids and ranges, such as 0-14,16,19.")] = "",
     store: Annotated[str, typer.Option(help="Store of artefacts: a folder, or s3://bucket/prefix.")] = "",
     device: Annotated[str, typer.Option(help="Torch device of the experts.")] = "cpu",
+    seed: Annotated[str, typer.Option(help="Draws the damage where plans are judged.")] = "",
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print the tables of a suite whose plans are judged as Markdown.")
+    ] = False,
     json_out: JsonFile = None,
 ) -> None:
-    """Compare gold plans with plans that lack a step, reorder the restorations, or have no step; compare the image
-    score with measures that were not trained on degradations; and measure floors.
+    """Compare gold plans with worse ones.
 
-    Exit code 0 if every independent image measure ranks gold plans first, and the gold plan wins in 19 of 20 tasks with
-    a text score.
+    Where plans are executed: with plans that lack a step, reorder the restorations, or have no step. Also compare the
+    image score with measures that were not trained on degradations, and measure floors. Exit code 0 if every
+    independent image measure ranks gold plans first, and the gold plan wins in 19 of 20 tasks with a text score.
+
+    Where plans are judged: with each kind of damage, such as a dropped step or swapped files. Also judge the anchors.
+    Only --tasks, --seed, --markdown and --json matter. Exit code 0 if gold plans are better than each kind of damage in
+    the indicator that it must worsen.
     """
     chosen = chosen_suite(suite)
+    if not episode_of(chosen.slug).executes:
+        keys = selected_tasks(suite=chosen, text=tasks)
+        compare_judged(suite=chosen, tasks=keys, seed=seed, markdown=markdown, json_out=json_out)
+        return
+    if markdown or seed:
+        raise usage_error(f"--markdown and --seed are for suites whose plans are judged; {chosen.slug} executes plans")
     settings = ExecutionSettings(profile=profile, split=split, data=data, samples=samples, device=device, store=store)
-    prepared = prepare(suite=chosen, settings=settings)
+    _compare_executed(suite=chosen, settings=settings, tasks=tasks, json_out=json_out)
+
+
+def _compare_executed(*, suite: Suite, settings: ExecutionSettings, tasks: str, json_out: Path | None) -> None:
+    prepared = prepare(suite=suite, settings=settings)
     evaluator = prepared.evaluator()
     from evaluator.validity import Images, measure_images, measure_validity
 
-    keys = selected_tasks(suite=chosen, text=tasks)
+    keys = selected_tasks(suite=suite, text=tasks)
     images = Images(value=evaluator.engine.value)
     report = measure_validity(
-        suite=chosen,
+        suite=suite,
         evaluate=lambda planner, keys: evaluator.run(planner=planner, tasks=keys),
         tasks=keys,
-        samples=samples,
+        samples=settings.samples,
         seen=images.add,
     )
     compared = measure_images(images=images, profile=prepared.profile)

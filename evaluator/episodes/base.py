@@ -80,6 +80,11 @@ class Evaluator(Protocol):
 class Episode(Protocol):
     """How planners are asked on a suite, what is run, and how the outcome is scored. Making one loads nothing heavy."""
 
+    @property
+    def executes(self) -> bool:
+        """Whether plans are executed; otherwise they are judged as they are written."""
+        ...
+
     def rules_digest(self, profile: str) -> str:
         """Digest of everything besides suite, data and samples that a score depends on.
 

@@ -49,6 +49,11 @@ class ExecutedPlans:
     samples: "Callable[[Setting], SampleSource]"
     """The suite's data in a setting. Raises LookupError or ValueError where there are none."""
 
+    @property
+    def executes(self) -> bool:
+        """See `Episode`."""
+        return True
+
     def rules_digest(self, profile: str) -> str:
         """See `Episode`: the profile's digest."""
         return _profile(profile).digest

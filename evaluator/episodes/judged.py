@@ -16,6 +16,11 @@ class JudgedPlans:
 
     judge: Judge
 
+    @property
+    def executes(self) -> bool:
+        """See `Episode`."""
+        return False
+
     def rules_digest(self, profile: str) -> str:  # noqa: ARG002 - no expert runs
         """See `Episode`."""
         return self.judge.digest()

@@ -132,6 +132,28 @@ def wilson(*, successes: int, total: int) -> Interval:
     return interval(mean=share, low=low, high=high, count=total)
 
 
+def paired_shares(differences: Sequence[float]) -> Interval:
+    """Difference of two shares of the same tasks with its 95 % adjusted Wald interval, in [-1, 1].
+
+    Unlike the bootstrap it has a width where all differences are equal (Bonett and Price, Adjusted Wald Confidence
+    Interval for a Difference of Binomial Proportions Based on Paired Data, Journal of Educational and Behavioral
+    Statistics 37(4), 2012, equation 4: one pair is added to each kind of disagreement).
+
+    Args:
+        differences: one for each task, at least one, each -1, 0 or 1.
+    """
+    total = len(differences)
+    more, less = sum(value == 1 for value in differences), sum(value == -1 for value in differences)
+    if not total or more + less + sum(value == 0 for value in differences) != total:
+        raise ValueError("paired shares need at least one difference, and each must be -1, 0 or 1")
+    first, second = (more + 1) / (total + 2), (less + 1) / (total + 2)
+    middle = first - second
+    spread = Z_95 * math.sqrt((first + second - middle**2) / (total + 2))
+    return interval(
+        mean=(more - less) / total, low=max(-1.0, middle - spread), high=min(1.0, middle + spread), count=total
+    )
+
+
 def paired_permutation(differences: Sequence[float]) -> float:
     """One-sided p-value of the hypothesis that paired differences are as likely positive as negative, against the
     alternative that their mean is above zero.

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evaluator.planners.bundled import DESCRIPTIONS, bundled_names, bundled_planner
+    from evaluator.planners.bundled import BUNDLED, bundled_names, bundled_planner
     from evaluator.planners.driving import StrategyPlanner, UnfitModelError
     from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
     from evaluator.planners.guarded_connections import EgressRefusedError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from evaluator.planners.ssrf_guard import check_url
 
 __all__ = [
-    "DESCRIPTIONS",
+    "BUNDLED",
     "BatchPlanner",
     "EgressRefusedError",
     "EndpointPlanner",
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "bundled": ("DESCRIPTIONS", "bundled_names", "bundled_planner"),
+    "bundled": ("BUNDLED", "bundled_names", "bundled_planner"),
     "driving": ("StrategyPlanner", "UnfitModelError"),
     "endpoint": ("EndpointPlanner", "EndpointSettings"),
     "guarded_connections": ("EgressRefusedError",),

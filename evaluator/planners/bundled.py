@@ -1,15 +1,21 @@
-"""The bundled planners: the gold plans, random valid plans, and doing nothing. They anchor every board."""
+"""The bundled planners, which anchor the boards: gold plans, damaged gold plans, plans that need no understanding, and
+random ones."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 
+from evaluator.ablations import literals, minus_one, with_texts
 from evaluator.planners.protocol import OfferedTool, Planner, PlannerReply, PlannerRequest
 from evaluator.plans.abstaining import abstention
 from evaluator.plans.model import Plan, Step, plan_to_json
 from evaluator.records import PlannerCall
 from evaluator.suites.base import Suite
+from evaluator.suites.registry import judged_suites
 
+_EMPTY = Plan(steps=(), answers=())
 _NO_TIME = PlannerCall(seconds=0.0)
 _NO_TOOL = "No plan over these tools can meet the request."
 
@@ -26,7 +32,73 @@ class GoldPlanner:
         gold = self._suite.task(request.task.id).gold
         if gold is not None and not gold.steps and not gold.answers:
             return PlannerReply(plan=abstention(_NO_TOOL), call=_NO_TIME)
-        return PlannerReply(plan=plan_to_json(gold or Plan(steps=(), answers=())), call=_NO_TIME)
+        return _reply(gold or _EMPTY)
+
+
+class GoldMinusOnePlanner:
+    """The gold plan without one step, drawn by the task's key (`evaluator.ablations.minus_one`)."""
+
+    name = "gold-minus-one"
+
+    def __init__(self, suite: Suite) -> None:
+        self._suite = suite
+
+    def plan(self, request: PlannerRequest) -> PlannerReply:
+        task = self._suite.task(request.task.id)
+        shorter = minus_one(
+            plan=task.gold or _EMPTY, seed=task.key, catalogue=self._suite.catalogue, resources=task.resources
+        )
+        return _reply(shorter)
+
+
+class ParrotPlanner:
+    """The gold plan's tools and data flow, with the whole request as every text: what tools alone are worth."""
+
+    name = "parrot"
+
+    def __init__(self, suite: Suite) -> None:
+        self._suite = suite
+
+    def plan(self, request: PlannerRequest) -> PlannerReply:
+        task = self._suite.task(request.task.id)
+        gold = task.gold or _EMPTY
+        slots = ((step.id, name) for step, name in literals(plan=gold, resources=task.resources))
+        return _reply(with_texts(plan=gold, texts=dict.fromkeys(slots, task.text)))
+
+
+class AskEverythingPlanner:
+    """Asks a model for questions about images the whole request, once for each given file, whatever its type.
+
+    The tool is the first one that makes a text of an image and a text. Where there is none, or no file, the plan is
+    empty.
+    """
+
+    name = "ask-everything"
+
+    def __init__(self, suite: Suite) -> None:
+        del suite
+
+    def plan(self, request: PlannerRequest) -> PlannerReply:
+        tool = next(filter(_answers_questions, request.tools), None)
+        if tool is None:
+            return _reply(_EMPTY)
+        steps = tuple(
+            Step(
+                id=f"s{number}",
+                tool=tool.name,
+                inputs={
+                    argument: request.task.request if kind == "text" else f"${file}"
+                    for argument, kind in tool.inputs.items()
+                },
+                outputs={name: f"s{number}.{name}" for name in tool.outputs},
+            )
+            for number, file in enumerate(request.task.resources, start=1)
+        )
+        return _reply(Plan(steps=steps, answers=tuple(made for step in steps for made in step.outputs.values())))
+
+
+def _answers_questions(tool: OfferedTool) -> bool:
+    return sorted(tool.inputs.values()) == ["image", "text"] and list(tool.outputs.values()) == ["text"]
 
 
 class NoOpPlanner:
@@ -40,8 +112,7 @@ class NoOpPlanner:
     def plan(self, request: PlannerRequest) -> PlannerReply:
         same = [name for name, kind in request.task.resources.items() if kind == request.expects.type]
         answers = [f"${name}" for name in [*same, *request.task.resources]][:1]
-        plan = Plan(steps=(), answers=tuple(answers))
-        return PlannerReply(plan=plan_to_json(plan), call=_NO_TIME)
+        return _reply(Plan(steps=(), answers=tuple(answers)))
 
 
 class RandomValidPlanner:
@@ -63,8 +134,8 @@ class RandomValidPlanner:
         for _ in range(self.TRIES):
             plan = self._chain(request=request, rng=rng)
             if plan is not None:
-                return PlannerReply(plan=plan_to_json(plan), call=_NO_TIME)
-        return PlannerReply(plan=plan_to_json(Plan(steps=(), answers=())), call=_NO_TIME)
+                return _reply(plan)
+        return _reply(_EMPTY)
 
     def _chain(self, *, request: PlannerRequest, rng: random.Random) -> Plan | None:
         values = [(f"${name}", kind) for name, kind in request.task.resources.items()]
@@ -105,38 +176,105 @@ def _call(
     return Step(id=step_id, tool=tool.name, inputs=inputs, outputs={name: f"{step_id}.{name}" for name in tool.outputs})
 
 
-EACH_ONCE = ("gold", "random-valid", "no-op")
-"""The bundled planners without further seeds."""
-_FURTHER_SEEDS = {f"random-valid/{seed + 1}": partial(RandomValidPlanner, seed=seed) for seed in range(1, 5)}
-"""Five seeds show how much of a score is chance."""
-_BUNDLED: dict[str, Callable[[Suite], Planner]] = {
-    "gold": GoldPlanner,
-    "random-valid": RandomValidPlanner,
-    **_FURTHER_SEEDS,
-    "no-op": NoOpPlanner,
-}
-KNOW_GOLD = frozenset({"gold"})
-"""Planners that answer with the gold plans, so that their answers disclose them."""
-DESCRIPTIONS = {
-    "gold": "The suite's gold plans: what a planner that understands every request would answer.",
-    "random-valid": "Random chains of tools whose types agree: what type-correctness alone is worth.",
-    **dict.fromkeys(_FURTHER_SEEDS, "The same as random-valid with another seed."),
-    "no-op": "Calls no tool and hands back what the request gives.",
-}
+def _reply(plan: Plan) -> PlannerReply:
+    return PlannerReply(plan=plan_to_json(plan), call=_NO_TIME)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundledEntry:
+    """A bundled planner in the list of them."""
+
+    name: str
+    description: str
+    make: Callable[[Suite], Planner]
+    knows_gold: bool = False
+    """Whether its plans give the gold plans away, whole or in part."""
+    is_for_judged: bool = False
+    """Whether it is an anchor only where plans are judged and not executed."""
+    is_further_seed: bool = False
+    """Whether it is another one with a further seed: five seeds show how much of a score is chance."""
+
+    @property
+    def suites(self) -> tuple[str, ...]:
+        """Slugs of the suites that it is an anchor of; empty: all."""
+        return judged_suites() if self.is_for_judged else ()
+
+
+_FURTHER_SEEDS = tuple(
+    BundledEntry(
+        name=f"random-valid/{seed + 1}",
+        description="The same as random-valid with another seed.",
+        make=partial(RandomValidPlanner, seed=seed),
+        is_further_seed=True,
+    )
+    for seed in range(1, 5)
+)
+_ENTRIES = (
+    BundledEntry(
+        name="gold",
+        description="The suite's gold plans: what a planner that understands every request would answer.",
+        make=GoldPlanner,
+        knows_gold=True,
+    ),
+    BundledEntry(
+        name="random-valid",
+        description="Random chains of tools whose types agree: what type-correctness alone is worth.",
+        make=RandomValidPlanner,
+    ),
+    *_FURTHER_SEEDS,
+    BundledEntry(name="no-op", description="Calls no tool and hands back what the request gives.", make=NoOpPlanner),
+    BundledEntry(
+        name="gold-minus-one",
+        description="The gold plans without one step each: what a plan that is almost right scores.",
+        make=GoldMinusOnePlanner,
+        knows_gold=True,
+        is_for_judged=True,
+    ),
+    BundledEntry(
+        name="parrot",
+        description="The gold plans with the whole request as every text: what the right tools alone are worth.",
+        make=ParrotPlanner,
+        knows_gold=True,
+        is_for_judged=True,
+    ),
+    BundledEntry(
+        name="ask-everything",
+        description="Asks an image model the whole request about every file: what one tool is worth.",
+        make=AskEverythingPlanner,
+        is_for_judged=True,
+    ),
+)
+BUNDLED: Mapping[str, BundledEntry] = MappingProxyType({entry.name: entry for entry in _ENTRIES})
+KNOW_GOLD = frozenset(entry.name for entry in _ENTRIES if entry.knows_gold)
+"""Planners whose answers disclose the gold plans."""
 
 
 def bundled_names() -> tuple[str, ...]:
     """Names of the bundled planners."""
-    return tuple(_BUNDLED)
+    return tuple(BUNDLED)
+
+
+def each_once(suite: str) -> tuple[str, ...]:
+    """Names of the anchors of the suite with this slug, without further seeds."""
+    return tuple(
+        entry.name
+        for entry in _ENTRIES
+        if not entry.is_further_seed and (not entry.is_for_judged or suite in entry.suites)
+    )
 
 
 def bundled_planner(*, name: str, suite: Suite) -> Planner:
     """The bundled planner with this name.
 
     Raises:
-        LookupError: there is none; the message lists those there are.
+        LookupError: there is none, or it is no anchor of this suite; the message says what there is.
     """
-    try:
-        return _BUNDLED[name](suite)
-    except KeyError:
-        raise LookupError(f"there is no bundled planner {name!r}; there are: {', '.join(_BUNDLED)}") from None
+    entry = BUNDLED.get(name)
+    if entry is None:
+        raise LookupError(f"there is no bundled planner {name!r}; there are: {', '.join(BUNDLED)}")
+    if entry.is_for_judged and suite.conditions.experts:
+        raise LookupError(
+            f"the bundled planner {name} is an anchor of suites whose plans are judged: {', '.join(entry.suites)}; "
+            f"{suite.slug} executes plans"
+        )
+    return entry.make(suite)

@@ -16,7 +16,10 @@ def planner_named(*, name: str, suite: Suite) -> Planner:
         PlannerNameError: there is neither, or not for this suite; the message says what would be right.
     """
     if name in bundled_names():
-        return bundled_planner(name=name, suite=suite)
+        try:
+            return bundled_planner(name=name, suite=suite)
+        except LookupError as error:
+            raise PlannerNameError(*error.args) from None
     if split_name(name)[0] not in strategies() and ":" not in name:
         raise PlannerNameError(
             f"there is no bundled planner {name!r}; there are: {', '.join(bundled_names())}; "

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
-from evaluator.planners.bundled import DESCRIPTIONS
+from evaluator.planners.bundled import BUNDLED
 from evaluator.planners.language_models.protocol import Ability
 from evaluator.planners.language_models.shipped import shipped_folder, shipped_names
 from evaluator.planners.named import planner_named
@@ -15,6 +15,7 @@ from evaluator.suites.base import Suite
 from evaluator.tools.openagi import OPENAGI
 
 ANCHORS = "Anchors of every board"
+JUDGED_ANCHORS = "Anchors of boards whose plans are judged"
 WITHOUT_MODEL = "Strategies without a language model"
 WITH_SHIPPED_MODEL = "Strategies with the language model that comes with PlanArena"
 TRAINED_FOR = OPENAGI.name
@@ -41,7 +42,15 @@ class OfflinePlanner:
 @cache
 def offline_planners() -> Mapping[str, OfflinePlanner]:
     """All of them by name, those of one group beside each other."""
-    found = [OfflinePlanner(name=name, group=ANCHORS, description=text) for name, text in DESCRIPTIONS.items()]
+    found = [
+        OfflinePlanner(
+            name=entry.name,
+            group=JUDGED_ANCHORS if entry.is_for_judged else ANCHORS,
+            description=entry.description,
+            suites=entry.suites,
+        )
+        for entry in BUNDLED.values()
+    ]
     found += [
         OfflinePlanner(name=entry.name, group=WITHOUT_MODEL, description=entry.description, suites=entry.suites)
         for entry in strategies().values()

@@ -72,9 +72,14 @@ def default_suite(*, executes: bool) -> Suite:
         LookupError: there is none.
     """
     for slug in suite_names():
-        if suite_of(slug).conditions.experts == executes:
+        if episode_of(slug).executes == executes:
             return suite_of(slug)
     raise LookupError(f"there is no suite whose plans are {'executed' if executes else 'judged'}")
+
+
+def judged_suites() -> tuple[str, ...]:
+    """Slugs of all suites whose plans are judged and not executed, in alphabetical order, fetched or not."""
+    return tuple(sorted(slug for slug, entry in _entries().items() if not entry.episode.executes))
 
 
 def suites_of_catalogue(catalogue: str) -> tuple[str, ...]:

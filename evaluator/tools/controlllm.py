@@ -145,4 +145,9 @@ CONTROLLLM = Catalogue(
             for name, description, signature in rows
         }
     ),
+    interchangeable=(
+        frozenset({"openai_chat_model", "text_to_text_generation"}),
+        # Some requests to find an object want it marked, others cut out, and many leave it open.
+        frozenset({"highlight_object_on_image", "image_cropping"}),
+    ),
 )

@@ -1,7 +1,7 @@
 """Resource types and tool signatures."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
 
@@ -61,6 +61,12 @@ class Catalogue:
 
     name: str
     tools: Mapping[str, Tool]
+    interchangeable: tuple[frozenset[str], ...] = ()
+    """Names of tools of the same types of which one may serve for another, at least for some requests."""
+
+    def may_replace(self, one: str, other: str) -> bool:
+        """Whether a request that one tool serves may be served by the other; true for equal names."""
+        return one == other or any({one, other} <= names for names in self.interchangeable)
 
     def __contains__(self, name: object) -> bool:
         return name in self.tools
@@ -77,4 +83,4 @@ class Catalogue:
     def restricted_to(self, names: frozenset[str]) -> "Catalogue":
         """The same catalogue with only the named tools, in catalogue order."""
         kept = {name: tool for name, tool in self.tools.items() if name in names}
-        return Catalogue(name=self.name, tools=MappingProxyType(kept))
+        return replace(self, tools=MappingProxyType(kept))

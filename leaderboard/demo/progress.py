@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db.models import Count, Q, QuerySet
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 from evaluator.metrics.statistics import TOO_FEW, ends_of
 from evaluator.records import Outcome
@@ -19,11 +19,13 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.transitions import FINAL
 
 SUITE = "openagi"
-"""What the demo evaluates."""
+"""Whose plans the demo executes."""
 
 POLL_SECONDS = 0.3
 STALL_SECONDS = 180.0
 """Longer than any expert of the miniature world needs for a batch, and than every lease."""
+MOST_COLUMNS = 8
+"""Columns of a board that the terminal shows; the site shows all."""
 _NO_INTERVAL = "[—]"
 _ENDED = FINAL | {EvaluationState.ON_HOLD}
 
@@ -73,7 +75,8 @@ def follow(
             for row in rows:
                 if row.pk not in bars:
                     total = row.tasks_total - row.tasks_not_run
-                    bars[row.pk] = progress.add_task(row.submission.planner.name, total=total, state="")
+                    title = f"{row.suite.slug} {row.submission.planner.name}"
+                    bars[row.pk] = progress.add_task(title, total=total, state="")
                 progress.update(bars[row.pk], completed=row.done, state=_state(row))  # type: ignore[attr-defined]  # annotated by `_rows`
             if all(row.state in _ENDED for row in rows):
                 return _unpublished(rows)
@@ -113,13 +116,13 @@ def _unpublished(rows: Sequence[Evaluation], *, why: str = "") -> str | None:
 
 def _rows(ids: Sequence[UUID]) -> QuerySet[Evaluation]:
     done = Count("results", filter=~Q(results__outcome=Outcome.NOT_RUN))
-    found = Evaluation.objects.filter(pk__in=ids).select_related("submission__planner").annotate(done=done)
+    found = Evaluation.objects.filter(pk__in=ids).select_related("submission__planner", "suite").annotate(done=done)
     return found.order_by("created")
 
 
 def _bars(console: Console) -> Progress:
     return Progress(
-        TextColumn("{task.description:<14}"),
+        TextColumn("{task.description:<23}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -128,17 +131,22 @@ def _bars(console: Console) -> Progress:
     )
 
 
-def print_board(*, console: Console, url: str) -> None:
-    """Print the published board as a table."""
-    snapshot = latest_snapshot(suite=Suite.objects.get(slug=SUITE, current=True))
+def print_board(*, console: Console, url: str, suite: str = SUITE) -> None:
+    """Print the published board of the suite with this slug as a table."""
+    snapshot = latest_snapshot(suite=Suite.objects.get(slug=suite, current=True))
     if snapshot is None:
-        console.print("Nothing is published yet.")
+        console.print(f"Nothing is published yet on {suite}.")
         return
     if not console.is_terminal:
         # Into a file or a CI log nothing has to fold.
         console = Console(width=120)
-    columns = snapshot.suite.metrics
-    table = Table("rank", "planner", *(column["label"] for column in columns), title=f"Board of {snapshot.suite.title}")
+    columns = snapshot.suite.metrics[:MOST_COLUMNS]
+    table = Table(
+        "rank",
+        Column("planner", no_wrap=True),
+        *(column["label"] for column in columns),
+        title=f"Board of {snapshot.suite.title}",
+    )
     shown = []
     for row in snapshot.content["rows"]:
         cells = [_cell(row["metrics"].get(column["key"])) for column in columns]
@@ -148,7 +156,7 @@ def print_board(*, console: Console, url: str) -> None:
     if any(cell.endswith(_NO_INTERVAL) for cell in shown):
         console.print(f"{_NO_INTERVAL}: {TOO_FEW}", markup=False, highlight=False)
     coverage = snapshot.content["coverage"]
-    console.print(f"{coverage['run']} of {coverage['total']} tasks run. {url}/boards/{SUITE}/")
+    console.print(f"{coverage['run']} of {coverage['total']} tasks run. {url}/boards/{suite}/")
 
 
 def _cell(metric: dict[str, float] | None) -> str:

@@ -41,7 +41,7 @@ class Withheld(NamedTuple):
     gold: bool = False
     """Gold plans, goals, the reasons of the judge, and differences from a gold plan."""
     plan: bool = False
-    """The plans of this evaluation, since its planner answers with the gold plans, or since they name what hidden
+    """The plans of this evaluation, since they give the gold plans away, or since they name what hidden
     requests are about."""
 
     def without(self) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def is_open_record(digest: str) -> bool:
 
 
 def answers_with_gold(planner: Planner) -> bool:
-    """Whether a planner's plans are the gold plans."""
+    """Whether a planner's plans give the gold plans away."""
     return planner.bundled_name in KNOW_GOLD
 
 

@@ -18,8 +18,12 @@ from tests.end_to_end.arena import ROOT, clean_environment, data_folder, runnabl
 pytestmark = pytest.mark.timeout(600)
 
 
-def board(arena):
-    return {row["planner"]: row for row in arena.get("boards/openagi/")["content"]["rows"]}
+def board(arena, *, suite="openagi"):
+    return {row["planner"]: row for row in arena.get(f"boards/{suite}/")["content"]["rows"]}
+
+
+def evaluations_of(arena, *, suite="openagi"):
+    return [evaluation for evaluation in arena.evaluations() if evaluation["suite"] == suite]
 
 
 def test_gold_is_above_random_valid_and_no_op_on_vit_and_overall(arena):
@@ -35,10 +39,18 @@ def test_gold_is_above_random_valid_and_no_op_on_vit_and_overall(arena):
 def test_all_185_requests_run(arena):
     assert runnable_count() == 185
     assert arena.get("boards/openagi/")["content"]["coverage"] == {"run": 185, "total": 185}
-    for evaluation in arena.evaluations():
+    assert len(evaluations_of(arena)) == 3
+    for evaluation in evaluations_of(arena):
         rows = arena.results(evaluation["id"])
         assert len(rows) == 185
         assert all(row["score"] is not None for row in rows)
+
+
+def test_the_floors_of_judged_plans_are_on_a_board_too(arena):
+    scores = {name: row["metrics"]["SE"]["mean"] for name, row in board(arena, suite="toolmini").items()}
+    floors = {"gold-minus-one", "parrot", "ask-everything", "random-valid", "no-op"}
+    assert set(scores) == {"gold", *floors}
+    assert all(scores["gold"] > scores[floor] for floor in floors)
 
 
 DISTURBED = ("gold", "no-op")
@@ -49,7 +61,7 @@ made by the same code as those of `gold`."""
 def everything(arena):
     """Rows and whole records, timings aside, of these bundled planners."""
     found = {}
-    for evaluation in arena.evaluations():
+    for evaluation in evaluations_of(arena):
         name = evaluation["planner"]["name"]
         if evaluation["planner"]["owner"] != "planarena" or name not in DISTURBED:
             continue

@@ -6,12 +6,14 @@ import subprocess
 import sys
 
 import pytest
+from django.contrib.auth.models import AnonymousUser
 
 from evaluator.engine.store import MemoryStore
 from evaluator.episodes import Setting
 from evaluator.planners.bundled import bundled_names
 from evaluator.records import Reason
 from evaluator.suites import episode_of, suite_of
+from evaluator.suites.hidden import HIDDEN
 from evaluator.suites.toolbench.judging import judge_digest
 from gpu_jobs.client import ApiClient
 from gpu_jobs.runner import EvaluatorRunner
@@ -19,6 +21,7 @@ from gpu_jobs.worker import Worker
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.library import Library, NotReadyError
+from leaderboard.evaluations.gold import withheld_from
 from leaderboard.evaluations.models import EvaluationState, TaskResult
 from leaderboard.queue.reconcile import sweep
 from tests.leaderboard.factories import make_submission
@@ -54,7 +57,9 @@ def test_a_suite_whose_files_are_gone_is_said_in_a_sentence():
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("name", ["gold", "random-valid", "no-op", "controlllm/greedy"])
+@pytest.mark.parametrize(
+    "name", ["gold", "random-valid", "no-op", "gold-minus-one", "ask-everything", "controlllm/greedy"]
+)
 def test_a_bundled_planner_comes_to_the_board_through_a_real_worker(settings, tmp_path, launcher, name):
     settings.EVALUATOR = REAL
     settings.STORE_DIR = tmp_path / "store"
@@ -85,6 +90,18 @@ def test_a_bundled_planner_comes_to_the_board_through_a_real_worker(settings, tm
         assert 0.3 < means["SE"] < 1
     assert row["metrics"]["SE"]["low"] < row["metrics"]["SE"]["high"]
     assert snapshot.content["coverage"] == {"run": 120, "total": 120}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("name", "discloses"),
+    [("gold", True), ("parrot", True), ("gold-minus-one", True), ("ask-everything", False), ("no-op", False)],
+)
+def test_plans_that_give_gold_away_are_withheld_while_a_split_is_hidden(settings, name, discloses):
+    evaluation = make_submission(suite=make_toolmini(), name=name, bundled_name=name).evaluations.get()
+    assert not withheld_from(reader=AnonymousUser(), evaluation=evaluation).plan
+    settings.SPLIT = HIDDEN
+    assert withheld_from(reader=AnonymousUser(), evaluation=evaluation).plan == discloses
 
 
 @pytest.mark.django_db

@@ -12,6 +12,7 @@ from leaderboard.evaluations.models import Evaluation
 from leaderboard.submissions.anchors import anchors_of
 from leaderboard.submissions.services import cancel
 from tests.leaderboard.factories import make_season, make_suite
+from tests.leaderboard.planning import make_toolmini
 
 pytestmark = pytest.mark.django_db
 
@@ -31,6 +32,14 @@ def test_the_anchors_of_a_suite_are_submitted_once(capsys, settings):
     call_command("anchors", "openagi")
     assert planners() == wanted
     assert "openagi  gold  queued" in capsys.readouterr().out
+
+
+def test_boards_of_judged_plans_have_floors_of_their_own():
+    own = {"parrot", "ask-everything", "gold-minus-one"}
+    assert own.isdisjoint(anchors_of("openagi"))
+    make_toolmini()
+    call_command("anchors", "toolmini", verbosity=0)
+    assert {*own, "gold", "no-op", "random-valid", "random-valid/5"} < set(planners())
 
 
 def test_what_was_cancelled_is_submitted_again():

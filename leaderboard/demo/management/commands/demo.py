@@ -9,13 +9,14 @@ from typing import Any
 from django.conf import settings
 from django.core.management import call_command
 
-from evaluator.planners.bundled import EACH_ONCE, bundled_names
+from evaluator.planners.bundled import bundled_names, each_once
+from evaluator.suites.registry import default_suite
 from leaderboard.demo.places import FIRST_PORT, listening_socket, only_demo_of
 from leaderboard.demo.processes import DemoError, Supervisor, wait_for_site
 from leaderboard.demo.progress import SUITE, follow, print_board
 from leaderboard.demo.starting import SiteCommand, port_number, prepare_database, site_processes
 from leaderboard.site.secret_keys import queue_environment
-from leaderboard.submissions.anchors import submit_anchors
+from leaderboard.submissions.anchors import anchors_of, submit_anchors
 
 POLL_SECONDS = 0.5
 
@@ -24,7 +25,7 @@ class Command(SiteCommand):
     """Starts everything, evaluates the bundled planners, and stays up until Ctrl-C."""
 
     title, name = "The demo", "demo"
-    help = "Run the whole arena on this machine and evaluate three bundled planners."
+    help = "Run the whole arena on this machine and evaluate the bundled planners."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--once", action="store_true", help="print the board and exit when all is published")
@@ -42,7 +43,7 @@ class Command(SiteCommand):
 
     def run_site(self, **options: Any) -> None:
         once, port, console = options["once"], options["port"], self.console
-        names = options["planner"] or EACH_ONCE
+        names = options["planner"] or ()
         with only_demo_of(settings.DATA_DIR) as note, listening_socket(port) as listener:
             number = listener.getsockname()[1]
             url = f"http://127.0.0.1:{number}"
@@ -64,14 +65,20 @@ class Command(SiteCommand):
                     time.sleep(POLL_SECONDS)
 
     def _evaluate(self, *, url: str, once: bool, names: Sequence[str], supervisor: Supervisor) -> None:
-        """Evaluate the bundled planners and print the board.
+        """Evaluate the bundled planners and print the boards: one of executed plans, and one of judged plans.
 
         Raises:
             DemoError: not all were published, and nobody uses the site for anything else.
         """
-        console, evaluations = self.console, submit_anchors(suite=SUITE, names=names)
+        console, suites = self.console, (SUITE, default_suite(executes=False).slug)
+        evaluations = [
+            evaluation
+            for suite in suites
+            for evaluation in submit_anchors(suite=suite, names=names_for(suite=suite, chosen=names))
+        ]
         problem = follow(evaluations=evaluations, console=console, on_tick=supervisor.watch, end_when_stalled=once)
-        print_board(console=console, url=url)
+        for suite in suites:
+            print_board(console=console, url=url, suite=suite)
         if problem is None:
             if not once:
                 console.print(f"All published. The site stays at {url} until Ctrl-C.")
@@ -79,3 +86,9 @@ class Command(SiteCommand):
             raise DemoError(problem)
         else:
             console.print(f"{problem}\nThe site stays at {url} until Ctrl-C.", style="yellow", markup=False)
+
+
+def names_for(*, suite: str, chosen: Sequence[str]) -> list[str]:
+    """The bundled planners that the demo evaluates on a suite: of those chosen, if any are, the suite's anchors."""
+    known = anchors_of(suite)
+    return [name for name in chosen or each_once(suite) if name in known]

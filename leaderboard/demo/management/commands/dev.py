@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from rich.console import Console
 
-from evaluator.planners.bundled import EACH_ONCE
+from evaluator.planners.bundled import each_once
 from leaderboard.accounts.models import User
 from leaderboard.demo.places import FIRST_PORT, listening_socket, only_demo_of
 from leaderboard.demo.processes import DemoError, Supervisor, last_line, wait_for_site
@@ -64,7 +64,7 @@ class Command(SiteCommand):
                 wait_for_site(url=f"{vite}/src/theme.ts", supervisor=supervisor)
                 wait_for_site(url=url, supervisor=supervisor)
                 if not options["no_planners"]:
-                    submit_anchors(suite=SUITE, names=EACH_ONCE)
+                    submit_anchors(suite=SUITE, names=each_once(SUITE))
                 console.print(
                     f"The site is at {url}, Vite at {vite}, the logs are in {supervisor.logs}.", soft_wrap=True
                 )

@@ -16,8 +16,9 @@ class Command(BaseCommand):
     """Submits every bundled planner that understands a suite and has no evaluation there yet."""
 
     help = (
-        "Submit the bundled planners to suites under today's conditions: gold, no-op, five seeds of random-valid, and "
-        "the strategies that need nothing that is not shipped. Running it again submits only what is missing."
+        "Submit the bundled planners to suites under today's conditions: gold, no-op, five seeds of random-valid, the "
+        "strategies that need nothing that is not shipped, and where plans are judged also parrot, ask-everything and "
+        "gold-minus-one. Running it again submits only what is missing."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
