@@ -24,9 +24,12 @@ from evaluator.suites.toolbench.indicators import Judgement as Indicators
 from evaluator.suites.toolbench.measures import measures
 from evaluator.suites.toolbench.suite import ToolTask
 
-_SOURCES = ("goals", "meaning", "indicators.py", "judging.py", "suite.py", "terms.py")
-"""What decides on a plan in this folder; and in the package, how plans are read and compared with gold."""
-_SOURCES_OF_PACKAGE = ("plans", "metrics/planning.py")
+_NO_RULES = frozenset(
+    {"commands.py", "entry.py", "levels.py", "metadata", "mini", "plan_scores.py", "released", "search_benchmark.py"}
+)
+"""What of this folder has no say in a judgement; requests and gold are in the digest of the data."""
+_FURTHER_RULES = ("plans", "metrics/planning.py")
+"""In the package: how plans are read and compared with gold."""
 
 
 @cache
@@ -35,11 +38,10 @@ def judge_digest() -> str:
 
     Computed from the sources and the lexicon, so that nobody has to remember to change it.
     """
-    here, package = Path(__file__).parent, Path(evaluator.__file__).parent
-    files = [
-        *(file for name in _SOURCES for file in _files(here / name)),
-        *(file for name in _SOURCES_OF_PACKAGE for file in _files(package / name)),
-    ]
+    package = Path(evaluator.__file__).parent
+    own = [path for path in Path(__file__).parent.iterdir() if path.name not in _NO_RULES]
+    further = [package / name for name in _FURTHER_RULES]
+    files = [file for path in (*own, *further) for file in _files(path)]
     contents = {file.relative_to(package).as_posix(): file.read_text(encoding="utf-8") for file in files}
     return digest({"indicators": list(INDICATORS), "sources": contents})
 
