@@ -78,10 +78,20 @@ class TestBoard:
         assert by_ir == by_worst[::-1]
         assert by_ir[-1] == "eve"
 
+    def test_a_planner_that_solves_nothing_has_no_efficiency(self, client, evaluation):
+        nothing = dict.fromkeys((task.key for task in suite_of("toolmini").tasks), "nothing")
+        idle = make_clumsy_evaluation(user=make_user("eve"), mistakes=nothing)
+        assert "efficiency" in evaluation.summary["metrics"]
+        assert "efficiency" not in idle.summary["metrics"]
+        for order in ("efficiency", "-efficiency"):
+            assert planners(read(client, BOARD, sort=order)) == ["clumsy", "clumsy"]
+        assert read(client, "/boards/toolmini/snapshots/2.csv")
+        assert read(client, "/compare/", e=[str(evaluation.pk), str(idle.pk)])
+
     def test_home_shows_the_first_figures_of_every_board(self, client, evaluation):
         html = read(client, "/")
         assert planners(html) == ["clumsy"]
-        assert "Parameter F1" not in html
+        assert "Values F1" not in html
         assert "with all metrics" in html
 
     def test_the_number_of_queries_stays_the_same(self, client, evaluation, django_assert_max_num_queries):
