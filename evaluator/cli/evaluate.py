@@ -11,10 +11,12 @@ from evaluator.cli.progress_view import ProgressView
 from evaluator.cli.usage import JsonFile, VerboseOption, chosen_suite, is_stdout, log, out, usage_error, write_json
 from evaluator.episodes.base import Evaluator, Setting, SettingError
 from evaluator.metrics.statistics import ends_in_words
+from evaluator.metrics.undecided import range_text, ranged, undecided_words
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.registry import PlannerNameError
 from evaluator.suites import Suite, episode_of
+from evaluator.suites.base import shown_columns
 from evaluator.suites.hidden import suite_on_split
 
 if TYPE_CHECKING:
@@ -120,13 +122,15 @@ def _document(
 
 def _print_summary(*, suite: Suite, document: dict[str, Any]) -> None:
     table = Listing("metric", "mean", "95 % interval", "tasks", title=f"{document['planner']} on {suite.title}")
-    for column in suite.metrics:
-        found = document["summary"]["metrics"].get(column.key)
+    for column in shown_columns(suite.metrics):
+        found = ranged(metrics=document["summary"]["metrics"], column=column)
         if found is None:
             table.add_row(column.label, "not measured", "", "0")
         else:
             interval = ends_in_words(low=found["low"], high=found["high"])
-            table.add_row(column.label, f"{found['mean']:.4f}", interval, str(found["tasks"]))
+            words = undecided_words(found, form=".4f")
+            mean = range_text(found, form=".4f") + (f" ({words})" if words else "")
+            table.add_row(column.label, mean, interval, str(found["tasks"]))
     table.show(out)
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in document["summary"]["outcomes"].items())
     out.print(f"{len(document['results'])} tasks: {outcomes}")

@@ -9,7 +9,7 @@ from evaluator.episodes.parts import Planned, not_run_records, plan_all
 from evaluator.planners.protocol import Planner
 from evaluator.plans import PlanContext
 from evaluator.provenance import code_version
-from evaluator.records import Outcome, Reason, ResultRecord
+from evaluator.records import Outcome, Reason, ResultRecord, TextPair
 from evaluator.suites.base import Suite, Task
 
 
@@ -22,6 +22,10 @@ class Judgement:
     indicators: Mapping[str, float]
     explanations: Mapping[str, str] = field(default_factory=dict)
     """For each indicator the reason in words; under `goal` what the request wants."""
+    pairs: Sequence[TextPair] = ()
+    """The texts on which the rules are undecided and the score depends, at most `MOST_PAIRS`."""
+    arbiter: Mapping[str, JsonValue] = field(default_factory=dict)
+    """Identity of the arbiter that was asked about them; empty if none was."""
 
 
 class Judge(Protocol):
@@ -81,5 +85,7 @@ class JudgementEvaluator:
                 "score": found.score,
                 "indicators": dict(found.indicators),
                 "explanations": dict(found.explanations),
+                "pairs": list(found.pairs),
+                "arbiter": dict(found.arbiter),
             }
         )

@@ -28,6 +28,7 @@ from evaluator.tools.types import ResourceType
 VERSION = "1"
 
 _share = partial(Column, indicator=True, interval=IntervalMethod.WILSON)
+_unsure = partial(_share, ordered=False)
 _graded = partial(Column, indicator=True)
 _size = partial(Column, indicator=True, ordered=False, higher_is_better=False, fault=None, high=None)
 
@@ -40,7 +41,16 @@ COLUMNS = (
         title="Solution",
         good="solves the request",
         bad="does not solve it",
+        undecided="undecided",
+        by_rules=("SE_low", "SE_high"),
     ),
+    _unsure(
+        key="undecided",
+        label="Undecided",
+        description="Share of requests for which it is not known whether the plan solves them; they count 0 in SE.",
+    ),
+    _unsure(key="SE_low", label="SE, lower end", description="SE by the rules alone, undecided requests counting 0."),
+    _unsure(key="SE_high", label="SE, upper end", description="SE by the rules alone, undecided requests counting 1."),
     _share(
         key="IR",
         label="IR",
