@@ -90,7 +90,7 @@ COLUMNS = (
     _share(
         key="SE_best",
         label="SE best of k",
-        description="SE if the best of up to five plans counts.",
+        description="SE, at its lower end, if the best of up to five plans counts.",
         title="Solved by one of up to five plans",
     ),
     _share(

@@ -118,6 +118,7 @@ def test_the_task_page_says_which_text_was_not_understood(client, evaluation):
     assert "<b>wanted</b>" not in html
     assert 'class="mark undecided">SE undecided</span>' in html
     assert "Settled by" not in html
+    assert "undecided</span></dd>" in html
 
 
 def test_the_api_gives_the_pairs_and_the_share_of_each_group(evaluation):
@@ -135,6 +136,7 @@ def test_the_comparison_compares_lower_ends_and_says_so(client, evaluation):
     html = re.sub(r"\s+", " ", read(client, f"/compare/?e={other.pk}&e={evaluation.pk}"))
     assert f'<td class="right begins">{RANGE}</td>' in html
     assert "compare lower ends" in html
+    assert "the tasks that are undecided could turn the order" in html
     assert "than B (gold) in SE by 0.325" in html
     assert "SE, lower end" not in html
 
