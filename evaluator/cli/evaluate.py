@@ -5,6 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from evaluator.cli.arbiter_options import (
+    DEFAULT_KEY_ENV,
+    DEFAULT_THRESHOLD,
+    ArbiterOption,
+    KeyEnvOption,
+    ThresholdOption,
+)
 from evaluator.cli.execution_settings import ExecutionSettings, selected_tasks, setting_of
 from evaluator.cli.listing import Listing
 from evaluator.cli.progress_view import ProgressView
@@ -50,6 +57,9 @@ def evaluate(
     memory_budget: Annotated[
         str, typer.Option(help="Memory limit of all loaded experts together, such as 6GB; none if empty.")
     ] = "",
+    arbiter: ArbiterOption = "",
+    arbiter_threshold: ThresholdOption = DEFAULT_THRESHOLD,
+    arbiter_key_env: KeyEnvOption = DEFAULT_KEY_ENV,
     json_out: JsonFile = None,
     verbose: VerboseOption = False,  # noqa: ARG001 - read by `evaluator.cli.main.main`
 ) -> None:
@@ -64,6 +74,7 @@ def evaluate(
     settings = ExecutionSettings(
         profile=profile, split=split, data=data, samples=samples, device=device,
         store=store, store_limit=store_limit, memory_budget=memory_budget,
+        arbiter=arbiter, arbiter_threshold=arbiter_threshold, arbiter_key_env=arbiter_key_env,
     )  # fmt: skip
     setting = setting_of(settings, listener=view.executed)
     chosen_planner = _planner(name=planner, suite=_asked(suite=chosen, setting=setting), timeout=timeout)

@@ -8,6 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from evaluator.cli.arbiter_options import (
+    DEFAULT_KEY_ENV,
+    DEFAULT_THRESHOLD,
+    ArbiterOption,
+    KeyEnvOption,
+    ThresholdOption,
+    arbiter_opened,
+)
 from evaluator.cli.listing import Listing, show_all
 from evaluator.cli.usage import (
     JsonFile,
@@ -45,12 +53,16 @@ def score_plans(
     as_json: JsonFlag = False,
     active: Annotated[bool, typer.Option("--active", help="Omit tasks with known defects.")] = False,
     explain: Annotated[str, typer.Option(help="Explain the scores of the plans of this task.")] = "",
+    arbiter: ArbiterOption = "",
+    arbiter_threshold: ThresholdOption = DEFAULT_THRESHOLD,
+    arbiter_key_env: KeyEnvOption = DEFAULT_KEY_ENV,
 ) -> None:
     """Score plans by ControlLLM's metrics: IR, NR, HR, CR, SE. Tasks without a plan count against the planner."""
     chosen = _tool_suite(suite)
+    asked = arbiter_opened(arbiter, threshold=arbiter_threshold, key_env=arbiter_key_env)
     try:
         text = sys.stdin.read() if str(plans) == "-" else plans.read_text(encoding="utf-8")
-        report = score_lines(suite=chosen, lines=read_lines(text.split("\n")), active_only=active)
+        report = score_lines(suite=chosen, lines=read_lines(text.split("\n")), active_only=active, arbiter=asked)
     except (PlanFileError, UnicodeDecodeError) as error:
         raise usage_error(f"{plans}: {error}") from None
     except OSError as error:
@@ -63,7 +75,8 @@ def score_plans(
     if explain:
         _explain(suite=chosen, report=report, key=explain)
     elif as_json:
-        print_json(report_to_json(report))
+        identity = {} if asked is None else {"arbiter": dict(asked.identity())}
+        print_json({**identity, **report_to_json(report)})
     else:
         _print_tables(suite=chosen, report=report)
 

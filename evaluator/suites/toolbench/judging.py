@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from evaluator.arbiters.protocol import Arbiter
 from evaluator.canonical_json import digest
 from evaluator.episodes.judgement import Judgement, all_tools
 from evaluator.episodes.parts import Planned
-from evaluator.metrics.arbiter import Arbiter
 from evaluator.metrics.planning import agreement, depth
 from evaluator.planners.protocol import MAX_ALTERNATIVES
 from evaluator.plans import ParsedPlan, Plan, PlanSyntaxError, check_plan, read_plan

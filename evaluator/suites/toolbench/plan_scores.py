@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from evaluator.arbiters.protocol import Arbiter
 from evaluator.metrics.aggregate import TaskScore, summarise
-from evaluator.metrics.arbiter import Arbiter
 from evaluator.metrics.statistics import Interval, wilson
 from evaluator.plan_lines import PlanLine, tasks_by_name
 from evaluator.plans import PlanSyntaxError

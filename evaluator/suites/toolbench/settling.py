@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from evaluator.metrics.arbiter import Arbiter, Question, Settled
+from evaluator.arbiters.protocol import Arbiter, Question, Settled
 from evaluator.records import MOST_PAIRS, TextPair
 from evaluator.suites.toolbench.meaning.verdict import Pair, Settle, Verdict
 

@@ -1,7 +1,4 @@
-"""Arbiters: whoever settles, once per pair, whether two texts mean the same where a judge's rules do not know.
-
-An arbiter never sees a pair that the rules decide. Whatever goes wrong with it leaves the pair undecided and is said.
-"""
+"""What an arbiter is, and what it says of a pair of texts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +27,12 @@ class Settled:
     """Its votes, or its score."""
     problem: str = ""
     """Why it is undecided, as a sentence."""
+    is_final: bool = True
+    """Whether asking again gives the same; False after failures, which are not kept."""
+
+
+class ArbiterError(ValueError):
+    """An arbiter is named wrongly; the message says what would be right."""
 
 
 class Arbiter(Protocol):
