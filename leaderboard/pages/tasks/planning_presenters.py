@@ -11,6 +11,7 @@ from evaluator.suites.base import Task as LibraryTask
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.gold import open_attributes
 from leaderboard.results.indicators import Mark, marks
+from leaderboard.results.provenance import arbiter_words
 
 _STEP = re.compile(r"\bstep (\d+) \(")
 
@@ -91,7 +92,7 @@ def planning_page(
         nothing_judged=outcome == Outcome.PLANNER_FAULT,
         pairs=tuple(record.pairs) if record is not None and shows_gold else (),
         by_rules=_by_rules(suite=task.suite, record=record),
-        arbiter=str(record.arbiter.get("name", "an arbiter")) if record is not None and record.arbiter else "",
+        arbiter=arbiter_words(record.arbiter) if record is not None and record.arbiter else "",
         further=further_figures(suite=task.suite, indicators=indicators),
         calls=calls(plan),
         gold_calls=calls(task.gold or {}) if shows_gold else (),
