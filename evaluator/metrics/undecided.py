@@ -44,10 +44,15 @@ def range_text(value: Mapping[str, Any], *, form: str = ".3f") -> str:
 
 
 def undecided_words(value: Mapping[str, Any], *, form: str = ".3f") -> str:
-    """What is undecided in a value of `ranged`, as `5.0 % undecided`; empty if nothing is and no arbiter has settled
+    """`undecided_notes` in one line; empty if there are none."""
+    return ", ".join(undecided_notes(value, form=form))
+
+
+def undecided_notes(value: Mapping[str, Any], *, form: str = ".3f") -> list[str]:
+    """What is undecided in a value of `ranged`, as `5.0 % undecided`, and the range before an arbiter settled
     anything."""
     words = [f"{100 * value['undecided']:.1f} % undecided"] if "undecided" in value else []
     if "by_rules" in value:
         low, high = value["by_rules"]
         words.append(f"{format(low, form)} \N{EN DASH} {format(high, form)} by the rules alone")
-    return ", ".join(words)
+    return words

@@ -84,6 +84,12 @@ def undecided_words(value: Mapping[str, Any] | None) -> str:
 
 
 @register.filter
+def undecided_notes(value: Mapping[str, Any] | None) -> list[str]:
+    """The same, each note by itself."""
+    return undecided.undecided_notes(value or {})
+
+
+@register.filter
 def seconds(value: float | None) -> str:
     """A duration, with as many digits as mean something."""
     if value is None:

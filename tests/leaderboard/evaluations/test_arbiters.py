@@ -81,7 +81,7 @@ def test_the_task_page_and_the_record_say_who_settled_what(endpoint, settings):
     (pair,) = record["pairs"]
     assert pair["verdict"] in {"same", "different"}
     html = " ".join(Client().get(f"/evaluations/{made.pk}/tasks/QA/0/").content.decode().split())
-    assert "By the rules alone it is undecided. Settled by judge-2026-01-01 (same-meaning/1)." in html
+    assert "By the rules alone it is undecided. The arbiter judge-2026-01-01 (same-meaning/1) was asked." in html
     assert f"Answers: {', '.join(pair['answers'])}." in html
     assert MODEL in Client().get(f"/evaluations/{made.pk}/").content.decode()
 

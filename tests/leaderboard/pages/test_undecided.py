@@ -117,7 +117,7 @@ def test_the_task_page_says_which_text_was_not_understood(client, evaluation):
     assert f"“{escape(given.given)}” may or may not mean “{escape(WANTED)}”: “wanted” is not in the lexicon." in text
     assert "<b>wanted</b>" not in html
     assert 'class="mark undecided">SE undecided</span>' in html
-    assert "Settled by" not in html
+    assert "was asked" not in html
     assert "undecided</span></dd>" in html
 
 
