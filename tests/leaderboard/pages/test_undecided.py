@@ -30,7 +30,7 @@ RANGE = "0.650 \N{EN DASH} 1.000"
 def evaluation(settings, launcher, monkeypatch) -> Evaluation:
     """The gold plans, judged by rules that understand no question."""
     settings.EVALUATOR = REAL
-    made = make_submission(suite=toolmini(), name="gold").evaluations.get()
+    made = make_submission(suite=toolmini(), name="gold", bundled_name="random-valid").evaluations.get()
     make_questions_undecided(monkeypatch)
     made = run_evaluation(made, planner=GoldPlanner(suite_of("toolmini")))
     monkeypatch.undo()
@@ -129,6 +129,16 @@ def test_the_api_gives_the_pairs_and_the_share_of_each_group(evaluation):
     groups = ApiClient().get(f"evaluations/{evaluation.pk}/breakdowns/").json()["indicators"]
     (found,) = [row for row in groups if (row["facet"], row["value"], row["indicator"]) == ("group", "QA", "SE")]
     assert (found["mean"], found["undecided"]) == (0.0, 1.0)
+
+
+def test_pairs_are_withheld_like_goals_while_the_hidden_split_is_evaluated(client, evaluation, settings):
+    address = f"/evaluations/{evaluation.pk}/tasks/QA/0/"
+    assert escape(WANTED) in read(client, address)
+    settings.SPLIT = "hidden"
+    html = read(client, address)
+    assert escape(WANTED) not in html
+    assert "SE undecided</span>" in html
+    assert ApiClient().get(f"evaluations/{evaluation.pk}/results/QA/0/").json()["record"]["pairs"] == []
 
 
 def test_the_comparison_compares_lower_ends_and_says_so(client, evaluation):
