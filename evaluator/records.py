@@ -4,9 +4,9 @@ Scores can be recomputed from stored records without running anything again.
 """
 
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from evaluator.canonical_json import JsonValue
 from evaluator.plans.model import Problem
@@ -130,6 +130,39 @@ class PlannerCall(_Record):
     completion_tokens: int | None = None
 
 
+LONGEST_PAIR_TEXT = 300
+"""Characters of a text of a pair."""
+MOST_PAIRS = 12
+"""Pairs that a record keeps."""
+
+
+def _shortened(value: object) -> object:
+    return value[: LONGEST_PAIR_TEXT - 1] + "…" if isinstance(value, str) and len(value) > LONGEST_PAIR_TEXT else value
+
+
+# Cut, not refused: the texts are a stranger's, and a redacted one is longer than it was.
+_Shortened = Annotated[str, BeforeValidator(_shortened)]
+
+
+class TextPair(_Record):
+    """Two texts of which the rules of a judge do not know whether they mean the same. Texts are cut at
+    `LONGEST_PAIR_TEXT`."""
+
+    kind: _Shortened
+    wanted: _Shortened
+    """What the request wants."""
+    given: _Shortened
+    """What the plan says."""
+    why: _Shortened
+    """Which phrase was not understood, without a full stop."""
+    verdict: Literal["same", "different", "undecided"] = "undecided"
+    """The arbiter's; `undecided` where none was asked or it gave none."""
+    answers: list[_Shortened] = Field(default_factory=list, max_length=8)
+    """Of the arbiter: its votes, or its score."""
+    problem: _Shortened = ""
+    """Why the arbiter left it undecided, as a sentence."""
+
+
 class ResultRecord(_Record):
     """Everything about one task of one evaluation."""
 
@@ -158,6 +191,10 @@ class ResultRecord(_Record):
     """For suites that judge plans: each indicator of this plan, in [0, 1]. `score` is what the board ranks by."""
     explanations: dict[str, str] = Field(default_factory=dict)
     """For each indicator the reason in words; under `goal` what the request wants."""
+    pairs: list[TextPair] = Field(default_factory=list, max_length=MOST_PAIRS)
+    """For suites that judge plans: the texts on which the rules are undecided and the score depends."""
+    arbiter: dict[str, JsonValue] = Field(default_factory=dict)
+    """Identity of the arbiter that was asked about these pairs; empty if none was."""
     planner: PlannerCall | None = None
 
     def artefacts(self) -> list[ArtefactReference]:

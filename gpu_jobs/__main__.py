@@ -12,6 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
+from evaluator.arbiters.naming import KEY_VARIABLE, arbiter_from
+from evaluator.arbiters.protocol import ArbiterError
 from evaluator.egress_policy import EgressPolicyError, egress_policy
 from evaluator.engine.opening import open_store, parse_size
 from gpu_jobs.checkpoints import CheckpointCache
@@ -95,7 +97,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         secrets = _secrets(options)
         egress_policy()
-    except (SecretsError, EgressPolicyError) as error:
+        arbiter = arbiter_from(os.environ)
+    except (SecretsError, EgressPolicyError, ArbiterError) as error:
         sys.stderr.write(f"{error}.\n")
         return Exit.MISCONFIGURED
     if not secrets.token:
@@ -113,6 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     runner = EvaluatorRunner(
         store=store, device=options.device, memory_budget=options.memory_budget, checkpoints=checkpoints,
         hub_cache=HubCache(folder=data / "worker-models", most_bytes=options.model_limit),
+        arbiter=arbiter, arbiter_key=secrets.variables.get(KEY_VARIABLE, ""),
     )  # fmt: skip
     worker = Worker(
         client=client, runner=runner, name=options.name, suites=options.suites, evaluation=options.evaluation,

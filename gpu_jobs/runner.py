@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from evaluator.arbiters.naming import ArbiterName
 from evaluator.engine.store import Store
 from evaluator.records import ResultRecord
 from gpu_jobs.attempt_secrets import HeldLease
@@ -74,6 +75,8 @@ class EvaluatorRunner:
         hub: str | None = None,
         hub_cache: HubCache | None = None,
         opener: ModelOpener | None = None,
+        arbiter: ArbiterName | None = None,
+        arbiter_key: str = "",
     ) -> None:
         """Args:
         store: where artefacts and executed steps are kept.
@@ -83,10 +86,14 @@ class EvaluatorRunner:
         hub: address of the model hub; None: as its client is set.
         hub_cache: where its models are kept; None: in its client's own folder.
         opener: loads language models; None: in the sandbox that this machine has.
+        arbiter: settles what the rules of judges leave undecided; the site must name the same one.
+        arbiter_key: API key of a chat arbiter.
         """
         self.store = store
         self._device = device
         self._memory_budget = memory_budget
+        self._arbiter = arbiter
+        self._arbiter_key = arbiter_key
         self.phase = CurrentPhase()
         self._models = LanguageModels(
             device=device, checkpoints=checkpoints, hub=hub, cache=hub_cache, phase=self.phase, opener=opener
@@ -108,7 +115,8 @@ class EvaluatorRunner:
     def provenance(self) -> dict[str, Any]:
         from evaluator.provenance import provenance
 
-        return provenance(device=self._device)
+        found = provenance(device=self._device)
+        return found if self._arbiter is None else {**found, "arbiter": dict(self._arbiter.identity())}
 
     def _evaluator(self, lease: HeldLease) -> "Evaluator":
         """The evaluator for a lease, refused where suite or rules differ from the server's. It is kept with what it has
@@ -123,7 +131,8 @@ class EvaluatorRunner:
             if key not in self._evaluators:
                 setting = self._setting(lease)
                 digests = _Digests(
-                    rules=episode.rules_digest(lease.profile), data=episode.data_digest(suite=suite, setting=setting)
+                    rules=episode.rules_digest(lease.profile, arbiter=self._arbiter),
+                    data=episode.data_digest(suite=suite, setting=setting),
                 )
                 if suite.conditions.experts:
                     self._forget_experts()
@@ -151,6 +160,7 @@ class EvaluatorRunner:
             samples=lease.samples,
             open_store=lambda: self.store, device=self._device, memory_budget=self._memory_budget,
             listener=lambda _: self.phase.enter(Phase.EXECUTING),
+            arbiter=self._arbiter, arbiter_key=self._arbiter_key,
         )  # fmt: skip
 
 

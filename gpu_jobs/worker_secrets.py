@@ -27,6 +27,8 @@ _PROXIES = (
     "PLANARENA_EGRESS_PROXY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy",
 )  # fmt: skip
 """May hold a name and a password, and libraries read them from the environment only."""
+_ARBITER = ("PLANARENA_ARBITER_KEY",)
+"""The API key of the arbiter that settles what the rules of a judge leave undecided."""
 _HARMLESS = frozenset(
     {"PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TERM", "VIRTUAL_ENV", "NO_PROXY",
      "LD_LIBRARY_PATH", "LD_PRELOAD", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
@@ -53,7 +55,8 @@ class WorkerSecrets:
     token: str = field(default="", repr=False)
     """Its enrolment token; empty: there is none."""
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """What libraries read from the environment of the running process: credentials of the store, proxies."""
+    """What libraries read from the environment of the running process: credentials of the store, proxies; and the key
+    of the arbiter."""
 
     def values(self) -> list[str]:
         """All secrets, for taking them out of texts."""
@@ -70,7 +73,7 @@ def harmless(environment: Mapping[str, str]) -> dict[str, str]:
         for name, value in environment.items()
         if (name in _HARMLESS or name.startswith(_HARMLESS_PREFIXES))
         and (name in _NO_SECRETS or not names_a_secret(name))
-        and name not in (*_STORE_CREDENTIALS, *_PROXIES)
+        and name not in (*_STORE_CREDENTIALS, *_PROXIES, *_ARBITER)
     }
 
 
@@ -78,14 +81,19 @@ def secrets_in(environment: Mapping[str, str], *, token_variable: str = TOKEN) -
     """The secrets of a worker in an environment."""
     return WorkerSecrets(
         token=environment.get(token_variable, "").strip(),
-        variables={name: environment[name] for name in (*_STORE_CREDENTIALS, *_PROXIES) if environment.get(name)},
+        variables={
+            name: environment[name] for name in (*_STORE_CREDENTIALS, *_PROXIES, *_ARBITER) if environment.get(name)
+        },
     )
 
 
 def proxies_in(environment: Mapping[str, str]) -> WorkerSecrets:
-    """What a worker that the site starts on its own machine needs of the site's secrets: the way out, and nothing else.
+    """What a worker that the site starts on its own machine needs of the site's secrets: the way out, and the
+    key of the arbiter that its judge may ask.
     Its store is a folder, so that it gets no credentials of the site's store."""
-    return WorkerSecrets(variables={name: environment[name] for name in _PROXIES if environment.get(name)})
+    return WorkerSecrets(
+        variables={name: environment[name] for name in (*_PROXIES, *_ARBITER) if environment.get(name)}
+    )
 
 
 def piped(secrets: WorkerSecrets) -> int:

@@ -5,16 +5,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from evaluator.cli.arbiter_options import (
+    DEFAULT_KEY_ENV,
+    DEFAULT_THRESHOLD,
+    ArbiterOption,
+    KeyEnvOption,
+    ThresholdOption,
+)
 from evaluator.cli.execution_settings import ExecutionSettings, selected_tasks, setting_of
 from evaluator.cli.listing import Listing
 from evaluator.cli.progress_view import ProgressView
 from evaluator.cli.usage import JsonFile, VerboseOption, chosen_suite, is_stdout, log, out, usage_error, write_json
 from evaluator.episodes.base import Evaluator, Setting, SettingError
 from evaluator.metrics.statistics import ends_in_words
+from evaluator.metrics.undecided import range_text, ranged, undecided_words
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.registry import PlannerNameError
 from evaluator.suites import Suite, episode_of
+from evaluator.suites.base import shown_columns
 from evaluator.suites.hidden import suite_on_split
 
 if TYPE_CHECKING:
@@ -48,6 +57,9 @@ def evaluate(
     memory_budget: Annotated[
         str, typer.Option(help="Memory limit of all loaded experts together, such as 6GB; none if empty.")
     ] = "",
+    arbiter: ArbiterOption = "",
+    arbiter_threshold: ThresholdOption = DEFAULT_THRESHOLD,
+    arbiter_key_env: KeyEnvOption = DEFAULT_KEY_ENV,
     json_out: JsonFile = None,
     verbose: VerboseOption = False,  # noqa: ARG001 - read by `evaluator.cli.main.main`
 ) -> None:
@@ -62,6 +74,7 @@ def evaluate(
     settings = ExecutionSettings(
         profile=profile, split=split, data=data, samples=samples, device=device,
         store=store, store_limit=store_limit, memory_budget=memory_budget,
+        arbiter=arbiter, arbiter_threshold=arbiter_threshold, arbiter_key_env=arbiter_key_env,
     )  # fmt: skip
     setting = setting_of(settings, listener=view.executed)
     chosen_planner = _planner(name=planner, suite=_asked(suite=chosen, setting=setting), timeout=timeout)
@@ -120,13 +133,15 @@ def _document(
 
 def _print_summary(*, suite: Suite, document: dict[str, Any]) -> None:
     table = Listing("metric", "mean", "95 % interval", "tasks", title=f"{document['planner']} on {suite.title}")
-    for column in suite.metrics:
-        found = document["summary"]["metrics"].get(column.key)
+    for column in shown_columns(suite.metrics):
+        found = ranged(metrics=document["summary"]["metrics"], column=column)
         if found is None:
             table.add_row(column.label, "not measured", "", "0")
         else:
             interval = ends_in_words(low=found["low"], high=found["high"])
-            table.add_row(column.label, f"{found['mean']:.4f}", interval, str(found["tasks"]))
+            words = undecided_words(found, form=".4f")
+            mean = range_text(found, form=".4f") + (f" ({words})" if words else "")
+            table.add_row(column.label, mean, interval, str(found["tasks"]))
     table.show(out)
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in document["summary"]["outcomes"].items())
     out.print(f"{len(document['results'])} tasks: {outcomes}")

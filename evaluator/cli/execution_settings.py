@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evaluator.cli.arbiter_options import DEFAULT_KEY_ENV, DEFAULT_THRESHOLD, arbiter_named, key_in
 from evaluator.cli.usage import usage_error
 from evaluator.episodes.base import Setting, SettingError
 from evaluator.suites import Suite, episode_of
@@ -29,6 +30,11 @@ class ExecutionSettings:
     """A folder, or `s3://bucket/prefix`; empty: `store` in the data folder."""
     store_limit: str = ""
     memory_budget: str = ""
+    arbiter: str = ""
+    """As `evaluator.arbiters.naming` reads it; empty: none."""
+    arbiter_threshold: float = DEFAULT_THRESHOLD
+    arbiter_key_env: str = DEFAULT_KEY_ENV
+    """Environment variable with its API key."""
 
 
 def setting_of(settings: ExecutionSettings, *, listener: "Listener | None" = None) -> Setting:
@@ -55,6 +61,8 @@ def setting_of(settings: ExecutionSettings, *, listener: "Listener | None" = Non
         device=settings.device,
         memory_budget=budget,
         listener=listener,
+        arbiter=arbiter_named(settings.arbiter, threshold=settings.arbiter_threshold),
+        arbiter_key=key_in(settings.arbiter_key_env),
     )
 
 

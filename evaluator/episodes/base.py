@@ -1,9 +1,10 @@
 """What an episode is: the way from a task to its result record."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from evaluator.arbiters.naming import ArbiterName
 from evaluator.canonical_json import JsonValue
 from evaluator.planners.protocol import Planner
 from evaluator.records import Reason, ResultRecord
@@ -43,6 +44,10 @@ class Setting:
     """Bytes that loaded experts may occupy together; None: no limit."""
     listener: "Listener | None" = None
     """Receives the progress of execution."""
+    arbiter: ArbiterName | None = None
+    """Settles what the rules of a judge leave undecided; None: nobody does."""
+    arbiter_key: str = field(default="", repr=False)
+    """API key of a chat arbiter."""
 
 
 def identity_of_data(*, source: str, suite: Suite, setting: Setting) -> str:
@@ -85,11 +90,15 @@ class Episode(Protocol):
         """Whether plans are executed; otherwise they are judged as they are written."""
         ...
 
-    def rules_digest(self, profile: str) -> str:
+    def rules_digest(self, profile: str, *, arbiter: ArbiterName | None = None) -> str:
         """Digest of everything besides suite, data and samples that a score depends on.
 
+        Args:
+            profile: of the experts, where they run.
+            arbiter: settles what the rules of a judge leave undecided.
+
         Raises:
-            SettingError: the profile cannot be read.
+            SettingError: the profile cannot be read, or the arbiter has no weights.
         """
         ...
 

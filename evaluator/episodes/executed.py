@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from evaluator.arbiters.naming import ArbiterName
 from evaluator.episodes.base import Setting, SettingError, identity_of_data
 from evaluator.records import Reason
 from evaluator.suites.base import Suite
@@ -54,7 +55,7 @@ class ExecutedPlans:
         """See `Episode`."""
         return True
 
-    def rules_digest(self, profile: str) -> str:
+    def rules_digest(self, profile: str, *, arbiter: ArbiterName | None = None) -> str:  # noqa: ARG002 - no judge
         """See `Episode`: the profile's digest."""
         return _profile(profile).digest
 

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from evaluator.arbiters import ArbiterError, ArbiterName
+from evaluator.canonical_json import JsonValue, digest
 from evaluator.episodes.base import Setting, SettingError, identity_of_data
-from evaluator.episodes.judgement import Judge, JudgementEvaluator
+from evaluator.episodes.judgement import Judge, JudgementEvaluator, SettleableJudge
 from evaluator.records import Reason
 from evaluator.suites.base import Suite
 from evaluator.suites.hidden import suite_on_split
@@ -21,9 +23,19 @@ class JudgedPlans:
         """See `Episode`."""
         return False
 
-    def rules_digest(self, profile: str) -> str:  # noqa: ARG002 - no expert runs
+    def rules_digest(self, profile: str, *, arbiter: ArbiterName | None = None) -> str:  # noqa: ARG002 - no expert runs
         """See `Episode`."""
-        return self.judge.digest()
+        identity = self._identity(arbiter)
+        return digest({"judge": self.judge.digest(), "arbiter": identity}) if identity else self.judge.digest()
+
+    def _identity(self, arbiter: ArbiterName | None) -> dict[str, JsonValue]:
+        """What scores depend on of an arbiter; empty if they do not."""
+        if arbiter is None or not isinstance(self.judge, SettleableJudge):
+            return {}
+        try:
+            return dict(arbiter.identity())
+        except ArbiterError as error:
+            raise SettingError(str(error)) from error
 
     def data_digest(self, *, suite: Suite, setting: Setting) -> str:
         """See `Episode`. Requests are in the suite's digest; the hidden ones follow from these and the seed."""
@@ -43,7 +55,16 @@ class JudgedPlans:
             asked = suite_on_split(suite=suite, split=setting.split, hidden_seed=setting.hidden_seed)
         except ValueError as error:
             raise SettingError(str(error)) from error
-        return JudgementEvaluator(suite=asked, judge=self.judge)
+        identity = self._identity(setting.arbiter)
+        if setting.arbiter is None or not isinstance(self.judge, SettleableJudge):
+            return JudgementEvaluator(suite=asked, judge=self.judge)
+        from evaluator.arbiters.opening import opened
+
+        arbiter = opened(
+            setting.arbiter, api_key=setting.arbiter_key, device=setting.device, open_store=setting.open_store
+        )
+        facts: dict[str, JsonValue] = {"judge": self.rules_digest("", arbiter=setting.arbiter), "arbiter": identity}
+        return JudgementEvaluator(suite=asked, judge=self.judge.settled_by(arbiter), facts=facts)
 
     def empty_plan(self, *, is_fault: bool) -> str:
         """See `Episode`."""

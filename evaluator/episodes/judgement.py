@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from evaluator.arbiters.protocol import Arbiter
 from evaluator.canonical_json import JsonValue
 from evaluator.episodes.parts import Planned, not_run_records, plan_all
 from evaluator.planners.protocol import Planner
 from evaluator.plans import PlanContext
 from evaluator.provenance import code_version
-from evaluator.records import Outcome, Reason, ResultRecord
+from evaluator.records import Outcome, Reason, ResultRecord, TextPair
 from evaluator.suites.base import Suite, Task
 
 
@@ -22,6 +23,10 @@ class Judgement:
     indicators: Mapping[str, float]
     explanations: Mapping[str, str] = field(default_factory=dict)
     """For each indicator the reason in words; under `goal` what the request wants."""
+    pairs: Sequence[TextPair] = ()
+    """The texts on which the rules are undecided and the score depends, at most `MOST_PAIRS`."""
+    arbiter: Mapping[str, JsonValue] = field(default_factory=dict)
+    """Identity of the arbiter that was asked about them; empty if none was."""
 
 
 class Judge(Protocol):
@@ -40,6 +45,15 @@ class Judge(Protocol):
         ...
 
 
+@runtime_checkable
+class SettleableJudge(Judge, Protocol):
+    """A judge whose rules may leave a pair of texts undecided."""
+
+    def settled_by(self, arbiter: Arbiter) -> Judge:
+        """The same judge, with an arbiter that settles these pairs and changes nothing else."""
+        ...
+
+
 def all_tools(*, suite: Suite, task: Task) -> PlanContext:
     """What plans are read against where no expert is needed: all tools of the suite's catalogue."""
     return suite.context(task=task, offered=frozenset(suite.catalogue.tools))
@@ -48,8 +62,14 @@ def all_tools(*, suite: Suite, task: Task) -> PlanContext:
 class JudgementEvaluator:
     """Evaluates planners on one suite whose plans are judged."""
 
-    def __init__(self, *, suite: Suite, judge: Judge) -> None:
+    def __init__(self, *, suite: Suite, judge: Judge, facts: Mapping[str, JsonValue] | None = None) -> None:
+        """Args:
+        suite: as planners are asked.
+        judge: of its plans.
+        facts: what figures depend on besides the code; by default the digest of the judge's rules.
+        """
         self.suite = suite
+        self._facts = facts or {"judge": judge.digest()}
         self._judge = judge
         self._not_judged = judge.not_judged(suite)
 
@@ -66,9 +86,9 @@ class JudgementEvaluator:
             yield item if isinstance(item, ResultRecord) else self._judged(item)
 
     def facts(self) -> dict[str, JsonValue]:
-        """Digest of the rules, and the version of the code."""
+        """Digest of the rules, the arbiter if there is one, and the version of the code."""
         commit, dirty = code_version()
-        return {"judge": self._judge.digest(), "provenance": {"commit": commit, "dirty": dirty}}
+        return {**self._facts, "provenance": {"commit": commit, "dirty": dirty}}
 
     def _context(self, task: Task) -> PlanContext:
         return all_tools(suite=self.suite, task=task)
@@ -81,5 +101,7 @@ class JudgementEvaluator:
                 "score": found.score,
                 "indicators": dict(found.indicators),
                 "explanations": dict(found.explanations),
+                "pairs": list(found.pairs),
+                "arbiter": dict(found.arbiter),
             }
         )

@@ -166,6 +166,10 @@ class JudgeSettings:
     """Of the first vote; the others count on."""
     max_tokens: int = 400
     timeout_seconds: float = 60.0
+    answer_bytes: int = MAX_ANSWER_BYTES
+    """Longer answers are refused."""
+    tries: int = MAX_TRIES
+    """From 1 to `MAX_TRIES`."""
 
     def identity(self) -> dict[str, JsonValue]:
         """What two scores must have in common to be comparable; no address and no key."""
@@ -196,7 +200,7 @@ class EndpointJudge:
     def vote(self, *, messages: Sequence[Mapping[str, str]], number: int) -> str:
         """Ask once more; see `Judge`. Busy and broken answers are tried again, four times in all."""
         problem = ""
-        for attempt in range(MAX_TRIES):
+        for attempt in range(self._settings.tries):
             if attempt:
                 self._sleep(BACKOFF_SECONDS[attempt - 1])
             status, content, problem = self._post(self._body(messages=messages, number=number))
@@ -227,7 +231,7 @@ class EndpointJudge:
         until = time.monotonic() + self._settings.timeout_seconds
         try:
             with call_deadline(until), self._client.stream("POST", url, json=body, headers=headers) as response:
-                content = read_answer(response, most_bytes=MAX_ANSWER_BYTES, until=until)
+                content = read_answer(response, most_bytes=self._settings.answer_bytes, until=until)
         except (httpx.HTTPError, AnswerLateError) as error:
             return None, b"", f"cannot be reached ({error or type(error).__name__})"
         except (AnswerTooLargeError, CompressedAnswerError) as error:

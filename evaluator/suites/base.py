@@ -3,7 +3,7 @@
 How its planners are asked and scored is its episode (`evaluator.episodes`), named where the suite is registered.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -86,15 +86,33 @@ class Column:
     weights: Mapping[str, float] = field(default_factory=dict, hash=False)
     """Of a weighted mean of metrics: the weight of each metric's mean, together 1. The column has no value unless every
     metric has a task that counts. Empty: the mean over the tasks."""
+    undecided: str = ""
+    """Key of the column with the share of tasks on which the judge is undecided. Each of them counts as the worse value
+    here, so that the value lies between the mean and the mean plus that share. Empty: every task is decided."""
+    by_rules: tuple[str, ...] = ()
+    """Keys of the columns with the lower and the upper end before an arbiter settles anything, or none."""
 
     def to_json(self) -> dict[str, JsonValue]:
         """The column as a JSON object."""
-        return {**asdict(self), "tasks": list(self.tasks), "weights": dict(self.weights)}
+        lists = {"tasks": list(self.tasks), "by_rules": list(self.by_rules)}
+        return {**asdict(self), **lists, "weights": dict(self.weights)}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Column":
         """The inverse of `to_json`."""
-        return cls(**{**value, "interval": IntervalMethod(value["interval"]), "tasks": tuple(value["tasks"])})
+        tuples = {name: tuple(value.get(name, ())) for name in ("tasks", "by_rules")}
+        return cls(**{**value, **tuples, "interval": IntervalMethod(value["interval"])})
+
+
+def companions(columns: Iterable[Column]) -> frozenset[str]:
+    """Keys of the columns that only widen another one. Pages show them in its cells, not as columns."""
+    return frozenset(key for column in columns for key in (column.undecided, *column.by_rules) if key)
+
+
+def shown_columns(columns: Sequence[Column]) -> tuple[Column, ...]:
+    """The columns without those that only widen another one."""
+    parts = companions(columns)
+    return tuple(column for column in columns if column.key not in parts)
 
 
 class Panel(StrEnum):

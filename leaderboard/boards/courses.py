@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from evaluator.metrics.undecided import range_text, ranged
+from evaluator.suites.base import Column
 from leaderboard.boards.contents import contents_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.scales import tenths
@@ -90,7 +92,7 @@ def seasons_of(suite: str) -> list[SeasonBoard]:
     ]
 
 
-def courses(*, boards: Sequence[Sequence[Row]], metric: str) -> list[Course]:
+def courses(*, boards: Sequence[Sequence[Row]], metric: Column) -> list[Course]:
     """The planners of boards in the order of the last board that has them."""
     places: dict[tuple[str, str], list[Place | None]] = {}
     order: dict[tuple[str, str], tuple[int, int]] = {}
@@ -98,7 +100,7 @@ def courses(*, boards: Sequence[Sequence[Row]], metric: str) -> list[Course]:
         for position, row in enumerate(rows):
             key = (str(row["owner"]), str(row["planner"]))
             found = places.setdefault(key, [None] * len(boards))
-            found[number] = Place(str(row["evaluation"]), row["rank"], row["metrics"].get(metric))
+            found[number] = Place(str(row["evaluation"]), row["rank"], ranged(metrics=row["metrics"], column=metric))
             order[key] = (len(boards) - number, position)
     named = sorted(places, key=lambda key: order[key])
     return [Course(planner, owner, tuple(places[owner, planner])) for owner, planner in named]
@@ -113,7 +115,7 @@ def drawing(*, found: Sequence[Course], seasons: Sequence[str]) -> Drawing | Non
         for course in drawn
         for place in course.places
         if place and place.value
-        for name in ("low", "mean", "high")
+        for name in ("low", "mean", "high", "upper")
         if place.value.get(name) is not None
     ]
     scale = tenths(ends)
@@ -147,7 +149,7 @@ def _line(
                 y=_y(value["mean"], scale),
                 low=_y(value["low"], scale) if known else "",
                 high=_y(value["high"], scale) if known else "",
-                words=f"{course.planner}, season {season}: {value['mean']:.3f}{interval}",
+                words=f"{course.planner}, season {season}: {range_text(value)}{interval}",
             )
         )
     path = " ".join(f"{'L' if number else 'M'}{mark.x} {mark.y}" for number, mark in enumerate(marks))

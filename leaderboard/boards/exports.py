@@ -8,11 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from evaluator.metrics.undecided import ranged, undecided_words
+from evaluator.suites.base import Column
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.board_of import Conditions
-from leaderboard.results.figures import interval_words
+from leaderboard.results.figures import figure, interval_words
 
 JSON_FORMAT = "planarena-board/1"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -50,7 +52,8 @@ def as_csv(board: Exported) -> str:
     head = ["rank", "rank_low", "rank_high", "rank_tests", "planner", "version", "owner", "team"]
     head += ["kind", "strategy", "model_name", "parameters", "open_weights", "declared", *_RUNS]
     head += [f"normalised_{part}" for part in _METRIC_PARTS]
-    head += [*[f"{key}_{part}" for key in keys for part in _METRIC_PARTS], *_OUTCOMES]
+    head += [f"{key}_{part}" for key in keys for part in _METRIC_PARTS]
+    head += [*[f"{column.key}_upper" for column in _ranged_columns(board)], *_OUTCOMES]
     head += [f"{name}_per_task" for name in _USAGE]
     head += ["usd_per_task", "usd_per_million_prompt_tokens", "usd_per_million_completion_tokens"]
     head += ["finished", "evaluation", "suite", "suite_version", "suite_digest", "profile", "profile_digest", "split"]
@@ -125,12 +128,20 @@ def _line(*, row: Mapping[str, Any], keys: Iterable[str], board: Exported) -> li
     for key in keys:
         value = row["metrics"].get(key) or {}
         line += [value.get(part, "") for part in _METRIC_PARTS]
+    for column in _ranged_columns(board):
+        found = ranged(metrics=row["metrics"], column=column) or {}
+        line.append(found.get("upper", found.get("mean", "")))
     line += [row["outcomes"].get(outcome, 0) for outcome in _OUTCOMES]
     line += [usage.get(name, "") for name in _USAGE]
     line += [(row.get("cost") or {}).get(name, "") for name in ("usd", "prompt_price", "completion_price")]
     line += [row["finished"], f"{board.site}/evaluations/{row['evaluation']}/", suite.slug, suite.version]
     line += [suite.digest, snapshot.profile, snapshot.profile_digest, snapshot.split, snapshot.samples]
     return [*line, snapshot.data_digest, snapshot.season_id or "", snapshot.number, snapshot.digest]
+
+
+def _ranged_columns(board: Exported) -> list[Column]:
+    """The columns whose means have an upper end, since tasks may be undecided."""
+    return [column for column in board.snapshot.suite.columns if column.undecided]
 
 
 def _safe(value: Any) -> Any:
@@ -141,11 +152,11 @@ def _safe(value: Any) -> Any:
 
 def _scores(*, row: Mapping[str, Any], suite: Suite) -> str:
     primary = primary_metric(suite)
-    value = row["metrics"].get(primary["key"])
+    value = ranged(metrics=row["metrics"], column=suite.ranking_column)
     if not value:
         return f"no value for {primary['label']}"
-    interval = interval_words(value)
-    return f"{primary['label']} {value['mean']:.3f}" + (f" ({interval})" if interval else "")
+    notes = ", ".join(words for words in (undecided_words(value), interval_words(value)) if words)
+    return f"{primary['label']} {figure(value)}" + (f" ({notes})" if notes else "")
 
 
 def _note(board: Exported) -> str:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from evaluator.metrics.pairwise import RankRange
+from evaluator.metrics.undecided import ranged
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.rank_tests import scores_of, tests_of
@@ -106,7 +107,7 @@ def _unpublished_row(*, evaluation: Evaluation, snapshot: Snapshot | None) -> di
         "planner": evaluation.submission.planner.name,
         "seen": words_of(evaluation.submission),
         "metric": metric["label"],
-        "value": (measured.get(metric["key"]) or {}).get("mean"),
+        "value": ranged(metrics=measured, column=evaluation.suite.ranking_column),
         "standing": None if standing is None else standing._asdict(),
         "finished": "" if evaluation.finished is None else evaluation.finished.isoformat(timespec="seconds"),
     }

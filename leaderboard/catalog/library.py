@@ -142,7 +142,7 @@ class Library:
 
     def rules_digest(self, *, suite: str, profile: str) -> str:
         with _ready(suite):
-            return _episode(suite).rules_digest(profile)
+            return _episode(suite).rules_digest(profile, arbiter=settings.ARBITER)
 
     def data_digest(self, *, suite: str, profile: str, split: str, season: str, seed: str | None) -> str:
         from evaluator.episodes.base import Setting

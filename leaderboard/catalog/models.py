@@ -1,10 +1,11 @@
 """What can be evaluated: suites and their tasks, as registered from the `evaluator` package."""
 
 from functools import cached_property
+from typing import Any
 
 from django.db import models
 
-from evaluator.suites.base import Column, Panel
+from evaluator.suites.base import Column, Panel, shown_columns
 from evaluator.suites.facets import Facets
 
 
@@ -50,6 +51,17 @@ class Suite(models.Model):
     def columns(self) -> tuple[Column, ...]:
         """The columns of its board."""
         return tuple(Column.from_json(metric) for metric in self.metrics)
+
+    @cached_property
+    def shown_columns(self) -> tuple[Column, ...]:
+        """The columns of its board that are no part of another one's cells."""
+        return shown_columns(self.columns)
+
+    @cached_property
+    def shown_metrics(self) -> tuple[dict[str, Any], ...]:
+        """`shown_columns` as they are registered."""
+        shown = {column.key for column in self.shown_columns}
+        return tuple(metric for metric in self.metrics if metric["key"] in shown)
 
     @property
     def ranking_column(self) -> Column:

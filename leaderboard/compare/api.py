@@ -27,7 +27,10 @@ class ComparedMetricOutput(serializers.Serializer[Any]):
     metric = serializers.CharField(source="metric.key")
     higher_is_better = serializers.BooleanField(source="metric.higher_is_better")
     tasks = serializers.IntegerField(source="difference.count")
-    first_mean = serializers.FloatField()
+    first_mean = serializers.FloatField(
+        help_text="Undecided tasks count as 0, as in all figures here; the metric that the column names in "
+        "`undecided` is their share."
+    )
     mean = serializers.FloatField(source="other_mean")
     difference = serializers.FloatField(source="difference.mean", help_text="`mean` less `first_mean`.")
     low = serializers.FloatField(

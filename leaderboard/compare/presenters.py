@@ -6,7 +6,7 @@ from typing import NamedTuple
 from django.core.paginator import Page, Paginator
 
 from evaluator.metrics.statistics import TOO_FEW
-from evaluator.suites.base import Column
+from evaluator.suites.base import Column, companions
 from leaderboard.catalog.models import Task
 from leaderboard.compare.comparing import (
     GroupRow,
@@ -22,7 +22,7 @@ from leaderboard.compare.words import LEVEL, Verdict, left_out_in_words, p_text,
 from leaderboard.evaluations.gold import withheld_from
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.visibility import Reader
-from leaderboard.results.figures import score
+from leaderboard.results.figures import figure, score
 from leaderboard.results.filters import Filter
 from leaderboard.results.task_filters import place_of, words_of
 
@@ -210,11 +210,15 @@ def _notes(evaluation: Evaluation) -> tuple[str, ...]:
 
 def _metric_rows(*, comparison: Comparison, chosen: Column) -> tuple[MetricRow, ...]:
     scales = _scales(comparison.pairs)
+    parts = companions(comparison.metrics)
     rows = []
     for metric in comparison.metrics:
+        if metric.key in parts:
+            continue
         found = [pair.of(metric.key) for pair in comparison.pairs]
         if not any(found):
             continue
+        undecided = [pair.of(metric.undecided) if metric.undecided else None for pair in comparison.pairs]
         rows.append(
             MetricRow(
                 key=metric.key,
@@ -222,17 +226,29 @@ def _metric_rows(*, comparison: Comparison, chosen: Column) -> tuple[MetricRow, 
                 direction="" if not metric.ordered else "higher" if metric.higher_is_better else "lower",
                 is_primary=metric.primary,
                 is_chosen=metric.key == chosen.key,
-                first_mean=_first_mean(found),
-                cells=tuple(one and _difference_cell(found=one, scale=scales[metric.ordered]) for one in found),
+                first_mean=_first_mean(found, undecided=undecided),
+                cells=tuple(
+                    one and _difference_cell(found=one, undecided=share, scale=scales[metric.ordered])
+                    for one, share in zip(found, undecided, strict=True)
+                ),
             )
         )
     return tuple(rows)
 
 
-def _first_mean(found: Sequence[MetricDifference | None]) -> str:
+def _first_mean(found: Sequence[MetricDifference | None], *, undecided: Sequence[MetricDifference | None]) -> str:
     """The first's mean; "varies" if the pairs have different tasks in common."""
-    means = {f"{one.first_mean:.3f}" for one in found if one is not None}
+    means = {
+        _mean(one.first_mean, undecided=share.first_mean if share else 0.0)
+        for one, share in zip(found, undecided, strict=True)
+        if one is not None
+    }
     return means.pop() if len(means) == 1 else "varies"
+
+
+def _mean(mean: float, *, undecided: float) -> str:
+    """A mean; a range where a share of the tasks is undecided."""
+    return figure({"mean": mean, **({"upper": mean + undecided} if undecided > 0 else {})})
 
 
 def _scales(pairs: Sequence[Pair]) -> dict[bool, float]:
@@ -244,7 +260,7 @@ def _scales(pairs: Sequence[Pair]) -> dict[bool, float]:
     return {kind: max(found) for kind, found in ends.items()}
 
 
-def _difference_cell(*, found: MetricDifference, scale: float) -> DifferenceCell:
+def _difference_cell(*, found: MetricDifference, undecided: MetricDifference | None, scale: float) -> DifferenceCell:
     interval = found.difference
     ends = interval.ends
     left, right = (_place(end, scale) for end in (ends or (interval.mean, interval.mean)))
@@ -253,7 +269,7 @@ def _difference_cell(*, found: MetricDifference, scale: float) -> DifferenceCell
     better = (interval.mean > 0) == found.metric.higher_is_better
     width = max(right - left, 1) if ends else 0
     return DifferenceCell(
-        mean=f"{found.other_mean:.3f}",
+        mean=_mean(found.other_mean, undecided=undecided.other_mean if undecided else 0.0),
         difference=signed(interval.mean),
         low="" if ends is None else signed(ends[0]),
         high="" if ends is None else signed(ends[1]),

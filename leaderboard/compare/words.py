@@ -21,6 +21,7 @@ _OUTCOMES = {
     "pending": "no result",
     "not_run": "not run",
 }
+OPEN = "These are lower ends: the tasks that are undecided could turn the order."
 _MINUS = "\N{MINUS SIGN}"
 
 
@@ -36,13 +37,26 @@ class Verdict(NamedTuple):
 def verdicts(*, evaluations: Sequence[Evaluation], comparison: Comparison, metric: Column) -> tuple[Verdict, ...]:
     """One sentence for each evaluation after the first."""
     names = [_name(letter, evaluation) for letter, evaluation in zip(LETTERS, evaluations, strict=False)]
-    return tuple(
-        _verdict(
+    found = []
+    for number, pair in enumerate(comparison.pairs, start=1):
+        verdict = _verdict(
             found=pair.of(metric.key), metric=metric, names=(names[0], names[number]),
             letters=(LETTERS[0], LETTERS[number]), tests=len(comparison.pairs),
-        )
-        for number, pair in enumerate(comparison.pairs, start=1)
-    )  # fmt: skip
+        )  # fmt: skip
+        if is_open(found=pair.of(metric.key), undecided=pair.of(metric.undecided)):
+            caution = f"{OPEN} {verdict.caution}".rstrip()
+            verdict = verdict._replace(better="", caution=caution)
+        found.append(verdict)
+    return tuple(found)
+
+
+def is_open(*, found: MetricDifference | None, undecided: MetricDifference | None) -> bool:
+    """Whether undecided tasks, counted as the better value, could turn the order of two evaluations."""
+    if found is None or undecided is None:
+        return False
+    if found.other_mean >= found.first_mean:
+        return undecided.first_mean > 0 and found.first_mean + undecided.first_mean >= found.other_mean
+    return undecided.other_mean > 0 and found.other_mean + undecided.other_mean >= found.first_mean
 
 
 def p_text(value: float | None) -> str:

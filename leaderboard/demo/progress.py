@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -12,11 +13,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Column, Table
 
 from evaluator.metrics.statistics import TOO_FEW, ends_of
+from evaluator.metrics.undecided import ranged
 from evaluator.records import Outcome
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.transitions import FINAL
+from leaderboard.results.figures import figure
 
 SUITE = "openagi"
 """Whose plans the demo executes."""
@@ -140,16 +143,16 @@ def print_board(*, console: Console, url: str, suite: str = SUITE) -> None:
     if not console.is_terminal:
         # Into a file or a CI log nothing has to fold.
         console = Console(width=120)
-    columns = snapshot.suite.metrics[:MOST_COLUMNS]
+    columns = snapshot.suite.shown_columns[:MOST_COLUMNS]
     table = Table(
         "rank",
         Column("planner", no_wrap=True),
-        *(column["label"] for column in columns),
+        *(column.label for column in columns),
         title=f"Board of {snapshot.suite.title}",
     )
     shown = []
     for row in snapshot.content["rows"]:
-        cells = [_cell(row["metrics"].get(column["key"])) for column in columns]
+        cells = [_cell(ranged(metrics=row["metrics"], column=column)) for column in columns]
         table.add_row(str(row["rank"]), row["planner"], *cells)
         shown += cells
     console.print(table)
@@ -159,8 +162,9 @@ def print_board(*, console: Console, url: str, suite: str = SUITE) -> None:
     console.print(f"{coverage['run']} of {coverage['total']} tasks run. {url}/boards/{suite}/")
 
 
-def _cell(metric: dict[str, float] | None) -> str:
+def _cell(metric: dict[str, Any] | None) -> str:
     if metric is None:
         return "not measured"
     ends = ends_of(low=metric["low"], high=metric["high"])
-    return f"{metric['mean']:.4f} " + (_NO_INTERVAL if ends is None else f"[{ends[0]:.3f}, {ends[1]:.3f}]")
+    mean = figure(metric) if "upper" in metric else f"{metric['mean']:.4f}"
+    return f"{mean} " + (_NO_INTERVAL if ends is None else f"[{ends[0]:.3f}, {ends[1]:.3f}]")

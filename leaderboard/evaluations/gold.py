@@ -22,11 +22,11 @@ from leaderboard.planners.models import Planner
 from leaderboard.site.operators import is_operator
 
 _NOT_SHOWN: Mapping[str, Mapping[str, Any]] = {
-    "data": {"samples": [], "request": "", "planner_notes": {}, "plan_received": None},
-    "gold": {"explanations": {}},
+    "data": {"samples": [], "request": "", "planner_notes": {}, "plan_received": None, "pairs": []},
+    "gold": {"explanations": {}, "pairs": []},
     "plan": {
         "plan": None, "plan_received": None, "planner_notes": {}, "tolerated": [], "problems": [], "samples": [],
-        "reason_text": "",
+        "reason_text": "", "pairs": [],
     },
 }  # fmt: skip
 """The fields of a record that tell of what is withheld, with their empty values."""

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.core.paginator import Page, Paginator
 
+from evaluator.metrics.undecided import ranged
 from evaluator.records import Outcome
 from evaluator.suites.base import Panel
 from leaderboard.catalog.models import Suite
@@ -202,11 +203,6 @@ def latest_rows(rows: Sequence[TaskRow]) -> tuple[TaskRow, ...]:
 
 def _metric_cards(*, suite: Suite, summary: Mapping[str, Any]) -> tuple[MetricCard, ...]:
     measured = summary.get("metrics") or {}
-
-    def value(key: str) -> Mapping[str, Any] | None:
-        found = measured.get(key)
-        return found if found and found.get("mean") is not None else None
-
     return tuple(
         MetricCard(
             label=column.label,
@@ -214,9 +210,9 @@ def _metric_cards(*, suite: Suite, summary: Mapping[str, Any]) -> tuple[MetricCa
             is_primary=column.primary,
             higher_is_better=column.higher_is_better,
             is_size=not column.ordered,
-            value=value(column.key),
+            value=ranged(metrics=measured, column=column),
         )
-        for column in suite.columns
+        for column in suite.shown_columns
     )
 
 

@@ -147,6 +147,7 @@ def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
         "badge": badge_of(outcome=result.outcome, plan_summary=result.plan_summary) if result else PENDING,
         "reason_text": result.reason_text if result and not withheld.plan else "",
         "score": score,
+        "is_undecided": bool(result and result.indicators.get(evaluation.suite.ranking_column.undecided)),
         "others": others_on(evaluation=evaluation, task=found, score=score, reader=request.user),
         "walk": walk(evaluation=evaluation, key=found.key, parameters=request.GET.dict()),
         "page": task_page(

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from django.db.models import Count, DateTimeField, Exists, IntegerField, Max, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
+from evaluator.metrics.undecided import ranged
 from leaderboard.accounts.models import Membership, Team, User
 from leaderboard.boards.contents import contents_of
 from leaderboard.boards.services import latest_snapshots
@@ -31,7 +32,7 @@ class BoardResult(NamedTuple):
     metric: str
     """Label of the metric that the board is ranked by."""
     value: Mapping[str, Any] | None
-    """`{"mean", "low", "high", "tasks"}`"""
+    """As `figures.ranged` makes it."""
 
 
 def people(username: str) -> QuerySet[User]:
@@ -101,5 +102,5 @@ def _result(*, suite: Suite, row: Mapping[str, Any], planners: int) -> BoardResu
         rank=row["rank"],
         planners=planners,
         metric=metric["label"],
-        value=row["metrics"].get(metric["key"]),
+        value=ranged(metrics=row["metrics"], column=suite.ranking_column),
     )

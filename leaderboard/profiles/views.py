@@ -10,6 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
+from evaluator.metrics.undecided import ranged
 from leaderboard.accounts.profile import ProfileData, set_profile
 from leaderboard.accounts.signed_in import user_of
 from leaderboard.catalog.services import primary_metric
@@ -113,4 +114,8 @@ def _row(evaluation: Evaluation) -> dict[str, Any]:
     """An evaluation with the value of its suite's first metric."""
     metric = primary_metric(evaluation.suite)
     metrics = (evaluation.summary or {}).get("metrics") or {}
-    return {"evaluation": evaluation, "metric": metric["label"], "value": metrics.get(metric["key"])}
+    return {
+        "evaluation": evaluation,
+        "metric": metric["label"],
+        "value": ranged(metrics=metrics, column=evaluation.suite.ranking_column),
+    }

@@ -1,9 +1,11 @@
-"""Scores and intervals as texts. A value is `{"mean", "low", "high", "tasks"}`."""
+"""Scores and intervals as texts. A value is `{"mean", "low", "high", "tasks"}`, perhaps with what
+`evaluator.metrics.undecided.ranged` adds."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from evaluator.metrics.statistics import Interval, ends_of
+from evaluator.metrics.undecided import range_text
 
 
 def score(value: float | None) -> str:
@@ -14,6 +16,11 @@ def score(value: float | None) -> str:
 def value_of(found: Interval) -> dict[str, float | None]:
     """An interval as a value."""
     return {"mean": found.mean, "low": found.low, "high": found.high, "tasks": found.count}
+
+
+def figure(value: Mapping[str, Any] | None) -> str:
+    """A mean, or its range where tasks are undecided."""
+    return "—" if value is None else range_text(value)
 
 
 def interval_ends(value: Mapping[str, Any]) -> tuple[float, float] | None:

@@ -1,12 +1,15 @@
 """Binary indicators of a plan, as marks of its task and as shares of groups of tasks. No database."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from evaluator.metrics.statistics import Interval, wilson
 from evaluator.records import Outcome
 from evaluator.suites.base import Column
 from leaderboard.results.figures import value_of
+
+UNDECIDED = "undecided"
+UNDECIDED_WORDS = "the rules do not know"
 
 
 class Mark(NamedTuple):
@@ -14,11 +17,23 @@ class Mark(NamedTuple):
 
     name: str
     value: str
-    """`1` or `0`, as the board counts it."""
+    """`1` or `0`, as the board counts it: `0` if it is undecided."""
     good: bool
     words: str
     title: str
     lower_is_better: bool
+    undecided: bool = False
+    """Whether it is not known which of the two it is."""
+
+    @property
+    def shown(self) -> str:
+        """The value as pages show it, and as filters name it: `1`, `0` or `undecided`."""
+        return UNDECIDED if self.undecided else self.value
+
+    @property
+    def tone(self) -> str:
+        """`good`, `bad` or `undecided`."""
+        return UNDECIDED if self.undecided else "good" if self.good else "bad"
 
 
 class Share(NamedTuple):
@@ -27,11 +42,15 @@ class Share(NamedTuple):
     name: str
     interval: Interval
     lower_is_better: bool
+    undecided: float = 0.0
+    """Share of the tasks on which it is undecided; they count 0 in the mean."""
 
     @property
-    def bar(self) -> Mapping[str, float | None]:
-        """The interval as the tags of the site take it."""
-        return value_of(self.interval)
+    def bar(self) -> Mapping[str, Any]:
+        """The interval as the tags of the site take it, with what is undecided."""
+        found: dict[str, Any] = {**value_of(self.interval)}
+        upper = self.interval.mean + self.undecided
+        return {**found, "undecided": self.undecided, "upper": upper} if self.undecided else found
 
 
 def mark_columns(columns: Sequence[Column]) -> tuple[Column, ...]:
@@ -46,19 +65,21 @@ def marks(columns: Sequence[Column], *, outcome: str, indicators: Mapping[str, f
     for column in mark_columns(columns):
         value = column.fault if outcome == Outcome.PLANNER_FAULT else indicators.get(column.key)
         if value is not None and outcome in {Outcome.PLANNER_FAULT, Outcome.SCORED}:
-            found.append(_mark(column=column, value=value))
+            undecided = outcome == Outcome.SCORED and indicators.get(column.undecided, 0.0) > 0
+            found.append(_mark(column=column, value=value, undecided=undecided))
     return tuple(found)
 
 
-def _mark(*, column: Column, value: float) -> Mark:
+def _mark(*, column: Column, value: float, undecided: bool) -> Mark:
     good = (value >= 0.5) == column.higher_is_better
     return Mark(
         name=column.key,
         value=f"{value:.0f}",
         good=good,
-        words=column.good if good else column.bad,
+        words=UNDECIDED_WORDS if undecided else column.good if good else column.bad,
         title=column.title or column.label,
         lower_is_better=not column.higher_is_better,
+        undecided=undecided,
     )
 
 
@@ -74,6 +95,7 @@ def shares(tasks: Sequence[Sequence[Mark]]) -> tuple[Share, ...]:
             name=of_all[0].name,
             interval=wilson(successes=sum(mark.value == "1" for mark in of_all), total=len(of_all)),
             lower_is_better=of_all[0].lower_is_better,
+            undecided=sum(mark.undecided for mark in of_all) / len(of_all),
         )
         for of_all in zip(*tasks, strict=True)
     )

@@ -21,11 +21,15 @@ def suite_slugs() -> QuerySet[Suite, str]:
     return Suite.objects.order_by("slug").values_list("slug", flat=True).distinct()
 
 
+def _is_yes(text: str) -> bool:
+    return text.lower() in {"1", "true"}
+
+
 _EVALUATIONS = (
     Parameter("suite", one_of(suite_slugs)),
     Parameter("state", one_of(EvaluationState.values)),
     Parameter("planner", whole_number),
-    Parameter("mine", lambda text: text.lower() in {"1", "true"}),
+    Parameter("mine", _is_yes),
 )
 
 
@@ -48,8 +52,8 @@ def filter_evaluations(found: QuerySet[Evaluation], *, parameters: Any, reader: 
 def filter_results(
     found: QuerySet[TaskResult], *, evaluation: Evaluation, parameters: Any, reader: Reader
 ) -> QuerySet[TaskResult]:
-    """The results of an evaluation that a query string asks for: by outcome, reason and words, and by each facet of
-    the suite that does not follow from gold plans.
+    """The results of an evaluation that a query string asks for: by outcome, reason, words and whether they are
+    undecided, and by each facet of the suite that does not follow from gold plans.
 
     Raises:
         FieldErrors: a parameter has a value that no task has, or is a facet of other suites only.
@@ -65,6 +69,7 @@ def filter_results(
         Parameter("outcome", one_of([known.value for known in Outcome])),
         Parameter("reason", one_of([known.value for known in Reason])),
         Parameter("q", lambda text: text.replace("\0", "").strip()),
+        Parameter("undecided", _is_yes),
         *(Parameter(name, one_of(_known(get=get, tasks=tasks))) for name, get in getters.items()),
     )
     values = read(parameters=parameters, declared=declared).checked()
@@ -72,6 +77,9 @@ def filter_results(
     if chosen := {name: values[name] for name in getters if values[name]}:
         rows = [row.pk for row in tasks if all(value in getters[name](row) for name, value in chosen.items())]
         found = found.filter(task__in=rows)
+    if values["undecided"]:
+        key = evaluation.suite.ranking_column.undecided
+        found = found.filter(**{f"indicators__{key}__gt": 0}) if key else found.none()
     if text := values["q"]:
         in_request, in_plan = Q(task__text__icontains=text), Q(plan_summary__icontains=text)
         # A reader who may not see a plan may not search in it.
@@ -80,7 +88,7 @@ def filter_results(
     return found
 
 
-_COMMON = frozenset({"outcome", "reason", "q", "fields", "cursor", "page_size", "format"})
+_COMMON = frozenset({"outcome", "reason", "q", "undecided", "fields", "cursor", "page_size", "format"})
 """Parameters of the list that are no facets of suites."""
 
 

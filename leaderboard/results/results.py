@@ -186,6 +186,8 @@ def _problem_of_indicators(*, record: ResultRecord, columns: Sequence[Column]) -
             return f"its {column.key} is {wrong[0]}; it is from {column.low:g} to {high:g}"
         if by_sample and abs(fsum(by_sample) / len(by_sample) - value) > _SAME_SCORE:
             return f"its {column.key} is {value}, which is not the mean of its samples"
+        if column.undecided and value > 0 and record.indicators.get(column.undecided, 0.0) > 0:
+            return f"its {column.key} is {value}, although it is {column.undecided}: it counts 0 then"
     return ""
 
 

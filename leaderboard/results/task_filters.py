@@ -136,7 +136,7 @@ def _one(name: str) -> Callable[[TaskRow], tuple[str, ...]]:
 
 
 def _mark(row: TaskRow, *, name: str) -> tuple[str, ...]:
-    return tuple(mark.value for mark in row.marks if mark.name == name)
+    return tuple(mark.shown for mark in row.marks if mark.name == name)
 
 
 def _mark_facet(*, name: str, words: Mapping[str, str]) -> Facet[TaskRow]:
@@ -169,7 +169,7 @@ def facets_of(*, suite: declared.Facets, rows: Iterable[TaskRow]) -> tuple[Facet
     words: dict[str, dict[str, str]] = {}
     for row in rows:
         for mark in row.marks:
-            words.setdefault(mark.name, {})[mark.value] = mark.words
+            words.setdefault(mark.name, {})[mark.shown] = mark.words
     marks = (_mark_facet(name=name, words=words[name]) for name in words)
     return _OUTCOME, *marks, _REASON, _METRIC, *map(task_facet, suite.filters), _TOOL, _CAUSE
 

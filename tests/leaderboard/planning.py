@@ -2,10 +2,15 @@
 
 from collections.abc import Mapping
 
+import pytest
+
 from evaluator.episodes.judgement import JudgementEvaluator
 from evaluator.planners.protocol import Planner
 from evaluator.suites import suite_of
+from evaluator.suites.toolbench.goals import goal
+from evaluator.suites.toolbench.goals.parts import Action, Asking, Object, Saying
 from evaluator.suites.toolbench.judging import ToolJudge
+from evaluator.suites.toolbench.meaning.verdict import Pair, Verdict
 from leaderboard.accounts.models import User
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import register_suite
@@ -23,6 +28,7 @@ MISTAKES = {
     "QA/0": "nothing",
     "count_object/0": "garbage",
 }
+WANTED, WHY = "What is <b>wanted</b>?", "“wanted” is not in the lexicon"
 REAL = "leaderboard.catalog.library.Library"
 """The setting EVALUATOR that these evaluations need."""
 
@@ -31,6 +37,18 @@ def make_toolmini() -> Suite:
     """toolmini, registered."""
     register_suite(suite_of("toolmini"))
     return Suite.objects.get(slug="toolmini", current=True)
+
+
+def make_questions_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the rules know of no question and no prompt whether it is the wanted one."""
+
+    def says(*, text: str, pattern: Object | Action | Asking | Saying) -> Verdict | Pair:
+        if not isinstance(pattern, Asking | Saying):
+            return decide(text=text, pattern=pattern)
+        return Pair(kind="question", wanted=WANTED, given=text, why=WHY)
+
+    decide = goal.says
+    monkeypatch.setattr(goal, "says", says)
 
 
 def run_evaluation(evaluation: Evaluation, *, planner: Planner) -> Evaluation:

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
-from evaluator.records import Outcome, ResultRecord
+from evaluator.records import Outcome, ResultRecord, TextPair
 from evaluator.suites.hidden import HIDDEN
 from evaluator.values import Artefact, MediaType
 from leaderboard.accounts.models import User
@@ -135,6 +135,7 @@ def record(task: str, *, suite: str, plan: dict[str, Any]) -> ResultRecord:
         tolerated=[f"read {tool}"],
         indicators=dict.fromkeys(FIVE, 1.0),
         explanations=dict.fromkeys((*FIVE, "goal"), f"step 1 ({tool}): misses {MARK}"),
+        pairs=[TextPair(kind="question", wanted=MARK, given=tool, why=f"“{MARK}” is not in the lexicon")],
     )
 
 
@@ -240,6 +241,7 @@ def test_the_owner_of_an_evaluation_on_a_hidden_split_sees_the_own_plan_and_scor
     assert found["score"] == 0.5
     assert found["record"]["plan"] == OWN
     assert found["record"]["explanations"] == {}
+    assert found["record"]["pairs"] == []
     judged = things[4]
     page = answer(client, reverse("evaluations:task", args=[judged["evaluation"], "0"]))[1]
     assert "Not shown while the split is hidden." in page

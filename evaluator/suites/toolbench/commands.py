@@ -8,6 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from evaluator.cli.arbiter_options import (
+    DEFAULT_KEY_ENV,
+    DEFAULT_THRESHOLD,
+    ArbiterOption,
+    KeyEnvOption,
+    ThresholdOption,
+    arbiter_opened,
+)
 from evaluator.cli.listing import Listing, show_all
 from evaluator.cli.usage import (
     JsonFile,
@@ -24,8 +32,10 @@ from evaluator.cli.usage import (
 )
 from evaluator.metrics.decomposition import Verdict, deacc, judge_decomposition
 from evaluator.metrics.statistics import ends_in_words
+from evaluator.metrics.undecided import range_text, ranged, undecided_words
 from evaluator.plan_lines import PlanFileError, read_lines, task_at
 from evaluator.suites import Suite
+from evaluator.suites.base import shown_columns
 from evaluator.suites.toolbench.plan_scores import Report, ScoredLine, report_to_json, score_lines
 from evaluator.suites.toolbench.released import source
 from evaluator.suites.toolbench.suite import ToolTask, is_tool_suite
@@ -43,12 +53,16 @@ def score_plans(
     as_json: JsonFlag = False,
     active: Annotated[bool, typer.Option("--active", help="Omit tasks with known defects.")] = False,
     explain: Annotated[str, typer.Option(help="Explain the scores of the plans of this task.")] = "",
+    arbiter: ArbiterOption = "",
+    arbiter_threshold: ThresholdOption = DEFAULT_THRESHOLD,
+    arbiter_key_env: KeyEnvOption = DEFAULT_KEY_ENV,
 ) -> None:
     """Score plans by ControlLLM's metrics: IR, NR, HR, CR, SE. Tasks without a plan count against the planner."""
     chosen = _tool_suite(suite)
+    asked = arbiter_opened(arbiter, threshold=arbiter_threshold, key_env=arbiter_key_env)
     try:
         text = sys.stdin.read() if str(plans) == "-" else plans.read_text(encoding="utf-8")
-        report = score_lines(suite=chosen, lines=read_lines(text.split("\n")), active_only=active)
+        report = score_lines(suite=chosen, lines=read_lines(text.split("\n")), active_only=active, arbiter=asked)
     except (PlanFileError, UnicodeDecodeError) as error:
         raise usage_error(f"{plans}: {error}") from None
     except OSError as error:
@@ -61,19 +75,21 @@ def score_plans(
     if explain:
         _explain(suite=chosen, report=report, key=explain)
     elif as_json:
-        print_json(report_to_json(report))
+        identity = {} if asked is None else {"arbiter": dict(asked.identity())}
+        print_json({**identity, **report_to_json(report)})
     else:
         _print_tables(suite=chosen, report=report)
 
 
 def _print_tables(*, suite: Suite, report: Report) -> None:
     table = Listing("metric", "mean", "95 % interval", "note", title=f"{len(report.rows)} plans for {suite.title}")
-    for column in suite.metrics:
-        found = report.summary["metrics"].get(column.key)
+    for column in shown_columns(suite.metrics):
+        found = ranged(metrics=report.summary["metrics"], column=column)
         if found is not None:
-            better = "" if column.higher_is_better else "lower is better"
+            note = "" if column.higher_is_better else "lower is better"
             interval = ends_in_words(low=found["low"], high=found["high"])
-            table.add_row(column.label, f"{found['mean']:.4f}", interval, better)
+            note = undecided_words(found, form=".4f") or note
+            table.add_row(column.label, range_text(found, form=".4f"), interval, note)
     breakdowns = [
         _breakdown(title=title, rows=rows)
         for title, rows in (("level", report.by_level), ("group", report.by_group))
@@ -89,7 +105,9 @@ def _print_tables(*, suite: Suite, report: Report) -> None:
 def _breakdown(*, title: str, rows: Mapping[str, Mapping[str, Any]]) -> Listing:
     table = Listing(title, "n", "IR", "NR", "HR", "CR", "SE")
     for name, row in rows.items():
-        table.add_row(name, str(row["count"]), *(f"{row[key]:.2f}" for key in ("IR", "NR", "HR", "CR", "SE")))
+        shares = [f"{row[key]:.2f}" for key in ("IR", "NR", "HR", "CR")]
+        upper = {"upper": row["SE"] + row["undecided"]} if row["undecided"] else {}
+        table.add_row(name, str(row["count"]), *shares, range_text({"mean": row["SE"], **upper}, form=".2f"))
     return table
 
 

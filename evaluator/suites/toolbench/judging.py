@@ -2,16 +2,17 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import evaluator
+from evaluator.arbiters.protocol import Arbiter
 from evaluator.canonical_json import digest
 from evaluator.episodes.judgement import Judgement, all_tools
 from evaluator.episodes.parts import Planned
 from evaluator.planners.protocol import MAX_ALTERNATIVES
 from evaluator.plans import ParsedPlan, Plan, PlanSyntaxError, check_plan, read_plan
-from evaluator.records import Reason
+from evaluator.records import Reason, TextPair
 from evaluator.suites.base import Suite
 from evaluator.suites.toolbench.abstain.judging import (
     judge_refusal,
@@ -22,6 +23,7 @@ from evaluator.suites.toolbench.abstain.judging import (
 from evaluator.suites.toolbench.indicators import INDICATORS, judge_plan
 from evaluator.suites.toolbench.indicators import Judgement as Indicators
 from evaluator.suites.toolbench.measures import measures
+from evaluator.suites.toolbench.settling import settlement
 from evaluator.suites.toolbench.suite import ToolTask
 
 _NO_RULES = frozenset(
@@ -58,10 +60,12 @@ class JudgedPlan:
     tolerated: tuple[str, ...]
     judgement: Indicators
     indicators: dict[str, float]
-    """The five of the paper, `valid`, and the agreement with the gold plan."""
+    """The five of the paper, those of `undecided_indicators`, `valid`, and the agreement with the gold plan."""
+    pairs: tuple[TextPair, ...] = ()
+    """The texts on which the rules are undecided and SE depends."""
 
 
-def judge(*, suite: Suite, task: ToolTask, value: object) -> JudgedPlan:
+def judge(*, suite: Suite, task: ToolTask, value: object, arbiter: Arbiter | None = None) -> JudgedPlan:
     """Read a plan in any accepted form and judge it.
 
     Raises:
@@ -69,12 +73,21 @@ def judge(*, suite: Suite, task: ToolTask, value: object) -> JudgedPlan:
         ValueError: the task has no goal.
     """
     return judge_parsed(
-        suite=suite, task=task, parsed=read_plan(value=value, context=all_tools(suite=suite, task=task))
+        suite=suite,
+        task=task,
+        parsed=read_plan(value=value, context=all_tools(suite=suite, task=task)),
+        arbiter=arbiter,
     )
 
 
-def judge_parsed(*, suite: Suite, task: ToolTask, parsed: ParsedPlan) -> JudgedPlan:
+def judge_parsed(*, suite: Suite, task: ToolTask, parsed: ParsedPlan, arbiter: Arbiter | None = None) -> JudgedPlan:
     """Judge a plan that was read.
+
+    Args:
+        suite: whose catalogue the plan calls.
+        task: the request.
+        parsed: the plan.
+        arbiter: settles what the rules leave undecided; it changes nothing else.
 
     Raises:
         ValueError: the task has no goal.
@@ -85,7 +98,10 @@ def judge_parsed(*, suite: Suite, task: ToolTask, parsed: ParsedPlan) -> JudgedP
         refusal = judge_refusal(parsed.plan)
         return JudgedPlan(parsed.plan, parsed.tolerated, refusal, refusal_indicators(parsed.plan))
     context = all_tools(suite=suite, task=task)
-    judgement = judge_plan(plan=parsed.plan, goal=task.goal, catalogue=suite.catalogue, files=task.files)
+    judged = partial(judge_plan, plan=parsed.plan, goal=task.goal, catalogue=suite.catalogue, files=task.files)
+    by_rules = judged()
+    found = settlement(undecided=by_rules.undecided, arbiter=arbiter)
+    judgement = judged(settle=found.settle) if found.settled else by_rules
     if suite.may_abstain:
         judgement = with_accuracy_explained(judgement, plan=parsed.plan)
     valid = bool(parsed.plan.steps) and judgement.HR == 0 and not check_plan(plan=parsed.plan, context=context)
@@ -95,16 +111,34 @@ def judge_parsed(*, suite: Suite, task: ToolTask, parsed: ParsedPlan) -> JudgedP
         judgement=judgement,
         indicators={
             **{name: float(value) for name, value in judgement.indicators().items()},
+            **undecided_indicators(by_rules=by_rules, settled=judgement),
             "SE_best": float(judgement.SE),
             "valid": float(valid),
             **measures(plan=parsed.plan, gold=task.gold_profile, shortest=task.shortest, solves=bool(judgement.SE)),
             **(solvable_indicators(plan=parsed.plan, judgement=judgement) if suite.may_abstain else {}),
         },
+        pairs=found.for_record(),
     )
+
+
+def undecided_indicators(*, by_rules: Indicators, settled: Indicators) -> dict[str, float]:
+    """Whether SE is still undecided, and its lower and upper end by the rules alone."""
+    return {
+        "undecided": float(bool(settled.undecided)),
+        "SE_low": float(by_rules.SE),
+        "SE_high": float(by_rules.SE or bool(by_rules.undecided)),
+    }
 
 
 class ToolJudge:
     """ControlLLM's metrics as a judge (`evaluator.episodes.judgement`)."""
+
+    def __init__(self, *, arbiter: Arbiter | None = None) -> None:
+        self._arbiter = arbiter
+
+    def settled_by(self, arbiter: Arbiter) -> "ToolJudge":
+        """See `SettleableJudge`."""
+        return ToolJudge(arbiter=arbiter)
 
     def digest(self) -> str:
         """Digest of the rules."""
@@ -119,16 +153,18 @@ class ToolJudge:
         }
 
     def __call__(self, *, suite: Suite, planned: Planned) -> Judgement:
-        """Judge the plan, and for `SE_best` the planner's alternatives."""
+        """Judge the plan, and for `SE_best` the planner's alternatives: these at their lower ends by the rules."""
         task = planned.task
         assert isinstance(task, ToolTask)
-        found = judge_parsed(suite=suite, task=task, parsed=planned.plan)
+        found = judge_parsed(suite=suite, task=task, parsed=planned.plan, arbiter=self._arbiter)
         best = max([found.judgement.SE, *self._alternatives(suite=suite, task=task, values=planned.reply.alternatives)])
         goal = "; ".join(part.sentence() for part in task.goal.parts) if task.goal is not None else ""
         return Judgement(
             score=float(found.judgement.SE),
             indicators=found.indicators | ({"SE_best": float(best)} if "SE_best" in found.indicators else {}),
             explanations={"goal": goal, **found.judgement.why},
+            pairs=found.pairs,
+            arbiter=self._arbiter.identity() if self._arbiter is not None and found.pairs else {},
         )
 
     def _alternatives(self, *, suite: Suite, task: ToolTask, values: Sequence[object]) -> Iterator[int]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from evaluator.arbiters.protocol import Arbiter
 from evaluator.metrics.aggregate import TaskScore, summarise
 from evaluator.metrics.statistics import Interval, wilson
 from evaluator.plan_lines import PlanLine, tasks_by_name
@@ -42,18 +43,21 @@ class Report:
     """Tasks of the suite without a goal."""
 
 
-def score_lines(*, suite: Suite, lines: Iterable[PlanLine], active_only: bool = False) -> Report:
+def score_lines(
+    *, suite: Suite, lines: Iterable[PlanLine], active_only: bool = False, arbiter: Arbiter | None = None
+) -> Report:
     """Judge every line, and sum up over the whole suite: tasks that no line names count as the worst plan there is.
 
     Args:
         suite: a suite that judges plans.
         lines: the plans; several lines for one task are several solutions.
         active_only: leave out the entries with defects that excuse a planner.
+        arbiter: settles what the rules leave undecided.
     """
     by_key = tasks_by_name(suite)
     tasks = [task for task in suite.tasks if isinstance(task, ToolTask) and (task.active or not active_only)]
     chosen = {task.key for task in tasks}
-    found = (_score(suite=suite, line=line, task=_tool_task(by_key.get(line.task))) for line in lines)
+    found = (_score(suite=suite, line=line, task=_tool_task(by_key.get(line.task)), arbiter=arbiter) for line in lines)
     rows = tuple(row for row in found if row.task is None or row.task.key in chosen)
     named = {row.task.key for row in rows if row.task is not None}
     missing = [task for task in tasks if task.goal is not None and task.key not in named]
@@ -75,7 +79,7 @@ def _tool_task(task: Task | None) -> ToolTask | None:
     return task if isinstance(task, ToolTask) else None
 
 
-def _score(*, suite: Suite, line: PlanLine, task: ToolTask | None) -> ScoredLine:
+def _score(*, suite: Suite, line: PlanLine, task: ToolTask | None, arbiter: Arbiter | None) -> ScoredLine:
     nothing: dict[str, float | None] = dict.fromkeys(INDICATORS)
     if task is None:
         why = {"error": f"{suite.slug} has no task {line.task!r}"}
@@ -87,7 +91,9 @@ def _score(*, suite: Suite, line: PlanLine, task: ToolTask | None) -> ScoredLine
     problem = "no plan was given"
     for value in line.plans:
         try:
-            judged.append(judge(suite=suite, task=task, value=value))
+            # Further plans count in SE_best alone, which takes their lower ends by the rules.
+            asked = arbiter if not judged else None
+            judged.append(judge(suite=suite, task=task, value=value, arbiter=asked))
         except PlanSyntaxError as error:
             problem = problem if judged else f"the plan cannot be read: {error}"
             judged.append(None)
@@ -124,6 +130,7 @@ def _by(
             found[name] = {
                 "count": len(chosen),
                 **{key: share.mean for key, share in shares.items()},
+                "undecided": _share(key="undecided", scores=chosen).mean,
                 "intervals": {key: [share.low, share.high] for key, share in shares.items()},
             }
     return found
@@ -157,7 +164,9 @@ def row_to_json(row: ScoredLine) -> dict[str, Any]:
     """One line's scores, with the line's other keys passed through."""
     numbers = {name: None if value is None else _number(value) for name, value in row.indicators.items()}
     tolerated = list(row.judged.tolerated) if row.judged is not None else []
-    return {**row.line.rest, "task": row.line.task, **numbers, "why": dict(row.why), "tolerated": tolerated}
+    pairs = [pair.model_dump(mode="json") for pair in row.judged.pairs] if row.judged is not None else []
+    told = {"why": dict(row.why), "tolerated": tolerated, **({"pairs": pairs} if pairs else {})}
+    return {**row.line.rest, "task": row.line.task, **numbers, **told}
 
 
 def _number(value: float) -> float | int:

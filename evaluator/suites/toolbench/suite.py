@@ -31,6 +31,7 @@ from evaluator.tools.types import ResourceType
 VERSION = "2"
 
 _share = partial(Column, indicator=True, interval=IntervalMethod.WILSON)
+_unsure = partial(_share, ordered=False)
 
 COLUMNS = (
     _share(
@@ -41,7 +42,16 @@ COLUMNS = (
         title="Solution",
         good="solves the request",
         bad="does not solve it",
+        undecided="undecided",
+        by_rules=("SE_low", "SE_high"),
     ),
+    _unsure(
+        key="undecided",
+        label="Undecided",
+        description="Share of requests for which it is not known whether the plan solves them; they count 0 in SE.",
+    ),
+    _unsure(key="SE_low", label="SE, lower end", description="SE by the rules alone, undecided requests counting 0."),
+    _unsure(key="SE_high", label="SE, upper end", description="SE by the rules alone, undecided requests counting 1."),
     _share(
         key="IR",
         label="IR",
@@ -81,7 +91,7 @@ COLUMNS = (
     _share(
         key="SE_best",
         label="SE best of k",
-        description="SE if the best of up to five plans counts.",
+        description="SE, at its lower end, if the best of up to five plans counts.",
         title="Solved by one of up to five plans",
     ),
     _share(

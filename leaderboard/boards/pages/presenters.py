@@ -8,8 +8,11 @@ from typing import Any, NamedTuple
 from django.core.paginator import Page, Paginator
 
 from evaluator.metrics.statistics import ends_in_words
+from evaluator.metrics.undecided import ranged
+from evaluator.suites import base
 from leaderboard.boards.contents import BoardContent
 from leaderboard.boards.ranking import tokens_of
+from leaderboard.boards.scales import tenths
 from leaderboard.boards.selecting import (
     FACTS,
     UNSORTED,
@@ -147,30 +150,26 @@ class Table(NamedTuple):
 
 def board_table(*, suite: Suite, content: BoardContent, selection: Selection, reader: str = "") -> Table:
     """The page of the board that the selection asks for."""
-    keys = [metric["key"] for metric in suite.metrics]
+    keys = [metric["key"] for metric in suite.shown_metrics]
+    scales = _scales(content=content, columns=suite.shown_columns)
     found = select_rows(indexed=content.index, selection=selection, metrics=keys, reader=reader)
     page = Paginator(found.rows, selection.per_page).get_page(selection.page)
     usual = usual_columns(facts=content.facts, metrics=keys)
     chosen = _chosen(columns=selection.column, usual=usual, known=(*keys, *FACTS))
-    metrics = tuple(metric for metric in suite.metrics if metric["key"] in chosen)
+    metrics = tuple(metric for metric in suite.shown_metrics if metric["key"] in chosen)
     facts = tuple(fact for fact in FACTS if fact in chosen)
-    primary = primary_metric(suite)["key"]
+    primary, sort = primary_metric(suite)["key"], read_sort(sort=selection.sort, metrics=keys)
     return Table(
-        columns=_columns(
-            metrics=metrics,
-            facts=facts,
-            primary=primary,
-            sort=read_sort(sort=selection.sort, metrics=keys),
-            scales=content.scales,
-        ),
+        columns=_columns(metrics=metrics, facts=facts, primary=primary, sort=sort, scales=scales),
         rows=tuple(
             _row(
                 data=data,
                 metrics=metrics,
                 facts=facts,
                 primary=primary,
-                scales=content.scales,
+                scales=scales,
                 covered=content.coverage["run"],
+                columns=suite.shown_columns,
             )
             for data in page.object_list
         ),
@@ -190,7 +189,7 @@ def board_table(*, suite: Suite, content: BoardContent, selection: Selection, re
 
 def first_rows(*, suite: Suite, content: BoardContent, rows: int, metrics: int) -> Table:
     """The first rows and columns of a board, for the start page."""
-    columns = [metric["key"] for metric in suite.metrics[:metrics]]
+    columns = [metric["key"] for metric in suite.shown_metrics[:metrics]]
     facts = [fact for fact in usual_columns(facts=content.facts, metrics=()) if fact in {"tasks", "finished"}]
     selection = Selection(column=(*columns, *facts), per_page=rows)
     return board_table(suite=suite, content=content, selection=selection)
@@ -284,9 +283,19 @@ def _chosen(*, columns: Sequence[str], usual: Sequence[str], known: Sequence[str
 
 
 def _choices(*, suite: Suite, known: Sequence[str], chosen: frozenset[str]) -> tuple[ColumnChoice, ...]:
-    named = [(metric["key"], metric["label"]) for metric in suite.metrics]
+    named = [(metric["key"], metric["label"]) for metric in suite.shown_metrics]
     named += [(fact, FACT_LABELS[fact][0]) for fact in known]
     return tuple(ColumnChoice(key, label, key in chosen) for key, label in named)
+
+
+def _scales(*, content: BoardContent, columns: Sequence[base.Column]) -> Mapping[str, tuple[float, float] | None]:
+    """Where the bars of each metric begin and end: with room for what undecided tasks leave open."""
+    found = dict(content.scales)
+    for column in columns:
+        if column.undecided and (scale := found.get(column.key)) is not None:
+            values = (ranged(metrics=row["metrics"], column=column) or {} for row in content.rows)
+            found[column.key] = tenths([*scale, *(value["upper"] for value in values if "upper" in value)])
+    return found
 
 
 def _columns(
@@ -342,8 +351,10 @@ def _row(
     primary: str,
     scales: Mapping[str, tuple[float, float] | None],
     covered: int,
+    columns: Sequence[base.Column],
 ) -> Row:
-    values = {metric["key"]: data["metrics"].get(metric["key"]) for metric in metrics}
+    values = {column.key: ranged(metrics=data["metrics"], column=column) for column in columns}
+    values = {metric["key"]: values[metric["key"]] for metric in metrics}
     alike = {value.get("tasks") for value in values.values() if value} <= {covered}
     cells = tuple(
         Cell(
@@ -351,7 +362,7 @@ def _row(
             is_primary=metric["key"] == primary,
             missing=_why_missing(metric),
             scale=scales.get(metric["key"]),
-            tasks=None if alike or not values[metric["key"]] else values[metric["key"]].get("tasks"),
+            tasks=None if alike else (values[metric["key"]] or {}).get("tasks"),
         )
         for metric in metrics
     )

@@ -40,7 +40,7 @@ def seasons(request: HttpRequest, suite: str) -> HttpResponse:
         context["seasons"] = list(zip(boards, states, strict=True))
         context["metric"] = found.ranking_column
         shown = [board for board in boards if board.snapshot is not None]
-        every = courses(boards=[board.rows for board in shown], metric=found.ranking_column.key)
+        every = courses(boards=[board.rows for board in shown], metric=found.ranking_column)
         names = [board.season.name for board in shown]
         context |= {"names": names, "courses": every[:MOST_ROWS], "left_out": max(0, len(every) - MOST_ROWS)}
         context["drawing"] = drawing.drawing(found=every, seasons=names)

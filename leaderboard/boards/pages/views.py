@@ -28,6 +28,7 @@ from leaderboard.boards.standing import unpublished, unpublished_rows
 from leaderboard.catalog.models import Suite
 from leaderboard.docs_pages.chapters import GROUPS
 from leaderboard.evaluations.board_of import Conditions
+from leaderboard.results.provenance import arbiter_of
 
 FIRST_ROWS = 5
 """Of each board, on the start page."""
@@ -150,6 +151,7 @@ def _table_context(
         "selection": selection,
         "page_sizes": PAGE_SIZES,
         "usual_page_size": PER_PAGE,
+        "arbiter": _arbiter(suite=suite, content=content),
         "table": board_table(
             suite=suite,
             content=content,
@@ -157,6 +159,13 @@ def _table_context(
             reader=request.user.username if request.user.is_authenticated else "",
         ),
     }
+
+
+def _arbiter(*, suite: Suite, content: BoardContent) -> str:
+    """Who settled undecided pairs on this board, which is part of its rules; empty if nobody did."""
+    if not suite.ranking_column.undecided or not content.rows:
+        return ""
+    return arbiter_of(content.rows[0]["evaluation"])
 
 
 def _name(snapshot: Snapshot | None) -> list[Any]:

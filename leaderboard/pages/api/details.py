@@ -47,6 +47,7 @@ class IndicatorGroupOutput(Output):
     tasks = serializers.IntegerField()
     indicator = serializers.CharField()
     mean = serializers.FloatField(help_text="Share of the tasks.")
+    undecided = serializers.FloatField(help_text="Share of the tasks on which it is undecided; they count 0 in `mean`.")
     low = serializers.FloatField(
         allow_null=True, help_text=f"Lower end of Wilson's 95 % interval; null over fewer than {LEAST_VALUES} tasks."
     )
@@ -186,6 +187,7 @@ class BreakdownsView(APIView):
                 "tasks": row.count,
                 "indicator": share.name,
                 "mean": share.interval.mean,
+                "undecided": share.undecided,
                 "low": share.interval.low,
                 "high": share.interval.high,
             }

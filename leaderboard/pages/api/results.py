@@ -80,6 +80,7 @@ class RecordOutput(ResultOutput):
         OpenApiParameter("base", str, description="Of suites that execute plans: the base task."),
         OpenApiParameter("degradation", str, description="Of suites that execute plans: one of the degradations."),
         OpenApiParameter("language", str, description="Of suites that execute plans: the language."),
+        OpenApiParameter("undecided", str, enum=["1"], description="Those on which the judge is undecided."),
         OpenApiParameter("q", str, description="Text in the request or the plan's summary."),
         OpenApiParameter("level", str, description="Of suites that judge plans: `easy`, `medium` or `hard`."),
         OpenApiParameter("group", str, description="Of suites that judge plans: the group of requests."),

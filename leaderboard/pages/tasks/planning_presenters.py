@@ -4,13 +4,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from evaluator.records import Outcome, ResultRecord
+from evaluator.records import Outcome, ResultRecord, TextPair
 from evaluator.suites.base import EXACT, Column, Defect, IntervalMethod, Panel, StepProblem
 from evaluator.suites.base import Suite as LibrarySuite
 from evaluator.suites.base import Task as LibraryTask
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.gold import open_attributes
 from leaderboard.results.indicators import Mark, marks
+from leaderboard.results.provenance import arbiter_words
 
 _STEP = re.compile(r"\bstep (\d+) \(")
 
@@ -54,6 +55,12 @@ class PlanningPage(NamedTuple):
     reasons: tuple[IndicatorReason, ...]
     nothing_judged: bool
     """Whether there is no plan, which counts as the worst of each indicator."""
+    pairs: tuple[TextPair, ...]
+    """The texts on which the rules are undecided; empty for readers who may not see the goal."""
+    by_rules: str
+    """What the rules alone say, where an arbiter was asked; else empty."""
+    arbiter: str
+    """Who was asked about the pairs; empty if nobody was."""
     further: tuple[tuple[str, str], ...]
     calls: tuple[CallLine, ...]
     gold_calls: tuple[CallLine, ...]
@@ -83,6 +90,9 @@ def planning_page(
         defects=defects(attributes.get("flags") or (), defined=defined),
         reasons=_reasons(suite=task.suite, record=record, outcome=outcome, parts=parts),
         nothing_judged=outcome == Outcome.PLANNER_FAULT,
+        pairs=tuple(record.pairs) if record is not None and shows_gold else (),
+        by_rules=_by_rules(suite=task.suite, record=record),
+        arbiter=arbiter_words(record.arbiter) if record is not None and record.arbiter else "",
         further=further_figures(suite=task.suite, indicators=indicators),
         calls=calls(plan),
         gold_calls=calls(task.gold or {}) if shows_gold else (),
@@ -93,9 +103,17 @@ def further_figures(*, suite: Suite, indicators: Mapping[str, float]) -> tuple[t
     """The indicators that are no marks of a task, with their names, in the order of the suite's columns."""
     return tuple(
         (column.title or column.label, _figure(column, indicators[column.key]))
-        for column in suite.columns
+        for column in suite.shown_columns
         if column.ordered and not column.good and column.key in indicators
     )
+
+
+def _by_rules(*, suite: Suite, record: ResultRecord | None) -> str:
+    """The first column's range by the rules alone, where an arbiter was asked: `undecided`, `0` or `1`."""
+    if record is None or not record.arbiter:
+        return ""
+    low, high = (record.indicators.get(key) for key in suite.ranking_column.by_rules or ("", ""))
+    return "" if low is None or high is None else "undecided" if low != high else f"{low:.0f}"
 
 
 def defects(flags: Sequence[str], *, defined: Sequence[Defect]) -> tuple[Defect, ...]:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from django import template
 from django.utils.html import format_html
 
+from evaluator.metrics import undecided
 from evaluator.metrics.statistics import TOO_FEW
 from leaderboard.evaluations.models import Submission
 from leaderboard.evaluations.visibility import words_of
@@ -18,6 +19,7 @@ from leaderboard.results.filters import in_words, written
 register = template.Library()
 register.filter("in_words", in_words)
 register.filter("score", score)
+register.filter("figure", figures.figure)
 
 OUTCOME_MEANINGS = {
     "scored": "There is a plan, and it was scored.",
@@ -37,9 +39,10 @@ _NO_ENDS = (
     '<span class="visually-hidden">{}</span></span>'
 )
 _BAND = '<rect class="range" x="{left}" y="2" width="{width}" height="8"/>'
+_OPEN = '<rect class="open" x="{left}" y="4" width="{width}" height="4"/>'
 _INTERVAL = (
     '<svg class="interval" viewBox="0 0 {scale} 12" preserveAspectRatio="none" aria-hidden="true" focusable="false">'
-    '<line class="scale" x1="0" x2="{scale}" y1="6" y2="6"/>{band}'
+    '<line class="scale" x1="0" x2="{scale}" y1="6" y2="6"/>{band}{open}'
     '<rect class="mean" x="{mean}" y="0" width="2" height="12" transform="translate(-1)"/></svg>'
 )
 
@@ -72,6 +75,18 @@ def kind_note(kind: str) -> str:
 def visibility_words(submission: Submission) -> str:
     """How a submission that is not public is marked for those who see it."""
     return words_of(submission)
+
+
+@register.filter
+def undecided_words(value: Mapping[str, Any] | None) -> str:
+    """What is undecided in a metric's value; empty if nothing is."""
+    return undecided.undecided_words(value or {})
+
+
+@register.filter
+def undecided_notes(value: Mapping[str, Any] | None) -> list[str]:
+    """The same, each note by itself."""
+    return undecided.undecided_notes(value or {})
 
 
 @register.filter
@@ -114,7 +129,7 @@ def filter_link(context: template.Context, name: str, value: str | None = None) 
 
 @register.simple_tag
 def interval(value: Mapping[str, Any], scale: tuple[float, float] = (0.0, 1.0)) -> str:
-    """The 95 % interval of a metric as a bar that begins and ends at `scale`.
+    """The 95 % interval of a metric as a bar that begins and ends at `scale`, with the range of undecided tasks.
 
     Not a template of its own: a page of a board has hundreds, and including one costs ten times as much.
     """
@@ -123,7 +138,11 @@ def interval(value: Mapping[str, Any], scale: tuple[float, float] = (0.0, 1.0)) 
     if ends is not None:
         left, right = _place(ends[0], scale), _place(ends[1], scale)
         band = format_html(_BAND, left=left, width=f"{max(float(right) - float(left), 1):.1f}")
-    return format_html(_INTERVAL, scale=SCALE, band=band, mean=_place(value["mean"], scale))
+    open_part = ""
+    if "upper" in value:
+        left, right = _place(value["mean"], scale), _place(value["upper"], scale)
+        open_part = format_html(_OPEN, left=left, width=f"{float(right) - float(left):.1f}")
+    return format_html(_INTERVAL, scale=SCALE, band=band, open=open_part, mean=_place(value["mean"], scale))
 
 
 @register.simple_tag

@@ -5,6 +5,8 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
+from evaluator.arbiters.naming import arbiter_from
+from evaluator.arbiters.protocol import ArbiterError
 from evaluator.egress_policy import EgressPolicyError, egress_policy
 from leaderboard.site.environment import is_contact, upload_folder
 from leaderboard.site.settings.base import DATA_DIR, DEMO, env, keys
@@ -18,6 +20,11 @@ try:
     EGRESS = egress_policy(os.environ)
     """Ports and proxy of calls to other people's servers (PLANARENA_EGRESS_PORTS, PLANARENA_EGRESS_PROXY)."""
 except EgressPolicyError as error:
+    raise ImproperlyConfigured(f"{error}.") from None
+try:
+    ARBITER = arbiter_from(os.environ)
+    """Settles what the rules of judges leave undecided; None: nobody does. Workers must name the same one."""
+except ArbiterError as error:
     raise ImproperlyConfigured(f"{error}.") from None
 API_URL = env.text("PLANARENA_API_URL", "http://127.0.0.1:8000")
 """Where workers that this installation starts reach the API."""

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from evaluator.suites.base import Column
+
 METRICS = [
-    {"key": "overall", "label": "Overall", "description": "Mean", "higher_is_better": True, "primary": True},
-    {"key": "IR", "label": "IR", "description": "Irrelevant", "higher_is_better": False},
+    Column(key="overall", label="Overall", description="Mean", primary=True).to_json(),
+    Column(key="IR", label="IR", description="Irrelevant", higher_is_better=False).to_json(),
 ]
 
 

@@ -1,13 +1,18 @@
 """Scores of a file of plans, over a whole suite."""
 
+import json
 import time
 
 import pytest
+import typer
 
 from evaluator.plan_lines import PlanLine
 from evaluator.plans import plan_to_json
 from evaluator.suites import suite_of
+from evaluator.suites.toolbench.commands import score_plans
 from evaluator.suites.toolbench.plan_scores import score_lines
+from tests.evaluator.arbiters.arbiter_server import MODEL, serving
+from tests.leaderboard.planning import make_questions_undecided
 
 MINI = suite_of("toolmini")
 
@@ -45,3 +50,45 @@ def test_scoring_2500_plans_is_fast_enough_to_do_it_often(suites):
     started = time.process_time()
     score_lines(suite=suite, lines=lines)
     assert time.process_time() - started < 4.5
+
+
+def test_undecided_plans_make_ranges_in_the_report_and_its_tables(monkeypatch, capsys, tmp_path):
+    make_questions_undecided(monkeypatch)
+    path = tmp_path / "plans.jsonl"
+    lines = [json.dumps({"task": task.key, "plan": plan_to_json(task.gold)}) for task in MINI.tasks]
+    path.write_text("\n".join(lines))
+    score_plans(plans=path, suite="toolmini", as_json=True)
+    told = json.loads(capsys.readouterr().out)
+    assert (told["metrics"]["SE"], told["metrics"]["undecided"], told["metrics"]["SE_high"]) == (0.65, 0.35, 1.0)
+    assert (told["by_group"]["QA"]["SE"], told["by_group"]["QA"]["undecided"]) == (0.0, 1.0)
+    (row,) = [row for row in told["tasks"] if row["task"] == "QA/0"]
+    assert (row["undecided"], row["pairs"][0]["verdict"]) == (1, "undecided")
+    assert "arbiter" not in told
+    score_plans(plans=path, suite="toolmini")
+    printed = capsys.readouterr().out
+    assert "0.6500 \N{EN DASH} 1.0000" in printed
+    assert "35.0 % undecided" in printed
+    assert "SE, lower end" not in printed
+
+
+def test_an_arbiter_settles_plans_of_a_file(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("PLANARENA_DATA", str(tmp_path))
+    make_questions_undecided(monkeypatch)
+    path = tmp_path / "plans.jsonl"
+    path.write_text(json.dumps({"task": "QA/0", "plan": plan_to_json(MINI.task("QA/0").gold)}))
+    with serving() as server:
+        for _ in range(2):
+            score_plans(plans=path, suite="toolmini", as_json=True, arbiter=server.name)
+            told = json.loads(capsys.readouterr().out)
+            assert told["arbiter"]["name"] == MODEL
+            (row,) = told["tasks"]
+            assert (row["SE"], row["SE_low"], row["SE_high"], row["undecided"]) == (1, 0, 1, 0)
+            assert row["pairs"][0]["answers"] == ["same"] * 3
+        assert len(server.asked) == 3
+
+
+def test_an_arbiter_that_is_not_pinned_is_bad_usage(tmp_path, capsys):
+    with pytest.raises(typer.Exit) as ended:
+        score_plans(plans=tmp_path / "none", suite="toolmini", arbiter="hub:owner/name@main")
+    assert ended.value.exit_code == 2
+    assert "is none of dir:PATH" in " ".join(capsys.readouterr().err.split())

@@ -1,0 +1,182 @@
+"""Plans of which the rules do not know whether they are right, from the board to the text that was not understood."""
+
+import csv
+import json
+import re
+
+import pytest
+from django.test import Client
+from django.utils.html import escape
+
+from evaluator.planners.bundled import GoldPlanner
+from evaluator.records import ResultRecord
+from evaluator.suites import suite_of
+from leaderboard.boards.models import Snapshot
+from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
+from leaderboard.results.objects import read_record, server_store
+from tests.leaderboard.boards.signing.boards import mismatches, verified
+from tests.leaderboard.factories import make_record, make_submission
+from tests.leaderboard.planning import REAL, WANTED, make_clumsy_evaluation, make_questions_undecided, run_evaluation
+from tests.leaderboard.planning import make_toolmini as toolmini
+from tests.leaderboard.site.api.helpers import ApiClient, lease_request, worker_client
+
+pytestmark = pytest.mark.django_db
+UNDECIDED = 42
+"""Requests of toolmini with a question or a prompt, of 120."""
+RANGE = "0.650 \N{EN DASH} 1.000"
+
+
+@pytest.fixture
+def evaluation(settings, launcher, monkeypatch) -> Evaluation:
+    """The gold plans, judged by rules that understand no question."""
+    settings.EVALUATOR = REAL
+    made = make_submission(suite=toolmini(), name="gold", bundled_name="random-valid").evaluations.get()
+    make_questions_undecided(monkeypatch)
+    made = run_evaluation(made, planner=GoldPlanner(suite_of("toolmini")))
+    monkeypatch.undo()
+    settings.EVALUATOR = REAL
+    return made
+
+
+def read(client: Client, path: str) -> str:
+    response = client.get(path)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_the_board_shows_a_range_the_share_and_ranks_by_the_lower_end(client, evaluation):
+    make_clumsy_evaluation()
+    html = read(client, "/boards/toolmini/")
+    assert re.findall(r'class="planner-name"[^>]*>([^<]+)<', html) == ["clumsy", "gold"]
+    assert (html.count(RANGE), html.count("35.0 % undecided"), html.count('<rect class="open"')) == (1, 1, 1)
+    assert "0.967</span>" in html
+    assert "use the lower end" in re.sub(r"\s+", " ", html)
+    assert not re.search(r'id="sort-(undecided|SE_low|SE_high)"', html)
+
+
+def test_no_range_is_shown_where_everything_is_decided(client, settings, launcher):
+    settings.EVALUATOR = REAL
+    made = make_clumsy_evaluation()
+    assert made.summary["metrics"]["undecided"]["mean"] == 0
+    for path in ("/boards/toolmini/", f"/evaluations/{made.pk}/"):
+        html = read(client, path)
+        assert "% undecided" not in html
+        assert '<rect class="open"' not in html
+
+
+def test_files_of_the_board_have_both_ends(client, evaluation):
+    number = Snapshot.objects.get().number
+    (row,) = csv.DictReader(read(client, f"/boards/toolmini/snapshots/{number}.csv").splitlines())
+    assert [float(row[key]) for key in ("SE_mean", "SE_upper", "undecided_mean", "SE_high_mean")] == [0.65, 1, 0.35, 1]
+    told = json.loads(read(client, f"/boards/toolmini/snapshots/{number}.json"))
+    (column,) = [column for column in told["suite"]["metrics"] if column["undecided"]]
+    metrics = told["content"]["rows"][0]["metrics"]
+    assert (metrics[column["key"]]["mean"], metrics[column["undecided"]]["mean"]) == (0.65, 0.35)
+
+
+def test_ranges_and_shares_are_signed_and_verified(evaluation):
+    report = verified("/boards/toolmini/")
+    assert mismatches(report) == []
+    metrics = Snapshot.objects.get().content["rows"][0]["metrics"]
+    assert metrics["undecided"]["mean"] == UNDECIDED / 120
+
+
+def test_a_changed_share_is_found(evaluation):
+    snapshot = Snapshot.objects.get()
+    snapshot.content["rows"][0]["metrics"]["undecided"]["mean"] = 0.1
+    Snapshot.objects.filter(pk=snapshot.pk).update(content=snapshot.content)
+    assert any("its figures or facts were changed" in text for text in mismatches(verified("/boards/toolmini/")))
+
+
+def test_the_evaluation_page_shows_the_range_also_by_level_and_group(client, evaluation):
+    html = read(client, f"/evaluations/{evaluation.pk}/")
+    assert RANGE in html
+    assert "0.000 \N{EN DASH} 1.000" in html
+    groups = html.split("Metrics by group, with")[1].split("</table>")[0]
+    assert groups.count("100.0 % undecided") == 3
+
+
+def test_tasks_are_filtered_by_undecided(client, evaluation):
+    path = f"/evaluations/{evaluation.pk}/"
+    found = {value: read(client, f"{path}?SE={value}") for value in ("undecided", "1", "0")}
+    assert f"{UNDECIDED} of 120 shown" in re.sub(r"\s+", " ", found["undecided"])
+    assert "SE undecided" in found["undecided"]
+    assert "SE undecided" not in re.sub(r"(?s)<form.*?</form>", "", found["1"])
+    body = ApiClient().get(f"evaluations/{evaluation.pk}/results/", undecided="1", page_size=100).json()
+    assert len(body["results"]) == UNDECIDED
+    assert {row["indicators"]["undecided"] for row in body["results"]} == {1.0}
+
+
+def test_the_task_page_says_which_text_was_not_understood(client, evaluation):
+    html = read(client, f"/evaluations/{evaluation.pk}/tasks/QA/0/")
+    given = read_record(
+        digest=TaskResult.objects.get(evaluation=evaluation, task__key="QA/0").record_digest,
+        store=server_store(split="public"),
+    ).pairs[0]
+    text = re.sub(r"\s+", " ", html)
+    assert f"“{escape(given.given)}” may or may not mean “{escape(WANTED)}”: “wanted” is not in the lexicon." in text
+    assert "<b>wanted</b>" not in html
+    assert 'class="mark undecided">SE undecided</span>' in html
+    assert "was asked" not in html
+    assert "undecided</span></dd>" in html
+
+
+def test_the_api_gives_the_pairs_and_the_share_of_each_group(evaluation):
+    record = ApiClient().get(f"evaluations/{evaluation.pk}/results/QA/0/").json()["record"]
+    (pair,) = record["pairs"]
+    assert (pair["kind"], pair["wanted"], pair["verdict"]) == ("question", WANTED, "undecided")
+    assert record["arbiter"] == {}
+    groups = ApiClient().get(f"evaluations/{evaluation.pk}/breakdowns/").json()["indicators"]
+    (found,) = [row for row in groups if (row["facet"], row["value"], row["indicator"]) == ("group", "QA", "SE")]
+    assert (found["mean"], found["undecided"]) == (0.0, 1.0)
+
+
+def test_pairs_are_withheld_like_goals_while_the_hidden_split_is_evaluated(client, evaluation, settings):
+    address = f"/evaluations/{evaluation.pk}/tasks/QA/0/"
+    assert escape(WANTED) in read(client, address)
+    settings.SPLIT = "hidden"
+    html = read(client, address)
+    assert escape(WANTED) not in html
+    assert "SE undecided</span>" in html
+    assert ApiClient().get(f"evaluations/{evaluation.pk}/results/QA/0/").json()["record"]["pairs"] == []
+
+
+def test_the_comparison_compares_lower_ends_and_says_so(client, evaluation):
+    other = make_clumsy_evaluation()
+    html = re.sub(r"\s+", " ", read(client, f"/compare/?e={other.pk}&e={evaluation.pk}"))
+    assert f'<td class="right begins">{RANGE}</td>' in html
+    assert "compare lower ends" in html
+    assert "the tasks that are undecided could turn the order" in html
+    assert "than B (gold) in SE by 0.325" in html
+    assert "SE, lower end" not in html
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"indicators": {"SE": 1.0, "undecided": 1.0}}, "its SE is 1.0, although it is undecided"),
+        ({"indicators": {"undecided": 2.0}}, "its undecided is 2.0; it is from 0 to 1"),
+        ({"pairs": [{"kind": "k", "wanted": "w", "given": "g", "why": "y"}] * 13}, "at most 12"),
+        ({"pairs": [{"kind": "k", "wanted": "w", "given": "g", "why": "y", "verdict": "perhaps"}]}, "verdict"),
+        ({"pairs": [{"kind": "k", "wanted": "w"}]}, "given"),
+    ],
+)
+def test_a_record_that_contradicts_itself_is_refused(change, said, own_store):
+    made = make_submission(suite=toolmini()).evaluations.get()
+    Evaluation.objects.filter(pk=made.pk).update(state=EvaluationState.LAUNCHING)
+    told = worker_client().post("worker/lease/", lease_request()).json()
+    good = {"SE": 0.0, "IR": 0.0, "NR": 1.0, "HR": 0.0, "CR": 1.0}
+    indicators = good | change.get("indicators", {})
+    record = make_record(told["tasks"][0], suite="toolmini", score=indicators["SE"]).model_dump(mode="json")
+    body = {"results": [record | {"samples": [], **change, "indicators": indicators}]}
+    answer = ApiClient(told["token"]).post(f"worker/attempts/{told['attempt']}/results/", body)
+    assert answer.status_code == 400
+    assert said in answer.content.decode()
+    assert not TaskResult.objects.exists()
+
+
+def test_long_texts_of_a_pair_are_cut():
+    sent = {"kind": "k", "wanted": "w" * 5000, "given": "g", "why": "y" * 301}
+    record = make_record("QA/0", suite="toolmini").model_dump(mode="json") | {"pairs": [sent]}
+    (pair,) = ResultRecord.model_validate(record).pairs
+    assert (len(pair.wanted), len(pair.why), pair.wanted[-1]) == (300, 300, "…")
