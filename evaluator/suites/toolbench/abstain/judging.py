@@ -23,12 +23,16 @@ def judge_refusal(plan: Plan) -> Judgement:
 def refusal_indicators(plan: Plan) -> dict[str, float]:
     """The indicators of a plan for a request that no plan can meet, each 0 or 1."""
     abstained = not plan.steps
-    return {"accuracy": float(abstained), "misses": float(not abstained)}
+    return {"accuracy": float(abstained), "accuracy_undecided": 0.0, "misses": float(not abstained)}
 
 
 def solvable_indicators(*, plan: Plan, judgement: Judgement) -> dict[str, float]:
     """What a suite with requests of both kinds adds for a request that plans can meet, each 0 or 1."""
-    return {"accuracy": float(judgement.SE), "false_refusals": float(not plan.steps)}
+    return {
+        "accuracy": float(judgement.SE),
+        "accuracy_undecided": float(bool(judgement.undecided)),
+        "false_refusals": float(not plan.steps),
+    }
 
 
 def with_accuracy_explained(judgement: Judgement, *, plan: Plan) -> Judgement:

@@ -33,6 +33,16 @@ COLUMNS = (
         title="Answered rightly",
         good="right",
         bad="wrong",
+        undecided="accuracy_undecided",
+    ),
+    Column(
+        key="accuracy_undecided",
+        label="Undecided",
+        description="Share of requests for which it is not known whether they are answered rightly; they count 0 in "
+        "accuracy.",
+        indicator=True,
+        ordered=False,
+        interval=IntervalMethod.WILSON,
     ),
     Column(
         key="false_refusals",
