@@ -3,8 +3,10 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 LEAST_VALUES = 10
 """Values that an interval needs. Resampling fewer says more about the few than about what they are drawn from: over two
@@ -81,10 +83,18 @@ def cluster_bootstrap(values: Sequence[float]) -> Interval:
     if not values:
         raise ValueError("an interval needs at least one value")
     array = np.sort(np.asarray(values, dtype=np.float64))
-    rng = np.random.default_rng(SEED)
-    means = array[rng.integers(0, len(array), size=(RESAMPLES, len(array)))].mean(axis=1)
+    means = array[_resamples(len(array))].mean(axis=1)
     low, high = np.quantile(means, [0.025, 0.975])
     return interval(mean=float(array.mean()), low=float(low), high=float(high), count=len(array))
+
+
+@lru_cache(maxsize=1)
+def _resamples(count: int) -> npt.NDArray[np.int32]:
+    """Which of so many clusters each resample holds, as an array (RESAMPLES, count). Kept for the next column, which
+    mostly has as many."""
+    chosen = np.random.default_rng(SEED).integers(0, count, size=(RESAMPLES, count)).astype(np.int32)
+    chosen.flags.writeable = False
+    return chosen
 
 
 def clustered_mean(clusters: Sequence[Sequence[float]]) -> Interval:
@@ -104,7 +114,7 @@ def clustered_mean(clusters: Sequence[Sequence[float]]) -> Interval:
     # In one order, so that the result does not depend on that of the clusters.
     parts = sorted((math.fsum(values), len(values)) for values in clusters)
     sums, sizes = (np.asarray(column, dtype=np.float64) for column in zip(*parts, strict=True))
-    chosen = np.random.default_rng(SEED).integers(0, len(parts), size=(RESAMPLES, len(parts)))
+    chosen = _resamples(len(parts))
     means = sums[chosen].sum(axis=1) / sizes[chosen].sum(axis=1)
     low, high = np.quantile(means, [0.025, 0.975])
     return interval(mean=float(sums.sum() / sizes.sum()), low=float(low), high=float(high), count=len(parts))

@@ -82,5 +82,7 @@ class Catalogue:
 
     def restricted_to(self, names: frozenset[str]) -> "Catalogue":
         """The same catalogue with only the named tools, in catalogue order."""
+        if names >= self.tools.keys():
+            return self
         kept = {name: tool for name, tool in self.tools.items() if name in names}
         return replace(self, tools=MappingProxyType(kept))
