@@ -190,6 +190,12 @@ def words_of_asking() -> frozenset[str]:
     return frozenset(lemma(word) for word in words_of("asks", "requests")["words"])
 
 
+@cache
+def vague_doings() -> frozenset[str]:
+    """Names of doings that tell no two questions apart."""
+    return frozenset(lists("doings")["vague"])
+
+
 @lru_cache(maxsize=4096)
 def kinds_of(name: str) -> frozenset[str]:
     """Everything that a thing is a kind of, near and far."""

@@ -3,7 +3,7 @@
 from functools import lru_cache
 
 from evaluator.suites.toolbench.meaning.frames import Frame, alike, frame_of, weak_asks
-from evaluator.suites.toolbench.meaning.lexicon import Category, Concept, are_related, lists, readings
+from evaluator.suites.toolbench.meaning.lexicon import Category, Concept, are_related, lists, readings, vague_doings
 from evaluator.suites.toolbench.meaning.sentences import base_forms
 from evaluator.suites.toolbench.meaning.verdict import Verdict
 
@@ -150,7 +150,9 @@ def _exclude(first: Concept, second: Concept) -> bool:
     if first.category is second.category is Category.QUALITY:
         return first.dimension == second.dimension
     shared = _readings(first) & _readings(second)
-    if shared & {Category.DOING, Category.RELATION, Category.NUMBER}:
+    if shared & {Category.RELATION, Category.NUMBER} or (
+        Category.DOING in shared and vague_doings().isdisjoint({first.name, second.name})
+    ):
         return True
     is_role = "roles" in {first.dimension, second.dimension} and bool(_PERSONS & {first.name, second.name})
     return first.category is second.category is Category.THING and not is_role and not are_related(first, second)

@@ -17,6 +17,7 @@ from evaluator.suites.toolbench.meaning.lexicon import (
     names_that_are_missing,
     readings,
     table,
+    vague_doings,
     words_of,
 )
 
@@ -42,6 +43,8 @@ def test_every_ask_that_is_named_exists():
     assert set(alike()) <= known
     assert words_of("asks", "weak")["names"] <= known
     assert set(table("asks")["implied"]) <= known
+    doings = {concept.name for concept in concepts().values() if concept.category is Category.DOING}
+    assert vague_doings() <= doings
 
 
 def test_every_phrase_that_asks_is_found_where_it_stands():
