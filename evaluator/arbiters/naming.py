@@ -14,7 +14,6 @@ from pathlib import Path
 
 from evaluator.arbiters.protocol import ArbiterError
 from evaluator.canonical_json import JsonValue
-from evaluator.experts.weights import WeightsError, weights_digest
 
 VARIABLE, THRESHOLD_VARIABLE, KEY_VARIABLE = (
     "PLANARENA_ARBITER",
@@ -76,16 +75,19 @@ class ArbiterName:
         rules: dict[str, JsonValue] = {"version": CROSS_ENCODER_VERSION, "threshold": self.threshold}
         if self.kind == "hub":
             return {"name": self.repo, "revision": self.commit, **rules}
-        try:
-            return {"name": Path(self.folder).name, "weights": _weights_of(self.folder), **rules}
-        except WeightsError as error:
-            raise ArbiterError(f"the arbiter dir:{self.folder}: {error}") from None
+        return {"name": Path(self.folder).name, "weights": _weights_of(self.folder), **rules}
 
 
 @cache
 def _weights_of(folder: str) -> str:
     """Read once per process: an arbiter does not change while it is in use."""
-    return weights_digest(Path(folder))
+    # Loads numpy, which processes with little memory do without.
+    from evaluator.experts.weights import WeightsError, weights_digest
+
+    try:
+        return weights_digest(Path(folder))
+    except WeightsError as error:
+        raise ArbiterError(f"the arbiter dir:{folder}: {error}") from None
 
 
 def named(text: str, *, threshold: float = THRESHOLD) -> ArbiterName:

@@ -8,6 +8,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from evaluator.metrics.undecided import ranged
 from evaluator.suites.reference_rows import reference_digest
 from leaderboard.boards.contents import BoardContent, all_content, all_version, content_of, contents_of
 from leaderboard.boards.models import Snapshot
@@ -162,10 +163,11 @@ def _table_context(
 
 
 def _arbiter(*, suite: Suite, content: BoardContent) -> str:
-    """Who settled undecided pairs on this board, which is part of its rules; empty if nobody did."""
-    if not suite.ranking_column.undecided or not content.rows:
-        return ""
-    return arbiter_of(content.rows[0]["evaluation"])
+    """Who settled undecided pairs on this board, which is part of its rules; empty if nothing was settled."""
+    column = suite.ranking_column
+    settled = (row for row in content.rows if "by_rules" in (ranged(metrics=row["metrics"], column=column) or {}))
+    row = next(settled, None)
+    return "" if row is None else arbiter_of(row["evaluation"])
 
 
 def _name(snapshot: Snapshot | None) -> list[Any]:

@@ -103,7 +103,7 @@ def test_a_miss_says_that_abstaining_would_have_been_right(client, evaluation):
     html = task_page(client, evaluation, OTHER_IMPOSSIBLE)
     assert "No plan can meet this request; abstaining would have been right." in html
     assert TaskResult.objects.get(evaluation=evaluation, task__key=OTHER_IMPOSSIBLE.key).indicators == {
-        "accuracy": 0.0, "misses": 1.0,
+        "accuracy": 0.0, "accuracy_undecided": 0.0, "misses": 1.0,
     }  # fmt: skip
 
 
