@@ -72,7 +72,7 @@ class ForgingJudge(EvaluatorRunner):
 
     def run(self, lease: Lease) -> Iterator[ResultRecord]:
         for record in super().run(lease):
-            indicators = {**record.indicators, "SE": 1.0, "NR": 1.0} if record.indicators else {}
+            indicators = record.indicators and {**record.indicators, "SE": 1.0, "NR": 1.0, "undecided": 0.0}
             yield record.model_copy(update={"score": 1.0 if indicators else 0.0, "indicators": indicators})
 
 
