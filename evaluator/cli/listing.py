@@ -58,7 +58,8 @@ class Listing:
         """The list as a Markdown table, with a line of its title before it."""
         columns = self._cells()
         rows = [list(row) for row in zip(*columns, strict=True)]
-        rule = ["---:" if _is_numeric(cells[1:]) else "---" for cells in columns]
+        # No alignment: as HTML it would be an inline style, which the site's content security policy forbids.
+        rule = ["---"] * len(columns)
         lines = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
         lines.insert(1, f"|{'|'.join(rule)}|")
         return "\n".join([*([self._title, ""] if self._title else []), *lines])
