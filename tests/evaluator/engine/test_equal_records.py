@@ -46,7 +46,8 @@ def differing(first, other):
 @pytest.mark.parametrize("slug", ["openagi", "openagi-season"])
 def test_cold_and_warm_records_are_equal_byte_for_byte_on_any_number_of_threads(slug, tmp_path, sample: Sample):
     keys = [task.key for task in suite_of(slug).tasks]
-    tasks = list(ONE_OF_EACH) if slug == "openagi" else sample.part(keys[:300], of=50, group="equal records")
+    # Not a divisor of the blocks of 100 in which compositions repeat: all of a part could need no tool.
+    tasks = list(ONE_OF_EACH) if slug == "openagi" else sample.part(keys[:300], of=47, group="equal records")
     cold, facts = records(slug=slug, tasks=tasks, folder=tmp_path / "one", threads=1)
     assert facts["expert_calls"], "the store was empty"
     warm, facts = records(slug=slug, tasks=tasks, folder=tmp_path / "one", threads=2)
