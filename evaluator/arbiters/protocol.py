@@ -36,7 +36,7 @@ class ArbiterError(ValueError):
 
 
 class Arbiter(Protocol):
-    """Whoever settles pairs."""
+    """Settles pairs of texts that the rules leave undecided."""
 
     def identity(self) -> Mapping[str, JsonValue]:
         """Everything that its verdicts depend on; no address, no path and no key."""

@@ -81,7 +81,7 @@ class Frame:
 
     @property
     def says_nothing(self) -> bool:
-        """Whether no word of it carries a meaning."""
+        """Whether it has neither an ask nor content."""
         return not self.asks and not self.content
 
 
@@ -217,7 +217,7 @@ def _compiled(phrase: str) -> re.Pattern[str]:
     text = ""
     for number, part in enumerate(parts):
         if part == "*":
-            # Neither over another ask nor over the end of what is asked.
+            # Must not run across another ask.
             text += r"((?:[^\s<>]+ ){0,8}?)"
         else:
             text += "(?:" + "|".join(re.escape(one) for one in part.split("|")) + ")"

@@ -172,7 +172,7 @@ def _lines() -> Iterable[tuple[Category, list[str], str]]:
 
 @cache
 def plain_words() -> frozenset[str]:
-    """Base forms that change nothing of what is asked, those of prompts apart."""
+    """Base forms that do not change what a question asks."""
     return frozenset(
         lemma(word) for name, words in words_of("plain_words").items() if name != "prompts" for word in words
     )
@@ -180,7 +180,7 @@ def plain_words() -> frozenset[str]:
 
 @cache
 def words_of_prompts() -> frozenset[str]:
-    """Base forms that change nothing of what a picture is to show."""
+    """Base forms that do not change what a prompt shows."""
     return frozenset(lemma(word) for word in words_of("plain_words")["prompts"])
 
 

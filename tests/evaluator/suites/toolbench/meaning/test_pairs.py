@@ -1,7 +1,8 @@
 """Verdicts on pairs of texts that were labelled by hand, by somebody who had not seen the rules.
 
 `pairs.jsonl` is the set that the rules were developed on: half from templates, half free. `hard_pairs.jsonl` holds
-paraphrases with hardly a common word and near misses with most of them; seven of its 160 pairs were looked at.
+paraphrases with hardly a common word and near misses with most of them; seven of its 160 pairs were
+looked at, and its totals followed.
 `unseen_pairs.jsonl` is like it. It was measured once before anybody looked: of 72 paraphrases 5 were judged different,
 of 72 near misses 2 the same. Words that it showed to be missing were added afterwards.
 """
