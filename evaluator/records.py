@@ -45,6 +45,8 @@ class Reason(StrEnum):
     """The plans file leaves the task out."""
     LIMIT_EXCEEDED = "limit_exceeded"
     """Executing the plan would make an image larger than the engine works on."""
+    UNFIT_INPUT = "unfit_input"
+    """The plan gives an expert inputs that do not go together, such as a mask of another size than its picture."""
     MODEL_UNUSABLE = "model_unusable"
     """The planner's language model cannot be loaded, or fails by itself, on any machine."""
     ENDED_WORKER = "ended_worker"

@@ -4,9 +4,11 @@ from cachetools import LRUCache
 
 from evaluator.engine.store import Store
 from evaluator.records import ArtefactReference
-from evaluator.values import Value, decode, encode
+from evaluator.values import Clip, Image, Masks, Value, decode, encode
 
 CACHE_BYTES = 256 * 2**20
+_ITEM_BYTES = 400
+"""About what one item of a list of findings takes."""
 
 
 class Artefacts:
@@ -25,12 +27,15 @@ class Artefacts:
         """Put a value into the store and return its reference.
 
         Raises:
-            TypeError: the value is neither an image nor a text.
+            TypeError: the object is no value.
         """
         artefact = encode(value)
         reference = ArtefactReference(digest=self._store.put(artefact), media_type=artefact.media_type)
-        # The same as decoding what was stored: PNG keeps every pixel of an RGB image.
-        self._remember(digest=reference.digest, value=value if isinstance(value, str) else value.convert("RGB"))
+        # The same as decoding what was stored: PNG keeps every pixel of an RGB image. Findings are rounded.
+        if isinstance(value, Image):
+            self._remember(digest=reference.digest, value=value.convert("RGB"))
+        elif isinstance(value, str | Clip):
+            self._remember(digest=reference.digest, value=value)
         return reference
 
     def value(self, reference: ArtefactReference) -> Value:
@@ -48,17 +53,20 @@ class Artefacts:
         return value
 
     def extent(self, reference: ArtefactReference) -> tuple[int, int] | int:
-        """Width and height of an image in pixels, or the number of characters of a text. Raises as `value` does."""
+        """Width and height of an image or of a clip's frames in pixels, or the number of characters of a text, 0 for
+        findings. Raises as `value` does."""
         size = self._sizes.get(reference.digest)
         if size is not None:
             return size
         value = self.value(reference)
-        return len(value) if isinstance(value, str) else value.size
+        if isinstance(value, Image | Clip):
+            return value.size
+        return len(value) if isinstance(value, str) else 0
 
     def _remember(self, *, digest: str, value: Value) -> None:
         if digest in self._values:
             return
-        if not isinstance(value, str):
+        if isinstance(value, Image | Clip):
             self._sizes[digest] = value.size
         if _weight(value) <= self._values.maxsize:
             self._values[digest] = value
@@ -66,4 +74,11 @@ class Artefacts:
 
 def _weight(value: Value) -> int:
     """Bytes in memory."""
-    return 4 * len(value) if isinstance(value, str) else 3 * value.width * value.height
+    if isinstance(value, str):
+        return 4 * len(value)
+    if isinstance(value, Image):
+        return 3 * value.width * value.height
+    if isinstance(value, Clip):
+        return value.frames.nbytes
+    masks = sum(one.pixels.nbytes for one in value.items) if isinstance(value, Masks) else 0
+    return masks + _ITEM_BYTES * (1 + len(value.items))

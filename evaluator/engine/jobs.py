@@ -26,7 +26,9 @@ class FailureKind(StrEnum):
     MEMORY = "memory"
     """The device's memory does not even hold a batch of one."""
     LIMIT = "limit"
-    """The plan made an image larger than the engine works on: the only kind that is the plan's fault."""
+    """The plan made an image larger than the engine works on: the plan's fault."""
+    INPUT = "input"
+    """The plan gave an expert inputs that do not go together: the plan's fault."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from evaluator.engine.pool import Experts
 from evaluator.engine.progress import Listener, Tracker
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError, Store
 from evaluator.engine.writing import WritesBehind
-from evaluator.experts.protocol import Expert, ExpertError, ExpertSpec
+from evaluator.experts.protocol import Expert, ExpertError, ExpertSpec, InputError
 from evaluator.plans.model import Step
 from evaluator.records import ArtefactReference, StepRun
 from evaluator.values import Value
@@ -282,7 +282,7 @@ class _Run:
                 return _Fate.OUT_OF_MEMORY
             if len(nodes) > 1:
                 return _Fate.CRASHED
-            self._give_up(node=nodes[0], kind=FailureKind.EXPERT, message=f"{spec.tool} failed: {error}")
+            self._give_up(node=nodes[0], kind=_kind_of(error), message=f"{spec.tool} failed: {error}")
             return _Fate.SETTLED
         self._tracker.executed(tool=spec.tool, calls=len(nodes), seconds=seconds)
         self._engine.calls[spec.tool] += len(nodes)
@@ -351,6 +351,10 @@ def _begun(jobs: Iterable[Job]) -> Iterator[JobState]:
         # The jobs keep their plans, so that no other object gets the same id.
         outline = outlines.setdefault(id(job.plan), outlines.get(id(job.plan)) or Outline.of(job.plan))
         yield JobState.begin(job, outline=outline)
+
+
+def _kind_of(error: Exception) -> FailureKind:
+    return FailureKind.INPUT if isinstance(error, InputError) else FailureKind.EXPERT
 
 
 def _key(*, node: Node, size: int) -> str:

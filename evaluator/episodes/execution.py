@@ -31,6 +31,8 @@ from evaluator.suites.samples import SampleSource
 
 _UNREADABLE = (OSError, ValueError, LookupError, TypeError)
 """What sources of samples raise on missing and damaged files."""
+_PLANNER_REASONS = {FailureKind.LIMIT: Reason.LIMIT_EXCEEDED, FailureKind.INPUT: Reason.UNFIT_INPUT}
+"""Failures that are the plan's fault."""
 _SCORES_KEPT = 200_000
 """Some hundred bytes each."""
 
@@ -154,9 +156,9 @@ class ExecutionEvaluator:
         unscored = partial(sample_results, task=item.task, results=results, references=references)
         if failures:
             record = item.record.model_copy(update={"samples": unscored()})
-            at_limit = next((failure for failure in failures if failure.kind is FailureKind.LIMIT), None)
-            if at_limit is not None:
-                return faulty(record, reason=Reason.LIMIT_EXCEEDED, message=f"{at_limit.message}.")
+            own = next((failure for failure in failures if failure.kind in _PLANNER_REASONS), None)
+            if own is not None:
+                return faulty(record, reason=_PLANNER_REASONS[own.kind], message=f"{own.message}.")
             return faulty(record, reason=Reason.EXPERT_FAILED, message=f"{failures[0].message}.")
         try:
             by_answer = [

@@ -41,6 +41,7 @@ class Expert(Protocol):
         the tool does not have are kept in the record for people to look at; no plan can refer to them.
 
         Raises:
+            InputError: the inputs of an item do not go together; the message says what would be right.
             ExpertError: the model cannot work on an item; the message says why.
         """
         ...
@@ -66,6 +67,10 @@ class SamplingExpert(Protocol):
 
 class ExpertError(Exception):
     """An expert failed on valid input: an `infra_fault`, never the planner's."""
+
+
+class InputError(ExpertError):
+    """The inputs of an item do not go together, such as a mask of another size than its picture: the plan's fault."""
 
 
 class ExpertFactory(Protocol):

@@ -30,7 +30,7 @@ from evaluator.experts.weights import verify_weights
 from evaluator.metrics.clip import CLIPScore
 from evaluator.metrics.embedding_cache import EmbeddingCache
 from evaluator.metrics.precision import for_scoring
-from evaluator.values import Image, Value
+from evaluator.values import Image, Value, encode
 
 
 class Scorer(Protocol):
@@ -184,14 +184,16 @@ def _image(value: Value) -> Image:
 
 def _text(value: Value) -> str:
     if not isinstance(value, str):
-        raise TypeError("the BERT score compares texts, not images")
+        raise TypeError(f"the BERT score compares texts, not {type(value).__name__}")
     return value.strip()
 
 
 def _digest(value: Value) -> str:
     if isinstance(value, str):
         return hashlib.sha256(value.encode()).hexdigest()
-    return hashlib.sha256(f"{value.mode} {value.size}".encode() + value.tobytes()).hexdigest()
+    if isinstance(value, PillowImage.Image):
+        return hashlib.sha256(f"{value.mode} {value.size}".encode() + value.tobytes()).hexdigest()
+    return encode(value).digest
 
 
 def _cosine(first: Tensor, second: Tensor) -> float:

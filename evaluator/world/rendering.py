@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,18 @@ from evaluator.world.vocabulary import BACKGROUNDS, COLOURS, Background, Shape, 
 Plane = npt.NDArray[np.float32]
 """One number per pixel."""
 
+
+class Ground(Protocol):
+    """What a background looks like; scenes are one."""
+
+    @property
+    def background(self) -> Background: ...
+    @property
+    def background_phase(self) -> tuple[float, float]: ...
+    @property
+    def background_shade(self) -> tuple[float, float]: ...
+
+
 _FLATNESS = 0.62
 """Height of a hexagon against a regular one, which cannot be told from a circle when it is ten pixels wide."""
 _CONTRAST = 0.30
@@ -20,23 +33,24 @@ _CONTRAST = 0.30
 
 def render(scene: Scene) -> npt.NDArray[np.uint8]:
     """The picture of a scene as 8-bit RGB of shape (64, 64, 3)."""
-    y, x = np.mgrid[0:SIZE, 0:SIZE].astype(np.float32)
-    canvas = _background(scene=scene, x=x, y=y)
+    canvas = empty_canvas(ground=scene)
     for thing in scene.things:
-        _paint(canvas=canvas, thing=thing)
+        paint_thing(canvas=canvas, thing=thing)
     return np.clip(np.rint(canvas), 0, 255).astype(np.uint8)
 
 
-def _background(*, scene: Scene, x: Plane, y: Plane) -> npt.NDArray[np.float32]:
-    top, bottom = scene.background_shade
+def empty_canvas(*, ground: Ground) -> npt.NDArray[np.float32]:
+    """A background with nothing on it, 8-bit levels as numbers of shape (64, 64, 3)."""
+    y, x = np.mgrid[0:SIZE, 0:SIZE].astype(np.float32)
+    top, bottom = ground.background_shade
     shade = top + (bottom - top) * y / (SIZE - 1)
-    px, py = scene.background_phase
-    pattern = _BACKGROUND_PATTERNS[scene.background](x + np.float32(px), y + np.float32(py))
-    colour = np.asarray(BACKGROUNDS[scene.background].rgb, dtype=np.float32)
-    return ((shade * (1 + pattern))[..., None] * colour).astype(np.float32)
+    px, py = ground.background_phase
+    pattern = _BACKGROUND_PATTERNS[ground.background](x + np.float32(px), y + np.float32(py))
+    colour = np.asarray(BACKGROUNDS[ground.background].rgb, dtype=np.float32)
+    return np.asarray((shade * (1 + pattern))[..., None] * colour, dtype=np.float32)
 
 
-def _paint(*, canvas: npt.NDArray[np.float32], thing: SceneObject) -> None:
+def paint_thing(*, canvas: npt.NDArray[np.float32], thing: SceneObject) -> None:
     """Blend one thing into the canvas, touching only the pixels around it."""
     reach = thing.radius + 2
     left, right = max(0, math.floor(thing.x - reach)), min(SIZE, math.ceil(thing.x + reach) + 1)
@@ -73,15 +87,23 @@ def outline_box(thing: SceneObject) -> tuple[float, float, float, float]:
 
 def object_mask(scene: Scene) -> npt.NDArray[np.bool_]:
     """Which pixels belong to any of the things of a scene, shape (64, 64)."""
-    y, x = np.mgrid[0:SIZE, 0:SIZE].astype(np.float32)
     mask = np.zeros((SIZE, SIZE), dtype=np.bool_)
     for thing in scene.things:
-        reach = thing.radius + 1
-        rows = slice(max(0, math.floor(thing.y - reach)), math.ceil(thing.y + reach) + 1)
-        columns = slice(max(0, math.floor(thing.x - reach)), math.ceil(thing.x + reach) + 1)
-        dx, dy = x[rows, columns] - np.float32(thing.x), y[rows, columns] - np.float32(thing.y)
-        cos, sin = np.float32(math.cos(thing.angle)), np.float32(math.sin(thing.angle))
-        mask[rows, columns] |= _DISTANCES[thing.shape](cos * dx + sin * dy, cos * dy - sin * dx, thing.radius) <= 0
+        mask |= thing_mask(thing)
+    return mask
+
+
+def thing_mask(thing: SceneObject) -> npt.NDArray[np.bool_]:
+    """Which pixels a thing covers, shape (64, 64)."""
+    mask = np.zeros((SIZE, SIZE), dtype=np.bool_)
+    reach = thing.radius + 1
+    left, right = max(0, math.floor(thing.x - reach)), min(SIZE, math.ceil(thing.x + reach) + 1)
+    above, below = max(0, math.floor(thing.y - reach)), min(SIZE, math.ceil(thing.y + reach) + 1)
+    y, x = np.mgrid[above:below, left:right].astype(np.float32)
+    dx, dy = x - np.float32(thing.x), y - np.float32(thing.y)
+    cos, sin = np.float32(math.cos(thing.angle)), np.float32(math.sin(thing.angle))
+    covered = _DISTANCES[thing.shape](cos * dx + sin * dy, cos * dy - sin * dx, thing.radius) <= 0
+    mask[above:below, left:right] = covered
     return mask
 
 

@@ -136,7 +136,7 @@ def _uniform(rng: np.random.Generator, low: float, high: float) -> float:
     return low + (high - low) * float(rng.random())
 
 
-def _colour(*, rng: np.random.Generator, background: Background) -> Colour:
+def contrasting_colour(*, rng: np.random.Generator, background: Background) -> Colour:
     """A colour whose luma differs from the background's, so that outlines survive grayscale."""
     luma = BACKGROUNDS[background].luma
     fitting = [colour for colour in Colour if abs(_PAINTED * COLOURS[colour].luma - luma) >= _LUMA_CONTRAST]
@@ -148,7 +148,7 @@ def _thing(
 ) -> SceneObject:
     return SceneObject(
         shape=shape,
-        colour=_colour(rng=rng, background=background),
+        colour=contrasting_colour(rng=rng, background=background),
         x=x,
         y=y,
         radius=radius,

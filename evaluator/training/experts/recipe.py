@@ -38,3 +38,7 @@ class Recipe:
     """Otherwise the weights stay in the work folder, for models that begin from them."""
     needs: tuple[str, ...] = ()
     """Recipes whose weights it begins from; those that are missing are trained first."""
+    data: str = ""
+    """What it was trained on, for its card."""
+    limits: str = ""
+    """What it cannot do, for its card."""

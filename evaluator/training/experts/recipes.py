@@ -20,6 +20,7 @@ from evaluator.training.experts.recognition import ClassificationObjective, Simi
 from evaluator.training.experts.restoration import ColourObjective, PixelObjective, RestorationData
 from evaluator.training.experts.scene_encoder import NAME as SCENE_ENCODER
 from evaluator.training.experts.scene_encoder import trained_encoder, vision_config
+from evaluator.training.experts.tableaux.recipes import TABLEAU_RECIPES
 from evaluator.training.experts.text_recipes import TEXT_RECIPES
 from evaluator.training.experts.vision_recipes import VISION_RECIPES
 from evaluator.training.export import export_transformers, write_config, write_weights
@@ -239,6 +240,7 @@ RECIPES: Mapping[str, Recipe] = {
             pictures=False,
         ),
         *TEXT_RECIPES,
+        *TABLEAU_RECIPES,
     )
 }
 """In the order of training: a restoration expert needs those before it."""

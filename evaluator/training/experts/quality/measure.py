@@ -70,7 +70,7 @@ class Workbench:
 
     def apply(self, *, tool: str, images: Sequence[Image]) -> list[Image]:
         values = [result["image"] for result in self.experts[tool].run([{"image": image} for image in images])]
-        return [value for value in values if not isinstance(value, str)]
+        return [value for value in values if isinstance(value, Image)]
 
     def restored(self, *, present: frozenset[Degradation], steps: frozenset[Degradation]) -> list[Image]:
         """Images with the degradations `present` after the restorations `steps`, in the order of gold plans."""
