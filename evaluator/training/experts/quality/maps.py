@@ -1,4 +1,4 @@
-"""Held-out quality of the experts that make maps of tableaux, and of those that watch clips, on the validation split."""
+"""Held-out quality of the experts that make maps and of those that watch clips, on the validation split."""
 
 from collections.abc import Callable, Mapping
 

@@ -12,6 +12,7 @@ from evaluator.experts.profile import Profile, load_expert
 from evaluator.experts.protocol import Expert
 from evaluator.metrics.similarity import Scorer, load_scorer
 from evaluator.training.experts.data.states import RESTORING_ORDER
+from evaluator.training.experts.quality import guided_drawing, maps, seeing
 from evaluator.training.experts.quality.texts import TextQuality, measure_texts
 from evaluator.training.experts.quality.vision import vision_quality
 from evaluator.training.experts.recipes import RESTORER_FOLDERS
@@ -192,6 +193,9 @@ class Quality:
         return {f"mean score of a label with {name}": f"{score:.3f}" for name, score in self.labels.items()}
 
 
+_FURTHER = {**seeing.MEASURES, **maps.MEASURES, **guided_drawing.MEASURES}
+
+
 def _unit(model: str) -> str:
     return "{:.2f} mean chroma error (CIE Lab)" if model == "colorization" else "{:.2f} dB PSNR"
 
@@ -209,6 +213,9 @@ def measure_quality(*, profile: Profile, count: int) -> Quality:
             for present in states
         },
         labels=label_margin(bench),
-        vision=vision_quality(experts=bench.experts, count=count, scorers=bench.scorers),
+        vision={
+            **vision_quality(experts=bench.experts, count=count, scorers=bench.scorers),
+            **{folder: measure(bench.experts, count) for folder, measure in _FURTHER.items()},
+        },
         texts=measure_texts(experts=bench.experts, count=count),
     )
