@@ -46,7 +46,7 @@ def redacted(artefact: Artefact, *, secrets: Sequence[str]) -> Artefact:
     if not found:
         return artefact
     data = artefact.data
-    if artefact.media_type is MediaType.PNG:
+    if artefact.media_type in {MediaType.PNG, MediaType.CLIP}:
         data = _image_without(data, secrets=found)
     else:
         for secret in found:

@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol
 
 from evaluator.engine.eviction import KEEP_SECONDS, Evictor
@@ -82,6 +83,12 @@ class Store(Protocol):
         ...
 
 
+ENDINGS = MappingProxyType(
+    {MediaType.PNG: ".png", MediaType.TEXT: ".txt", MediaType.CLIP: ".apng", MediaType.FINDINGS: ".json"}
+)
+"""Of the files of objects in a folder."""
+
+
 class LocalStore:
     """A store in a local folder: `objects/ab/cdef....png`, `steps/ab/cdef....json`. Safe for several processes.
 
@@ -91,7 +98,6 @@ class LocalStore:
     """
 
     parallel_writes = 1
-    _ENDINGS = {MediaType.PNG: ".png", MediaType.TEXT: ".txt"}
 
     def __init__(
         self,
@@ -183,9 +189,7 @@ class LocalStore:
     def digests(self) -> Iterator[str]:
         """The digests of all objects that are complete, in order."""
         for folder in sorted((self.path / "objects").glob("[0-9a-f][0-9a-f]")):
-            found = (
-                folder.name + path.stem for path in sorted(folder.iterdir()) if path.suffix in self._ENDINGS.values()
-            )
+            found = (folder.name + path.stem for path in sorted(folder.iterdir()) if path.suffix in ENDINGS.values())
             yield from filter(is_digest, found)
 
     def _damaged(self, *, path: Path, digest: str, reason: str) -> ObjectDamagedError:
@@ -208,14 +212,14 @@ class LocalStore:
     def _find(self, digest: str) -> tuple[Path, MediaType] | None:
         if not is_digest(digest):
             return None
-        for media_type in self._ENDINGS:
+        for media_type in ENDINGS:
             path = self._object_path(digest, media_type)
             if path.exists():
                 return path, media_type
         return None
 
     def _object_path(self, digest: str, media_type: MediaType) -> Path:
-        return Path(f"{self._root}/objects/{digest[:2]}/{digest[2:]}{self._ENDINGS[media_type]}")
+        return Path(f"{self._root}/objects/{digest[:2]}/{digest[2:]}{ENDINGS[media_type]}")
 
     def _step_path(self, key: str) -> Path:
         return Path(f"{self._root}/steps/{key[:2]}/{key[2:]}.json")

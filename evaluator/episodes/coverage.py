@@ -1,6 +1,7 @@
 """Which tasks can run in a profile. Imports no torch: the web server asks it when a planner is submitted."""
 
 from evaluator.experts.profile import Profile
+from evaluator.metrics.rule_names import RULE_NAMES
 from evaluator.records import Reason
 from evaluator.suites.base import ABSTENTION, Suite
 from evaluator.suites.samples import SampleSource
@@ -9,6 +10,7 @@ from evaluator.suites.samples import SampleSource
 def not_run_reasons(*, suite: Suite, profile: Profile, samples: SampleSource) -> dict[str, tuple[Reason, str]]:
     """The tasks that cannot run in a profile, with reason and sentence. Follows from suite and profile alone."""
     found: dict[str, tuple[Reason, str]] = {}
+    scores = {*profile.scorers, *RULE_NAMES}
     for task in suite.tasks:
         if task.gold is None:
             found[task.key] = (Reason.NO_GOAL, "No right plan is known for this request.")
@@ -17,7 +19,7 @@ def not_run_reasons(*, suite: Suite, profile: Profile, samples: SampleSource) ->
         if task.metric == ABSTENTION:
             continue
         no_data = next(filter(None, (samples.missing(task=answer) for answer in task.answers)), None)
-        unscored = [answer.metric for answer in task.answers if answer.metric not in profile.scorers]
+        unscored = [name for answer in task.answers if (name := answer.metric) not in scores]
         if lacking:
             found[task.key] = (Reason.NO_EXPERT, f"Profile {profile.name} has no expert for {', '.join(lacking)}.")
         elif unscored:

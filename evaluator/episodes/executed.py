@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evaluator.arbiters.naming import ArbiterName
+from evaluator.canonical_json import digest
 from evaluator.episodes.base import Setting, SettingError, identity_of_data
 from evaluator.records import Reason
 from evaluator.suites.base import Suite
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from evaluator.engine.progress import Listener
     from evaluator.engine.store import Store
     from evaluator.episodes.execution import ExecutionEvaluator
+    from evaluator.episodes.judgement import Judge
     from evaluator.experts.profile import Profile
     from evaluator.suites.samples import SampleSource
 
@@ -31,6 +33,8 @@ class Prepared:
     device: str
     memory_budget: int | None
     split: str
+    judge: "Judge | None" = None
+    beside_gold: bool = False
 
     def evaluator(self, *, listener: "Listener | None" = None) -> "ExecutionEvaluator":
         """The evaluator; this loads torch."""
@@ -39,6 +43,7 @@ class Prepared:
         return ExecutionEvaluator(
             suite=self.suite, profile=self.profile, samples=self.samples, count=self.count, store=self.store,
             device=self.device, memory_budget=self.memory_budget, listener=listener, split=self.split,
+            judge=self.judge, beside_gold=self.beside_gold,
         )  # fmt: skip
 
 
@@ -49,15 +54,20 @@ class ExecutedPlans:
 
     samples: "Callable[[Setting], SampleSource]"
     """The suite's data in a setting. Raises LookupError or ValueError where there are none."""
+    judge: "Judge | None" = None
+    """Judges valid plans besides: what it says are indicators of the record and change no score."""
+    beside_gold: bool = False
+    """Whether gold plans are executed too, for the indicator `relative`."""
 
     @property
     def executes(self) -> bool:
         """See `Episode`."""
         return True
 
-    def rules_digest(self, profile: str, *, arbiter: ArbiterName | None = None) -> str:  # noqa: ARG002 - no judge
-        """See `Episode`: the profile's digest."""
-        return _profile(profile).digest
+    def rules_digest(self, profile: str, *, arbiter: ArbiterName | None = None) -> str:  # noqa: ARG002 - settles no score
+        """See `Episode`: the profile's digest, with that of the judge if there is one."""
+        experts = _profile(profile).digest
+        return experts if self.judge is None else digest({"profile": experts, "judge": self.judge.digest()})
 
     def data_digest(self, *, suite: Suite, setting: Setting) -> str:
         """See `Episode`."""
@@ -93,7 +103,7 @@ class ExecutedPlans:
             raise SettingError(str(error)) from error
         return Prepared(
             suite=asked, profile=profile, samples=samples, count=setting.samples, store=store, device=setting.device,
-            memory_budget=setting.memory_budget, split=setting.split,
+            memory_budget=setting.memory_budget, split=setting.split, judge=self.judge, beside_gold=self.beside_gold,
         )  # fmt: skip
 
     def empty_plan(self, *, is_fault: bool) -> str:

@@ -15,7 +15,9 @@ from evaluator.engine.run import Engine
 from evaluator.engine.store import ObjectDamagedError, Store
 from evaluator.episodes.abstention import abstention_judged
 from evaluator.episodes.agreement import closed_answers, means_of, with_agreement
+from evaluator.episodes.beside_gold import Pending, task_of, with_relative
 from evaluator.episodes.coverage import not_run_reasons
+from evaluator.episodes.judgement import Judge, with_judgement
 from evaluator.episodes.parts import Planned, faulty, not_run_records, plan_all, without_invalid
 from evaluator.episodes.sample_artefacts import KeptSamples
 from evaluator.episodes.sample_results import sample_results
@@ -57,6 +59,8 @@ class ExecutionEvaluator:
         memory_budget: int | None = None,
         listener: Listener | None = None,
         split: str = "",
+        judge: Judge | None = None,
+        beside_gold: bool = False,
     ) -> None:
         """Args:
         suite: the suite whose tasks are evaluated.
@@ -70,6 +74,8 @@ class ExecutionEvaluator:
         memory_budget: bytes that loaded experts may occupy together; None: no limit.
         listener: receives the progress of execution.
         split: name of the split that the samples are from, for reports.
+        judge: judges plans as well; what it says are indicators of the record.
+        beside_gold: execute gold plans too, for the indicator `RELATIVE`.
         """
         if count < 1:
             raise ValueError(f"an evaluation needs at least one sample per task, not {count}")
@@ -81,6 +87,7 @@ class ExecutionEvaluator:
         """Time that scorers took, loading them included."""
         self._samples = KeptSamples(source=samples, engine=self.engine)
         self._count, self._split, self._device = count, split, device
+        self._judge, self._beside_gold = judge, beside_gold
         self._make_scorer = scorers or partial(_profile_scorer, profile=profile, device=device)
         self._scorers: dict[str, Scorer] = {}
         self._known_scores: dict[tuple[str, str, str], float] = {}
@@ -99,7 +106,7 @@ class ExecutionEvaluator:
         runnable = [task for task in wanted if task.key not in self.not_run]
         planned: list[Planned] = []
         for item in plan_all(planner=planner, suite=self.suite, tasks=runnable, context=self._context):
-            checked = abstention_judged(with_agreement(without_invalid(item)))
+            checked = abstention_judged(self._judged(with_agreement(without_invalid(item))))
             if isinstance(checked, ResultRecord):
                 yield checked
             else:
@@ -119,23 +126,30 @@ class ExecutionEvaluator:
     def _context(self, task: Task) -> PlanContext:
         return self.suite.context(task=task, offered=frozenset(self.profile.experts))
 
+    def _judged(self, item: ResultRecord | Planned) -> ResultRecord | Planned:
+        if self._judge is None or isinstance(item, ResultRecord):
+            return item
+        return with_judgement(item, judgement=self._judge(suite=self.suite, planned=item))
+
     def _execute(self, planned: Sequence[Planned]) -> Iterator[ResultRecord]:
-        open_tasks: dict[str, tuple[Planned, dict[int, JobResult]]] = {}
+        open_tasks: dict[str, tuple[Planned, Pending]] = {}
         jobs: list[Job] = []
         for item in planned:
+            pending = Pending.of(item.plan.plan, gold=item.task.gold if self._beside_gold else None)
             try:
-                jobs += [self._job(item=item, index=index) for index in range(self._count)]
+                own = [self._job(item=item, index=index) for index in range(self._count)]
             except _UNREADABLE as error:
                 message = f"The data of this task cannot be read: {type(error).__name__}: {error}."
                 yield faulty(item.record, reason=Reason.INTERNAL_ERROR, message=message)
             else:
-                open_tasks[item.task.key] = (item, {})
+                jobs += own + pending.gold_jobs(own)
+                open_tasks[item.task.key] = (item, pending)
         try:
             for result in self.engine.run(jobs):
-                item, results = open_tasks[result.job.task]
-                results[result.job.sample] = result
-                if len(results) == self._count:
-                    yield self._score(item=item, results=[results[index] for index in range(self._count)])
+                item, pending = open_tasks[task_of(result.job)]
+                pending.take(result)
+                if pending.is_complete(self._count):
+                    yield self._score(item=item, pending=pending)
         except Exception:
             self._samples.forget()
             raise
@@ -150,7 +164,8 @@ class ExecutionEvaluator:
         """What a right answer looks like, for each answer of the task."""
         return tuple(self._samples.reference(task=answer, index=index) for answer in task.answers)
 
-    def _score(self, *, item: Planned, results: Sequence[JobResult]) -> ResultRecord:
+    def _score(self, *, item: Planned, pending: Pending) -> ResultRecord:
+        results = pending.results(self._count)
         references = [self._references(task=item.task, index=result.job.sample) for result in results]
         failures = [result.failure for result in results if result.failure is not None]
         unscored = partial(sample_results, task=item.task, results=results, references=references)
@@ -161,29 +176,53 @@ class ExecutionEvaluator:
                 return faulty(record, reason=_PLANNER_REASONS[own.kind], message=f"{own.message}.")
             return faulty(record, reason=Reason.EXPERT_FAILED, message=f"{failures[0].message}.")
         try:
-            by_answer = [
-                self._scores(
-                    metric=answer.metric,
-                    pairs=[(result.answers[n], wanted[n]) for result, wanted in zip(results, references, strict=True)],
-                )
-                for n, answer in enumerate(item.task.answers)
-            ]
-        except (RuntimeError, ValueError, OSError, LookupError, ObjectDamagedError, ExpertError) as error:
+            by_sample = self._answer_scores(task=item.task, results=results, references=references)
+            gold = self._gold_scores(task=item.task, pending=pending, references=references)
+        except (RuntimeError, ValueError, TypeError, OSError, LookupError, ObjectDamagedError, ExpertError) as error:
             record = item.record.model_copy(update={"samples": unscored()})
             message = f"The {item.task.metric} score could not be computed: {error}."
             return faulty(record, reason=Reason.SCORER_FAILED, message=message)
-        samples = unscored(scores=list(zip(*by_answer, strict=True)))
+        samples = unscored(scores=by_sample)
         means = [sample.score for sample in samples if sample.score is not None]
         closed = closed_answers(task=item.task, samples=samples, value=self.engine.value)
+        by_sample_values, relative = with_relative(closed, own=means, gold=gold)
         update = {
             "outcome": Outcome.SCORED,
             "score": sum(means) / len(means),
             "samples": [
-                sample.model_copy(update={"indicators": found}) for sample, found in zip(samples, closed, strict=True)
+                sample.model_copy(update={"indicators": found})
+                for sample, found in zip(samples, by_sample_values, strict=True)
             ],
-            "indicators": {**item.record.indicators, **means_of(closed)},
+            "indicators": {**item.record.indicators, **means_of(closed), **relative},
         }
         return item.record.model_copy(update=update)
+
+    def _answer_scores(
+        self,
+        *,
+        task: Task,
+        results: Sequence[JobResult],
+        references: Sequence[Sequence[ArtefactReference]],
+    ) -> list[tuple[float, ...]]:
+        """For each sample the score of each answer of the task."""
+        by_answer = [
+            self._scores(
+                metric=answer.metric,
+                pairs=[(result.answers[n], wanted[n]) for result, wanted in zip(results, references, strict=True)],
+            )
+            for n, answer in enumerate(task.answers)
+        ]
+        return list(zip(*by_answer, strict=True))
+
+    def _gold_scores(
+        self, *, task: Task, pending: Pending, references: Sequence[Sequence[ArtefactReference]]
+    ) -> list[float]:
+        """For each sample the score of the gold plan; none where it is not compared with, or failed."""
+        results = pending.gold_results(self._count)
+        if not results or any(result.failure is not None for result in results):
+            return []
+        scores = self._answer_scores(task=task, results=results, references=references)
+        return [sum(one) / len(one) for one in scores]
 
     def _scores(self, *, metric: str, pairs: Sequence[tuple[ArtefactReference, ArtefactReference]]) -> list[float]:
         """The score of each pair of an answer and its reference."""

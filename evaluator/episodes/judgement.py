@@ -1,7 +1,7 @@
 """Evaluating a planner by judging its plans: ask, read, judge. Nothing is executed."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
 from evaluator.arbiters.protocol import Arbiter
@@ -52,6 +52,17 @@ class SettleableJudge(Judge, Protocol):
     def settled_by(self, arbiter: Arbiter) -> Judge:
         """The same judge, with an arbiter that settles these pairs and changes nothing else."""
         ...
+
+
+def with_judgement(item: Planned, *, judgement: Judgement) -> Planned:
+    """A plan that will be executed, with what a judge says of it in its record. Its score comes from the execution."""
+    update = {
+        "indicators": {**item.record.indicators, **judgement.indicators},
+        "explanations": dict(judgement.explanations),
+        "pairs": list(judgement.pairs),
+        "arbiter": dict(judgement.arbiter),
+    }
+    return replace(item, record=item.record.model_copy(update=update))
 
 
 def all_tools(*, suite: Suite, task: Task) -> PlanContext:

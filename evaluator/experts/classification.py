@@ -3,13 +3,14 @@
 from typing import ClassVar
 
 import torch
+from torch import Tensor
 from transformers import ViTForImageClassification, ViTImageProcessorPil
 
 from evaluator.experts.imaging import ImageExpert, Pixels, to_tensor
 from evaluator.experts.preparation import Preparation
 from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.protocol import ExpertSpec
-from evaluator.values import Image, Value
+from evaluator.values import Image, Label, Labels, Value
 
 
 class ViTClassifierExpert(ImageExpert):
@@ -31,5 +32,25 @@ class ViTClassifierExpert(ImageExpert):
     def transform(self, pixels: Pixels) -> list[Value]:
         with torch.inference_mode():
             values = self._preparation.normalised(to_tensor(pixels=pixels, device=self._device))
-            best = self._model(pixel_values=values.to(self._model.dtype)).logits.argmax(dim=-1).tolist()
-        return [self._names[index] for index in best]
+            logits = self._model(pixel_values=values.to(self._model.dtype)).logits.float().cpu()
+        return [self.choose(row) for row in logits]
+
+    def choose(self, logits: Tensor) -> Value:
+        """What is said of an image with these logits, shape (classes,)."""
+        return self._names[int(logits.argmax())]
+
+
+class ViTLabelsExpert(ViTClassifierExpert):
+    """Any image in, the names of its likely classes out: those of at least the parameter `least`, at any rate one."""
+
+    output: ClassVar[str] = "category"
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
+        super().__init__(spec=spec, device=device)
+        self._least = float(str(spec.parameters.get("least", 0.5)))
+
+    def choose(self, logits: Tensor) -> Value:
+        scores = logits.softmax(dim=-1)
+        ranked = scores.argsort(descending=True).tolist()
+        likely = [index for index in ranked if scores[index] >= self._least] or ranked[:1]
+        return Labels(tuple(Label(self._names[index], round(float(scores[index]), 3)) for index in likely))

@@ -47,6 +47,7 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
         "roberta-fill-mask": Implementation("reading", "FillMaskExpert", code_version="1"),
         "distilbert-qa": Implementation("reading", "AnswerExpert", code_version="1"),
         "bert-sentiment": Implementation("reading", "SentimentExpert", code_version="1"),
+        "vit-labels": Implementation("classification", "ViTLabelsExpert", code_version="1"),
         "select-labels": Implementation("selecting", "SelectLabels", code_version="1", is_rule=True),
         "select-boxes": Implementation("selecting", "SelectBoxes", code_version="1", is_rule=True),
         "select-masks": Implementation("selecting", "SelectMasks", code_version="1", is_rule=True),

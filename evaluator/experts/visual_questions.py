@@ -33,6 +33,8 @@ def embedded(*, model: ViltForQuestionAnswering, pixels: Tensor) -> Tensor:
 class VisualQuestionExpert:
     """An image of any size and an English question in, the likeliest of the checkpoint's answers out.
 
+    The parameter `output` names it.
+
     Images are resized and normalised by the checkpoint's own processor, which keeps their proportions. Questions are
     padded (and cut) to one length and batches filled up to one size, so that a result does not depend on the others.
     """
@@ -45,6 +47,7 @@ class VisualQuestionExpert:
         self._tokenizer = load_tokenizer(spec)
         self._length = min(self._tokenizer.model_max_length, self._model.config.max_position_embeddings)
         self._answers: dict[int, str] = {int(k): str(v) for k, v in self._model.config.id2label.items()}
+        self._output = str(spec.parameters.get("output", "text"))
         self._batch_size = spec.batch_size
         self._device = device
 
@@ -59,7 +62,7 @@ class VisualQuestionExpert:
             chunk = rows[start : start + self._batch_size]
             filled = chunk + chunk[:1] * (self._batch_size - len(chunk))
             answers += self._answer(filled)[: len(chunk)]
-        return [{"text": answer} for answer in answers]
+        return [{self._output: answer} for answer in answers]
 
     def _pixels(self, image: Image) -> np.ndarray:
         """Shape (3, height, width), normalised."""

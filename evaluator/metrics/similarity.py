@@ -30,6 +30,7 @@ from evaluator.experts.weights import verify_weights
 from evaluator.metrics.clip import CLIPScore
 from evaluator.metrics.embedding_cache import EmbeddingCache
 from evaluator.metrics.precision import for_scoring
+from evaluator.metrics.results import rule_score
 from evaluator.values import Image, Value, encode
 
 
@@ -150,12 +151,15 @@ _SCORERS: dict[str, Any] = {"ViT": ViTScore, "BERT": BERTScore, "CLIP": CLIPScor
 
 
 def load_scorer(*, name: str, profile: Profile, device: str = "cpu") -> Scorer:
-    """The scorer `ViT`, `BERT` or `CLIP` with the profile's model.
+    """The scorer `ViT`, `BERT` or `CLIP` with the profile's model, or one by rules.
 
     Raises:
         LookupError: the profile has no such scorer.
         WeightsError: its weights are not those that the profile names.
     """
+    by_rules = rule_score(name)
+    if by_rules is not None:
+        return by_rules
     if name not in profile.scorers:
         raise LookupError(f"profile {profile.name} has no scorer {name!r}; it has: {', '.join(profile.scorers)}")
     spec = profile.scorers[name]

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-_STEEPNESS = 24.0
+_STEEPNESS = 8.0
 """How many pixels deep the range of a map of nearness is taken to be."""
 
 

@@ -136,10 +136,14 @@ def _uniform(rng: np.random.Generator, low: float, high: float) -> float:
     return low + (high - low) * float(rng.random())
 
 
+def contrasts(*, colour: Colour, background: Background) -> bool:
+    """Whether the luma of a colour differs from the background's, so that outlines survive grayscale."""
+    return abs(_PAINTED * COLOURS[colour].luma - BACKGROUNDS[background].luma) >= _LUMA_CONTRAST
+
+
 def contrasting_colour(*, rng: np.random.Generator, background: Background) -> Colour:
-    """A colour whose luma differs from the background's, so that outlines survive grayscale."""
-    luma = BACKGROUNDS[background].luma
-    fitting = [colour for colour in Colour if abs(_PAINTED * COLOURS[colour].luma - luma) >= _LUMA_CONTRAST]
+    """A colour that contrasts with the background."""
+    fitting = [colour for colour in Colour if contrasts(colour=colour, background=background)]
     return fitting[rng.integers(len(fitting))]
 
 

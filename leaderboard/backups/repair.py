@@ -7,7 +7,7 @@ from pathlib import Path
 from django.conf import settings
 
 from evaluator.engine.quarantine import FOLDER, Quarantine, Quarantined, has_digest
-from evaluator.engine.store import LocalStore, ObjectDamagedError, ObjectMissingError
+from evaluator.engine.store import ENDINGS, LocalStore, ObjectDamagedError, ObjectMissingError
 from evaluator.values import Artefact, MediaType
 from leaderboard.backups.database import BackupError
 from leaderboard.backups.losses import CHECKPOINTS, STORES, site_store
@@ -102,7 +102,7 @@ def _recover(store: LocalStore) -> int:
     recovered = 0
     for file in store.quarantine.entries():
         if not store.has(file.digest) and has_digest(file.path, digest=file.digest):
-            media_type = MediaType.TEXT if file.path.suffix == ".txt" else MediaType.PNG
+            media_type = next((kind for kind, ending in ENDINGS.items() if file.path.suffix == ending), MediaType.PNG)
             store.put(Artefact(data=file.path.read_bytes(), media_type=media_type))
             recovered += 1
     return recovered

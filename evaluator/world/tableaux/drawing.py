@@ -1,7 +1,9 @@
 """Drawing tableaux at random, the same one every time for the same index."""
 
 import math
+from collections.abc import Sequence
 from enum import StrEnum
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -75,7 +77,7 @@ def _further(*, rng: np.random.Generator, background: Background, parts: list[Pa
             shade=_between(rng, 0.97, 1.03),
             phase=(_between(rng, 0, 12), _between(rng, 0, 12)),
         )
-        if _fits(thing=thing, parts=parts):
+        if is_clear([*parts, thing]):
             return thing
     return None
 
@@ -88,16 +90,17 @@ def _name(*, rng: np.random.Generator, background: Background, parts: list[Part]
     return list(Shape)[rng.integers(len(Shape))], contrasting_colour(rng=rng, background=background)
 
 
-def _fits(*, thing: SceneObject, parts: list[Part]) -> bool:
-    base = base_of(thing)
-    if any(abs(base - base_of(part)) < _STEP for part in parts):
+def is_clear(parts: Sequence[Part]) -> bool:
+    """Whether everything about some parts can be seen: which stands nearer, where each ends, and most of each."""
+    ordered = sorted(parts, key=base_of)
+    bases = [base_of(part) for part in ordered]
+    if any(later - base < _STEP for base, later in pairwise(bases)):
         return False
-    # Of two parts in one colour nobody could tell where the nearer ends.
-    own = part_mask(thing)
-    if any(part.colour is thing.colour and (own & part_mask(part)).any() for part in parts):
-        return False
-    ordered = sorted([*parts, thing], key=base_of)
     masks = [part_mask(part) for part in ordered]
+    # Of two parts in one colour nobody could tell where the nearer ends.
+    for (part, mask), (other, its) in combinations(zip(ordered, masks, strict=True), 2):
+        if part.colour is other.colour and (mask & its).any():
+            return False
     hidden = np.zeros((SIZE, SIZE), dtype=np.bool_)
     for mask in reversed(masks):
         if (mask & ~hidden).sum() < _VISIBLE * mask.sum():

@@ -1,6 +1,7 @@
 """Artefacts as the task page shows them, by their media type: pictures, texts, boxes, masks, sound and films.
 
-Today's experts make pictures and texts. Boxes are texts, known by the name of their output (`experts/detection.py`).
+Boxes and masks are findings (`evaluator.values`). The boxes that OpenAGI's detector tells beside its text are texts,
+known by the name of their output (`experts/detection.py`).
 """
 
 import json
@@ -10,6 +11,8 @@ from typing import Any, NamedTuple
 
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError, Store
 from evaluator.records import ArtefactReference
+from evaluator.values import Labels, MediaType
+from leaderboard.pages.tasks.findings_shown import Found, as_text, drawn, read_findings
 from leaderboard.results.objects import object_url
 
 MAX_TEXT = 2000
@@ -48,7 +51,7 @@ class Overlay(NamedTuple):
     """Something drawn over a picture: boxes, or a mask."""
 
     picture: str
-    """Address of the picture below."""
+    """Address of the picture below; empty where it is not known."""
     width: int
     height: int
     mask: str = ""
@@ -56,6 +59,8 @@ class Overlay(NamedTuple):
     boxes: tuple[Box, ...] = ()
     left_out: int = 0
     """How many boxes are not drawn."""
+    found: Found | None = None
+    """Boxes or masks with their names, which the artefact itself gives."""
 
 
 class Shown(NamedTuple):
@@ -87,10 +92,14 @@ class Reading:
     def url(self, reference: ArtefactReference) -> str:
         return object_url(digest=reference.digest, split=self._split)
 
-    def show(self, *, name: str, reference: ArtefactReference, alt: str) -> Shown:
-        """An artefact by its media type."""
+    def show(
+        self, *, name: str, reference: ArtefactReference, alt: str, over: ArtefactReference | None = None
+    ) -> Shown:
+        """An artefact by its media type; boxes and masks over a picture, if it is known."""
         kind = kind_of(reference.media_type)
         shown = Shown(kind=kind, name=name, url=self.url(reference), alt=alt)
+        if kind == "findings":
+            return self._findings(shown, reference=reference, over=over)
         if kind != "text":
             return shown
         text = self.text(reference)
@@ -107,7 +116,7 @@ class Reading:
             kind: the output's type in the catalogue; nothing if that is unknown.
             over: the picture.
         """
-        shown = self.show(name=name, reference=reference, alt=alt)
+        shown = self.show(name=name, reference=reference, alt=alt, over=over)
         overlay = None
         if over is not None and name == BOXES and shown.kind == "text":
             overlay = self._boxes(text=self.text(reference), over=over)
@@ -115,6 +124,21 @@ class Reading:
             width, height = self._size(over)
             overlay = Overlay(picture=self.url(over), width=width, height=height, mask=shown.url)
         return shown if overlay is None else shown._replace(kind="overlay", overlay=overlay)
+
+    def _findings(self, shown: Shown, *, reference: ArtefactReference, over: ArtefactReference | None) -> Shown:
+        found = read_findings(self._bytes(reference))
+        if found is None:
+            return shown._replace(kind="file")
+        if isinstance(found, Labels):
+            return shown._replace(kind="text", text=as_text(found))
+        width, height = found.size
+        overlay = Overlay(
+            picture="" if over is None else self.url(over),
+            width=OVERLAY_WIDTH,
+            height=max(1, round(OVERLAY_WIDTH * height / width)),
+            found=drawn(found),
+        )
+        return shown._replace(kind="overlay", overlay=overlay)
 
     def text(self, reference: ArtefactReference) -> str:
         """A text artefact; a sentence in its place if the store has lost it."""
@@ -150,6 +174,8 @@ class Reading:
 
 def kind_of(media_type: str) -> str:
     """How a media type is shown."""
+    if media_type == MediaType.FINDINGS:
+        return "findings"
     kind = media_type.split("/", 1)[0]
     return kind if kind in {"image", "text", "audio", "video"} else "file"
 

@@ -1,10 +1,11 @@
 """The samples of a task as its page shows them: inputs, outputs and times of each step, and scores."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from evaluator.records import ArtefactReference, ResultRecord, SampleResult, StepRun
 from evaluator.tools.types import Catalogue
+from evaluator.values import MediaType
 from leaderboard.pages.tasks.artefacts_shown import Reading, Shown
 from leaderboard.pages.tasks.plan_reading import types_of
 
@@ -136,24 +137,58 @@ def _link(place: int, *, total: int, page: int) -> SampleLink:
 def _sample(*, sample: SampleResult, reading: Reading, catalogue: Catalogue | None, is_open: bool) -> ShownSample:
     number = sample.index + 1
 
+    below = _pictures_below(sample)
+
     def show(name: str, reference: ArtefactReference, alt: str) -> Shown:
-        return reading.show(name=name, reference=reference, alt=f"{alt}, sample {number}")
+        over = below.get(reference.digest)
+        return reading.show(name=name, reference=reference, alt=f"{alt}, sample {number}", over=over)
 
     return ShownSample(
         number=number,
         score=sample.score,
         inputs=tuple(show(f"${name}", value, f"Given {name}") for name, value in sample.inputs.items()),
-        steps=tuple(_step(run=run, number=number, reading=reading, catalogue=catalogue) for run in sample.steps),
-        answers=_answers(sample=sample, reading=reading),
+        steps=tuple(
+            _step(run=run, number=number, reading=reading, catalogue=catalogue, below=below) for run in sample.steps
+        ),
+        answers=_answers(sample=sample, reading=reading, below=below),
         is_open=is_open,
     )
 
 
-def _answers(*, sample: SampleResult, reading: Reading) -> tuple[ShownAnswer, ...]:
+def _pictures_below(sample: SampleResult) -> dict[str, ArtefactReference]:
+    """By digest of what was found in a picture, that picture: of the step that found it, or that it was selected from.
+
+    Where the request gives one picture, what nobody found belongs to it.
+    """
+    given = [value for value in sample.inputs.values() if value.media_type == MediaType.PNG]
+    below: dict[str, ArtefactReference] = {}
+    for run in sample.steps:
+        pictures = [value for value in run.inputs.values() if value.media_type == MediaType.PNG]
+        pictures += [below[value.digest] for value in run.inputs.values() if value.digest in below]
+        for value in run.outputs.values():
+            if pictures and value.media_type == MediaType.FINDINGS:
+                below.setdefault(value.digest, pictures[0])
+    told = [value for value in (sample.reference, sample.answer, *sample.inputs.values()) if value is not None]
+    for value in told:
+        if len(given) == 1 and value.media_type == MediaType.FINDINGS:
+            below.setdefault(value.digest, given[0])
+    return below
+
+
+def _answers(
+    *, sample: SampleResult, reading: Reading, below: Mapping[str, ArtefactReference]
+) -> tuple[ShownAnswer, ...]:
     pairs = [(sample.answer, sample.reference), *((one.answer, one.reference) for one in sample.further)]
     several = len(pairs) > 1
     return tuple(
-        _answer(number=number if several else 0, score=score, pair=pair, sample=sample.index + 1, reading=reading)
+        _answer(
+            number=number if several else 0,
+            score=score,
+            pair=pair,
+            sample=sample.index + 1,
+            reading=reading,
+            below=below,
+        )
         for number, (pair, score) in enumerate(zip(pairs, _scores_of_answers(sample), strict=True), start=1)
     )
 
@@ -168,12 +203,15 @@ def _scores_of_answers(sample: SampleResult) -> list[float | None]:
 
 def _answer(
     *, number: int, score: float | None, pair: tuple[ArtefactReference | None, ArtefactReference | None], sample: int,
-    reading: Reading,
+    reading: Reading, below: Mapping[str, ArtefactReference],
 ) -> ShownAnswer:  # fmt: skip
     which = f" {number}" if number else ""
 
     def show(name: str, value: ArtefactReference | None, alt: str) -> Shown | None:
-        return None if value is None else reading.show(name=name, reference=value, alt=f"{alt}{which}, sample {sample}")
+        if value is None:
+            return None
+        over = below.get(value.digest)
+        return reading.show(name=name, reference=value, alt=f"{alt}{which}, sample {sample}", over=over)
 
     answer, reference = pair
     return ShownAnswer(
@@ -184,21 +222,27 @@ def _answer(
     )
 
 
-def _step(*, run: StepRun, number: int, reading: Reading, catalogue: Catalogue | None) -> ShownStep:
+def _step(
+    *, run: StepRun, number: int, reading: Reading, catalogue: Catalogue | None, below: Mapping[str, ArtefactReference]
+) -> ShownStep:
     where = f"step {run.step}, {run.tool}, sample {number}"
     # Outputs that the tool does not declare come last: they explain the others.
     kinds = types_of(run.tool, "outputs", catalogue=catalogue)
     pictures = [value for value in run.inputs.values() if value.media_type.startswith("image/")]
-    over = pictures[0] if pictures else None
+    first = pictures[0] if pictures else None
     return ShownStep(
         run=run,
         inputs=tuple(
-            reading.show(name=name, reference=value, alt=f"Input {name} of {where}")
+            reading.show(name=name, reference=value, alt=f"Input {name} of {where}", over=below.get(value.digest))
             for name, value in run.inputs.items()
         ),
         outputs=tuple(
             reading.show_output(
-                name=name, kind=kinds.get(name, ""), reference=value, over=over, alt=f"Output {name} of {where}"
+                name=name,
+                kind=kinds.get(name, ""),
+                reference=value,
+                over=first or below.get(value.digest),
+                alt=f"Output {name} of {where}",
             )
             for name, value in sorted(run.outputs.items(), key=lambda output: output[0] not in kinds)
         ),

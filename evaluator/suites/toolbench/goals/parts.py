@@ -89,6 +89,8 @@ class Part:
     """For `recognise`: one object is asked about, so selecting it is not irrelevant. Its name is the target."""
     attributes: frozenset[str] = frozenset()
     """Base forms of the words that the request has next to the target; where it is a prompt, of all its words."""
+    only: str = ""
+    """The tool that must make the result, where the request's words leave no other; else empty."""
 
     def sentence(self) -> str:
         """The part in words, for explanations."""

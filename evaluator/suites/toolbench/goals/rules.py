@@ -24,6 +24,11 @@ from evaluator.suites.toolbench.meaning.instructions import Intent
 
 def alternatives_of(*, part: Part, parts: Sequence[Part]) -> tuple[Pattern, ...]:
     """The sufficient ways to meet a part, among all parts of its goal."""
+    ways = _ways(part=part, parts=parts)
+    return tuple(way for way in ways if isinstance(way, Using) and way.tool == part.only) if part.only else ways
+
+
+def _ways(*, part: Part, parts: Sequence[Part]) -> tuple[Pattern, ...]:
     source = From(part.source) if part.source is not None else AnyText()
     rule = _RULES.get(part.kind)
     if rule is not None:

@@ -1,0 +1,6 @@
+"""Names of the scores by rules (`evaluator.metrics.results`). Apart, since the site needs nothing else of them."""
+
+ANSWER, LABELS, BOXES, MASKS, SEGMENTS = "Answer", "Labels", "Boxes", "Masks", "Segments"
+OUTLINES, DEPTH, NORMALS, POSE, EDIT = "Outlines", "Depth", "Normals", "Pose", "Edit"
+RULE_NAMES = frozenset({ANSWER, LABELS, BOXES, MASKS, SEGMENTS, OUTLINES, DEPTH, NORMALS, POSE, EDIT})
+"""They are there under every profile."""

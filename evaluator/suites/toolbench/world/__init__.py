@@ -1,0 +1,1 @@
+"""The suite `toolworld`: requests about the miniature world for ControlLLM's tools, whose plans are executed."""

@@ -1,0 +1,79 @@
+"""The files of a request: what each must show, so that the request makes sense on every sample."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from evaluator.tools.types import ResourceType
+from evaluator.world.scenes import SceneObject
+from evaluator.world.tableaux import Motion
+from evaluator.world.vocabulary import Background, Colour, Direction, Shape
+
+
+class Material(StrEnum):
+    """What a file shows."""
+
+    SCENE = "scene"
+    """A scene whose things stand apart, each of another shape."""
+    THINGS = "things"
+    """A tableau of things that may overlap and repeat."""
+    FIGURE = "figure"
+    """A tableau with a stick figure."""
+    LAYOUT = "layout"
+    """A scene of the things of a `Sketch`, in other colours and on another background; or its mere map."""
+    CLIP = "clip"
+    """A clip of one moving thing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """How many things of a name a picture shows; which number is drawn for each sample."""
+
+    colour: Colour | None
+    """None: any."""
+    shape: Shape | None
+    least: int = 1
+    most: int = 1
+
+    @property
+    def name(self) -> str:
+        """In English, for example `red star`, `star` or `red thing`."""
+        return " ".join([*([str(self.colour)] if self.colour else []), str(self.shape or "thing")])
+
+    def means(self, part: SceneObject) -> bool:
+        """Whether a thing has the name."""
+        return self.colour in (None, part.colour) and self.shape in (None, part.shape)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sketch:
+    """A picture in words: what is to be drawn, its places aside."""
+
+    background: Background
+    colour: Colour
+    shape: Shape | None
+    """Of the main thing; None for a stick figure."""
+    direction: Direction | None = None
+    """Where the main thing lies as seen from its companion; None where there is none."""
+    other_colour: Colour = Colour.RED
+    other_shape: Shape = Shape.STAR
+    text: str = ""
+    """The words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """A file of a request."""
+
+    name: str
+    type: ResourceType
+    """An image, a video, a mask, or a map."""
+    material: Material
+    demands: tuple[Demand, ...] = ()
+    motion: Motion | None = None
+    """For clips: shown on half of the samples, drawn for each."""
+    always: bool = False
+    """Whether the motion is shown on all samples."""
+    sketch: Sketch | None = None
+    """For layouts."""
+    masked: str = ""
+    """For masks: the file that they are of."""

@@ -1,0 +1,134 @@
+"""The suite `toolworld`: requests about the miniature world for ControlLLM's tools, executed and judged."""
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import evaluator
+from evaluator.canonical_json import digest
+from evaluator.episodes.base import Setting
+from evaluator.episodes.beside_gold import RELATIVE
+from evaluator.episodes.executed import hidden_seed
+from evaluator.metrics import rule_names
+from evaluator.suites.base import Column, Conditions, IntervalMethod, Panel, Suite, Task
+from evaluator.suites.facets import Facet
+from evaluator.suites.hidden import HIDDEN, derived
+from evaluator.suites.toolbench.judging import ToolJudge
+from evaluator.suites.toolbench.suite import COLUMNS as JUDGED
+from evaluator.suites.toolbench.suite import FACETS as TOOL_FACETS
+from evaluator.suites.toolbench.suite import STEP_PROBLEMS
+from evaluator.suites.toolbench.world.data import WorldSamples, world_samples
+from evaluator.suites.toolbench.world.requests import hidden_requests, public_requests
+from evaluator.suites.toolbench.world.task import SEVERAL, world_task
+from evaluator.tools.controlllm import CONTROLLLM
+
+SLUG = "toolworld"
+VERSION = "1"
+_SCORED_BY = ("metrics/results", "naming.py", "pictures")
+"""In the package: what the scores by rules are made of."""
+
+_METRICS = {
+    rule_names.ANSWER: ("Answers", "Counts and answers to questions: share that is right."),
+    rule_names.LABELS: ("Labels", "Classes and motions: F1 of the names."),
+    rule_names.BOXES: ("Boxes", "F1 of the boxes with the right name and an overlap of at least 0.5."),
+    rule_names.MASKS: ("Masks", "Intersection over union of the masks with the right name."),
+    rule_names.SEGMENTS: ("Segment maps", "Intersection over union of the segments of a map."),
+    rule_names.OUTLINES: ("Line maps", "F1 of edges, lines, scribbles and soft edges within two pixels."),
+    rule_names.DEPTH: ("Depth maps", "Correlation of nearness."),
+    rule_names.NORMALS: ("Normal maps", "Correlation of surface normals."),
+    rule_names.POSE: ("Poses", "Share of the joints of a figure that are in their place."),
+    rule_names.EDIT: ("Edits", "How much of the wanted change of a picture was made, and nothing else."),
+    "ViT": ("ViT", "Pictures with one right result: mean ViT score."),
+    "CLIP": ("CLIP", "Pictures drawn from words alone: mean CLIP score."),
+    "BERT": ("BERT", "Captions of pictures and clips: mean BERT score."),
+    SEVERAL: ("Several", "Requests for several results: the mean of their scores."),
+}
+_JUDGED = ("SE", "undecided", "SE_low", "SE_high", "IR", "NR", "HR", "CR")
+"""Columns of the judge; those beside them compare with one gold plan and are left to the suites without execution."""
+COLUMNS = (
+    Column(
+        key="score",
+        label="Score",
+        description="Mean over requests of the scores of their results, each compared with the truth of the picture.",
+        primary=True,
+        interval=IntervalMethod.SAMPLED_TASKS,
+    ),
+    Column(
+        key=RELATIVE,
+        label="Relative",
+        description="The score as a share of what the gold plan reaches on the same sample, at most 1, so that a weak "
+        "expert does not count against the planner. Samples on which the gold plan scores 0 are left out.",
+        indicator=True,
+        interval=IntervalMethod.SAMPLED_TASKS,
+    ),
+    *(
+        Column(key=metric, label=label, description=description, metric=metric, interval=IntervalMethod.SAMPLED_TASKS)
+        for metric, (label, description) in _METRICS.items()
+    ),
+    *(replace(column, primary=False) for column in JUDGED if column.key in _JUDGED),
+)
+FACETS = replace(
+    TOOL_FACETS,
+    filters=(
+        *(facet for facet in TOOL_FACETS.filters if facet.name not in {"flag", "active"}),
+        Facet(name="result", label="Result", attribute="results"),
+    ),
+    facts=("level", "group", "result", "structure"),
+    breakdowns=("structure", "modality", "level", "group", "result"),
+    plots=("group", "level", "structure"),
+    comparisons=("group", "level", "result"),
+)
+SCORING = (
+    "Plans are executed on every sample, and each result is compared with the truth of the picture or clip. A request "
+    "for several results scores their mean. The same plans are judged as they are written: SE, IR, NR, HR and CR are "
+    "ControlLLM's figures and change no score."
+)
+
+
+class WorldJudge(ToolJudge):
+    """The judge of the other suites of this family, whose digest covers the scores by rules too."""
+
+    def digest(self) -> str:
+        """Digest of the rules of judgements and scores."""
+        return _digest()
+
+
+@cache
+def _digest() -> str:
+    package = Path(evaluator.__file__).parent
+    files = [file for name in _SCORED_BY for file in _files(package / name)]
+    contents = {file.relative_to(package).as_posix(): file.read_text(encoding="utf-8") for file in files}
+    return digest({"judge": ToolJudge().digest(), "scores": contents})
+
+
+def _files(path: Path) -> list[Path]:
+    return [path] if path.is_file() else sorted(path.rglob("*.py"))
+
+
+def toolworld_suite() -> Suite:
+    """The public requests; always there."""
+    return Suite(
+        slug=SLUG,
+        version=VERSION,
+        title=SLUG,
+        description="180 requests about pictures and clips of the miniature world, with execution.",
+        metrics=COLUMNS,
+        catalogue=CONTROLLLM,
+        tasks=tuple(map(world_task, public_requests())),
+        conditions=Conditions(experts=True, samples=True, splits=("public", "validation", HIDDEN)),
+        panels=(Panel.SCORES, Panel.ARTEFACTS, Panel.GOAL, Panel.INDICATORS),
+        scoring=SCORING,
+        facets=FACETS,
+        step_problems=STEP_PROBLEMS,
+        training_splits=("validation",),
+        hidden_requests=_hidden,
+    )
+
+
+def _hidden(_: Suite, seed: str) -> tuple[Task, ...]:
+    return tuple(map(world_task, hidden_requests(seed=derived(seed=seed, about=SLUG))))
+
+
+def samples_of(setting: Setting) -> WorldSamples:
+    """The data in a setting."""
+    return world_samples(profile=setting.profile, split=setting.split or "public", hidden_seed=hidden_seed(setting))
