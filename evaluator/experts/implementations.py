@@ -45,6 +45,11 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
         "roberta-fill-mask": Implementation("reading", "FillMaskExpert", code_version="1"),
         "distilbert-qa": Implementation("reading", "AnswerExpert", code_version="1"),
         "bert-sentiment": Implementation("reading", "SentimentExpert", code_version="1"),
+        "videomae": Implementation("watching", "VideoClassificationExpert", code_version="1"),
+        "videomae-gpt2": Implementation("watching", "VideoCaptioningExpert", code_version="1"),
+        "hed": Implementation("maps", "SoftEdgeExpert", code_version="1"),
+        "dpt": Implementation("maps", "DepthExpert", code_version="1"),
+        "vitpose": Implementation("posing", "PoseExpert", code_version="1"),
         "git-vqa": Implementation("git_questions", "GitQuestionExpert", code_version="1"),
     }
 )

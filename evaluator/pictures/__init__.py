@@ -1,0 +1,1 @@
+"""Classical operations on pictures: arrays in, arrays out, no model."""
