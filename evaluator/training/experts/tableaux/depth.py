@@ -21,7 +21,7 @@ _MLP = (("mlp.fc1", "intermediate.dense"), ("mlp.fc2", "output.dense"))
 
 def build() -> nn.Module:
     """A ViT of four layers, of which three are reassembled at grids of 16, 8 and 4 and fused."""
-    model = DPTForDepthEstimation(
+    model: nn.Module = DPTForDepthEstimation(
         DPTConfig(
             hidden_size=96,
             num_hidden_layers=4,

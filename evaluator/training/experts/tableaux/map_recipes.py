@@ -26,7 +26,7 @@ MAP_RECIPES: tuple[Recipe, ...] = (
         title="Soft edges: holistically-nested edge network",
         build=soft_edges.build,
         objective=lambda bank, weights: soft_edges.EdgeObjective(),  # noqa: ARG005
-        schedule=Schedule(steps=600, learning_rate=2e-3, checkpoint_every=100),
+        schedule=Schedule(steps=700, learning_rate=2e-3, checkpoint_every=100),
         export=soft_edges.export,
         pictures=False,
         texts=0,
@@ -51,7 +51,7 @@ MAP_RECIPES: tuple[Recipe, ...] = (
         title="Pose estimation: ViTPose",
         build=pose.build,
         objective=lambda bank, weights: pose.PoseObjective(),  # noqa: ARG005
-        schedule=Schedule(steps=1000, learning_rate=1e-3, checkpoint_every=100),
+        schedule=Schedule(steps=1600, learning_rate=1e-3, checkpoint_every=100),
         export=export_transformers,
         pictures=False,
         texts=0,

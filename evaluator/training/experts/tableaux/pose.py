@@ -27,7 +27,7 @@ _KINDS = (0, 1, 1, 1, 1, 2)
 def build() -> nn.Module:
     """A ViT of four layers over 8x8 pixels, and heat maps of 32x32."""
     names = {index: str(joint) for index, joint in enumerate(Joint)}
-    return VitPoseForPoseEstimation(
+    model: nn.Module = VitPoseForPoseEstimation(
         VitPoseConfig(
             backbone_config=VitPoseBackboneConfig(
                 image_size=[SIZE, SIZE],
@@ -44,6 +44,7 @@ def build() -> nn.Module:
             label2id={name: index for index, name in names.items()},
         )
     )
+    return model
 
 
 @torch.no_grad()
@@ -59,7 +60,7 @@ def begin(model: nn.Module, folders: Mapping[str, Path]) -> None:
 class PoseObjective:
     """Cross-entropy of heat maps, the error of the places read from them, and whether there is a figure at all."""
 
-    batch: int = 32
+    batch: int = 16
 
     def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
         batch = draw_batch(rng=rng, size=self.batch, kinds=_KINDS)

@@ -27,6 +27,7 @@ def build() -> nn.Module:
     for layer in network.modules():
         if isinstance(layer, nn.Conv2d):
             nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+            assert layer.bias is not None
             nn.init.zeros_(layer.bias)
     nn.init.constant_(network.fuse.weight, 1 / len(_CONFIG.widths))
     return network
@@ -36,7 +37,7 @@ def build() -> nn.Module:
 class EdgeObjective:
     """Cross-entropy of the fused map and, less, of the side outputs."""
 
-    batch: int = 16
+    batch: int = 8
 
     def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
         batch = draw_batch(rng=rng, size=self.batch)
