@@ -59,6 +59,11 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
         "cutting-out": Implementation("retouching", "CuttingOut", code_version="1", is_rule=True),
         "harmonic-filling": Implementation("retouching", "Inpainting", code_version="1", is_rule=True),
         "line-drawing": Implementation("retouching", "LineDrawing", code_version="1", is_rule=True),
+        "videomae": Implementation("watching", "VideoClassificationExpert", code_version="1"),
+        "videomae-gpt2": Implementation("watching", "VideoCaptioningExpert", code_version="1"),
+        "hed": Implementation("maps", "SoftEdgeExpert", code_version="1"),
+        "dpt": Implementation("maps", "DepthExpert", code_version="1"),
+        "vitpose": Implementation("posing", "PoseExpert", code_version="1"),
         "git-vqa": Implementation("git_questions", "GitQuestionExpert", code_version="1"),
     }
 )

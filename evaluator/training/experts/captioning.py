@@ -1,6 +1,6 @@
 """Training of Image Captioning: the encoder of clean scenes with a small GPT-2 that attends to it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -33,7 +33,7 @@ from evaluator.world.grammar import main_caption
 from evaluator.world.scenes import draw_scene
 from evaluator.world.seeds import Split
 
-_LENGTH = 24
+LENGTH = 24
 """Most tokens of a caption with its beginning and end."""
 _PAD, _BEGIN, _END, _UNKNOWN = "<pad>", "<s>", "</s>", "<unk>"
 _VOCABULARY_SCENES = 3000
@@ -43,9 +43,13 @@ _PATCHES = 0.5
 
 @cache
 def tokenizer() -> PreTrainedTokenizerFast:
+    """For the captions of scenes."""
+    return word_tokenizer(_caption(split=Split.TRAIN, index=index) for index in range(_VOCABULARY_SCENES))
+
+
+def word_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
     """Words with the space before them, so that decoding gives the very text."""
     pieces = pre_tokenizers.Split(Regex(r" ?\w+|[^\w\s]"), behavior="isolated")
-    texts = (_caption(split=Split.TRAIN, index=index) for index in range(_VOCABULARY_SCENES))
     words = sorted({word for text in texts for word, _ in pieces.pre_tokenize_str(text)})
     vocabulary = {word: index for index, word in enumerate([_PAD, _BEGIN, _END, _UNKNOWN, *words])}
     fast = Tokenizer(models.WordLevel(vocab=vocabulary, unk_token=_UNKNOWN))
@@ -67,10 +71,14 @@ def _caption_rows(*, split: Split, count: int) -> Rows:
 
 
 def _caption_ids(*, split: Split, index: int) -> np.ndarray:
-    text = _caption(split=split, index=index)
-    words: list[int] = tokenizer()(text)["input_ids"]
-    ids = [tokenizer().bos_token_id, *words, tokenizer().eos_token_id]
-    return np.asarray(ids + [tokenizer().pad_token_id] * (_LENGTH - len(ids)), dtype=np.int64)
+    return token_ids(words=tokenizer(), text=_caption(split=split, index=index))
+
+
+def token_ids(*, words: PreTrainedTokenizerFast, text: str) -> np.ndarray:
+    """Beginning, words and end of a caption, filled up to 24."""
+    pieces: list[int] = words(text)["input_ids"]
+    ids = [words.bos_token_id, *pieces, words.eos_token_id]
+    return np.asarray(ids + [words.pad_token_id] * (LENGTH - len(ids)), dtype=np.int64)
 
 
 class CaptioningModel(nn.Module):
@@ -82,12 +90,11 @@ class CaptioningModel(nn.Module):
         self.patches = PatchHeads(captioner.config.encoder.hidden_size)
 
 
-def build() -> nn.Module:
-    """A ViT and a GPT-2 of two layers."""
-    words = tokenizer()
-    decoder = GPT2Config(
+def decoder_config(words: PreTrainedTokenizerFast) -> GPT2Config:
+    """A GPT-2 of two layers that attends to an encoder."""
+    return GPT2Config(
         vocab_size=len(words),
-        n_positions=_LENGTH,
+        n_positions=LENGTH,
         n_embd=96,
         n_layer=2,
         n_head=4,
@@ -100,6 +107,12 @@ def build() -> nn.Module:
         add_cross_attention=True,
         is_decoder=True,
     )
+
+
+def build() -> nn.Module:
+    """A ViT and a GPT-2 of two layers."""
+    words = tokenizer()
+    decoder = decoder_config(words)
     config = VisionEncoderDecoderConfig.from_encoder_decoder_configs(vision_config(), decoder)
     config.decoder_start_token_id = words.bos_token_id
     config.pad_token_id = words.pad_token_id
@@ -141,9 +154,14 @@ class CaptioningObjective:
 def export(model: nn.Module, folder: Path) -> None:
     """Write the captioner with its words."""
     assert isinstance(model, CaptioningModel)
-    config = model.captioner.config.to_dict()
+    write_captioner(captioner=model.captioner, words=tokenizer(), folder=folder)
+
+
+def write_captioner(*, captioner: VisionEncoderDecoderModel, words: PreTrainedTokenizerFast, folder: Path) -> None:
+    """Write an encoder and a decoder with the words of the decoder."""
+    config = captioner.config.to_dict()
     for part in (config, config["encoder"], config["decoder"]):
         part.pop("transformers_version", None)
     write_config(config={**config, "dtype": "float32", "architectures": ["VisionEncoderDecoderModel"]}, folder=folder)
-    write_weights(model=model.captioner, folder=folder)
-    tokenizer().save_pretrained(folder)
+    write_weights(model=captioner, folder=folder)
+    words.save_pretrained(folder)

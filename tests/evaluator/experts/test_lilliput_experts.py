@@ -10,7 +10,9 @@ from evaluator.world.degradations import Degradation
 from evaluator.world.vocabulary import CLASS_LABELS
 from tests.evaluator.world.factories import clean_images, degraded_images
 
-TOOLS = tuple(tool for tool in load_profile("lilliput").experts if set(OPENAGI[tool].inputs) == {"image"})
+TOOLS = tuple(
+    tool for tool in load_profile("lilliput").experts if tool in OPENAGI and set(OPENAGI[tool].inputs) == {"image"}
+)
 RESTORING = tuple(tool for tool in TOOLS if set(OPENAGI[tool].outputs) == {"image"})
 
 FURTHER_OUTPUTS = {"Object Detection": ("boxes",)}

@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+
+from evaluator.pictures.skeleton import JOINT_COLOURS, LIMB_COLOURS, draw_skeleton, read_skeleton
+from evaluator.world.seeds import Split
+from evaluator.world.tableaux import Content, Joint, draw_tableau
+from evaluator.world.tableaux.records import LIMBS
+
+
+def figure_joints(index):
+    return draw_tableau(split=Split.VALIDATION, index=index, content=Content.FIGURE).figure.joints
+
+
+def farthest(found, joints):
+    return max(float(np.hypot(*np.subtract(found[joint], joints[joint]))) for joint in Joint)
+
+
+@pytest.mark.parametrize("index", range(40))
+def test_joints_are_read_from_the_picture_within_one_and_a_half_pixels(index):
+    joints = figure_joints(index)
+    assert farthest(read_skeleton(draw_skeleton(joints=joints, size=(64, 64))), joints) <= 1.5
+
+
+def test_larger_pictures_have_thicker_lines_and_are_read_too():
+    joints = {joint: (2 * x, 2 * y) for joint, (x, y) in figure_joints(0).items()}
+    small = draw_skeleton(joints=figure_joints(0), size=(64, 64))
+    large = draw_skeleton(joints=joints, size=(128, 128))
+    assert large.shape == (128, 128, 3)
+    assert large.any(axis=-1).sum() > 3 * small.any(axis=-1).sum()
+    assert farthest(read_skeleton(large), joints) <= 1.5
+
+
+def test_the_size_is_width_and_height():
+    assert draw_skeleton(joints=figure_joints(0), size=(80, 64)).shape == (64, 80, 3)
+
+
+def test_a_black_picture_has_no_skeleton():
+    assert read_skeleton(np.zeros((64, 64, 3), dtype=np.uint8)) is None
+
+
+def test_a_hidden_joint_is_where_the_one_that_hides_it_is():
+    joints = dict(figure_joints(0))
+    joints[Joint.LEFT_HAND] = joints[Joint.RIGHT_FOOT]
+    found = read_skeleton(draw_skeleton(joints=joints, size=(64, 64)))
+    assert np.hypot(*np.subtract(found[Joint.LEFT_HAND], joints[Joint.LEFT_HAND])) <= 2.5
+
+
+def test_colours_are_far_enough_apart_to_be_told_from_each_other():
+    colours = np.asarray([(0, 0, 0), *LIMB_COLOURS, *JOINT_COLOURS.values()], dtype=float)
+    away = np.linalg.norm(colours[:, None] - colours[None], axis=-1)
+    assert away[~np.eye(len(colours), dtype=bool)].min() > 48
+    assert len(LIMB_COLOURS) == len(LIMBS)
+
+
+def test_a_skeleton_whose_levels_are_a_little_off_is_read_the_same():
+    joints = figure_joints(3)
+    picture = draw_skeleton(joints=joints, size=(64, 64))
+    noisy = np.clip(picture.astype(int) + np.random.default_rng(0).integers(-8, 9, picture.shape), 0, 255)
+    assert read_skeleton(noisy.astype(np.uint8)) == read_skeleton(picture)
