@@ -22,6 +22,8 @@ class Implementation:
     """Raised by hand whenever the code around the model changes what it returns; part of store keys and digests."""
     samples: bool = False
     """Whether it draws random numbers and therefore gets a seed for each item (`SamplingExpert`)."""
+    is_rule: bool = False
+    """Whether it works by rules and has no weights."""
 
     def factory(self) -> ExpertFactory:
         """The class."""
@@ -45,6 +47,17 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
         "roberta-fill-mask": Implementation("reading", "FillMaskExpert", code_version="1"),
         "distilbert-qa": Implementation("reading", "AnswerExpert", code_version="1"),
         "bert-sentiment": Implementation("reading", "SentimentExpert", code_version="1"),
+        "select-labels": Implementation("selecting", "SelectLabels", code_version="1", is_rule=True),
+        "select-boxes": Implementation("selecting", "SelectBoxes", code_version="1", is_rule=True),
+        "select-masks": Implementation("selecting", "SelectMasks", code_version="1", is_rule=True),
+        "count-labels": Implementation("selecting", "CountLabels", code_version="1", is_rule=True),
+        "count-boxes": Implementation("selecting", "CountBoxes", code_version="1", is_rule=True),
+        "count-masks": Implementation("selecting", "CountMasks", code_version="1", is_rule=True),
+        "cropping": Implementation("retouching", "Cropping", code_version="1", is_rule=True),
+        "highlighting": Implementation("retouching", "Highlighting", code_version="1", is_rule=True),
+        "cutting-out": Implementation("retouching", "CuttingOut", code_version="1", is_rule=True),
+        "harmonic-filling": Implementation("retouching", "Inpainting", code_version="1", is_rule=True),
+        "line-drawing": Implementation("retouching", "LineDrawing", code_version="1", is_rule=True),
         "git-vqa": Implementation("git_questions", "GitQuestionExpert", code_version="1"),
     }
 )

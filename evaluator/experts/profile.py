@@ -37,6 +37,10 @@ PROFILES = Path(__file__).parent / "profiles"
 PRECISIONS = ("float32", "bfloat16", "float16")
 
 
+NO_WEIGHTS = "none"
+"""Stands in the place of a digest of an expert that works by rules."""
+
+
 class ProfileError(Exception):
     """A profile is missing or wrong; the message says where."""
 
@@ -127,7 +131,8 @@ def load_expert(*, spec: ExpertSpec, device: str = "cpu") -> Expert:
         WeightsError: the weights are missing or are not those that the profile names.
         LookupError: there is no such implementation.
     """
-    verify_weights(folder=spec.path, expected=spec.weights_digest)
+    if spec.weights_digest != NO_WEIGHTS:
+        verify_weights(folder=spec.path, expected=spec.weights_digest)
     return cast(Expert, implementation_of(spec.implementation).factory()(spec=spec, device=device))
 
 
@@ -173,17 +178,21 @@ def _expert(*, tool: str, entry: Mapping[str, Any], weights: _Weights, precision
     chosen = precision or entry.get("precision", "float32")
     if chosen not in PRECISIONS:
         raise LookupError(f'expert "{tool}": there is no precision {chosen!r}; there are: {", ".join(PRECISIONS)}')
+    implementation = implementation_of(entry["implementation"])
+    if implementation.is_rule == ("weights" in entry):
+        needs = "works by rules and has no weights" if implementation.is_rule else "needs weights"
+        raise LookupError(f'expert "{tool}": {entry["implementation"]} {needs}')
     return ExpertSpec(
         tool=tool,
         id=entry["id"],
         implementation=entry["implementation"],
-        path=weights.folder / entry["weights"],
-        weights_digest=weights.digest(entry["weights"]),
-        code_version=implementation_of(entry["implementation"]).code_version,
+        path=weights.folder / entry.get("weights", ""),
+        weights_digest=NO_WEIGHTS if implementation.is_rule else weights.digest(entry["weights"]),
+        code_version=implementation.code_version,
         precision=chosen,
         batch_size=entry.get("batch_size", 16),
         parameters=MappingProxyType(dict(entry.get("parameters", {}))),
-        samples=implementation_of(entry["implementation"]).samples,
+        samples=implementation.samples,
     )
 
 

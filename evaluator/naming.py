@@ -1,0 +1,34 @@
+"""Whether a name for a thing meets a condition in words, such as `red star` and `stars`."""
+
+import re
+
+_ARTICLES = frozenset({"a", "an", "the", "all", "every", "any", "one", "some"})
+_ANYTHING = frozenset({"thing", "object", "item"})
+_WORDS = re.compile(r"[a-z0-9]+")
+_SHORTEST = 4
+"""Letters of a word that may be a plural."""
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """The words that tell things apart: small letters, singular, without articles.
+
+    Singular is what is left without a final `s`, or `es` after x, s, ch and sh: `crosses` is `cross`.
+    """
+    return tuple(_singular(word) for word in _WORDS.findall(name.casefold()) if word not in _ARTICLES)
+
+
+def is_named(name: str, *, condition: str) -> bool:
+    """Whether a thing called `name` is meant by a condition: all words of the condition are words of its name.
+
+    The words thing, object and item mean anything, so that `blue things` means a blue star too. A condition without
+    words means nothing.
+    """
+    wanted = words_of(condition)
+    own = words_of(name)
+    return bool(wanted) and all(word in own or word in _ANYTHING for word in wanted)
+
+
+def _singular(word: str) -> str:
+    if len(word) < _SHORTEST or not word.endswith("s") or word.endswith("ss"):
+        return word
+    return word[:-2] if word.endswith(("xes", "sses", "ches", "shes")) else word[:-1]

@@ -1,0 +1,57 @@
+"""Line drawings of pictures: edges, straight lines and scribbles, white on black."""
+
+import numpy as np
+import numpy.typing as npt
+from scipy import ndimage
+from skimage.draw import line
+from skimage.feature import canny
+from skimage.morphology import skeletonize
+from skimage.transform import probabilistic_hough_line
+
+Pixels = npt.NDArray[np.uint8]
+"""8-bit RGB of shape (height, width, 3)."""
+Strokes = npt.NDArray[np.bool_]
+"""Where something is drawn, shape (height, width)."""
+
+_LOW, _HIGH = 100, 200
+"""Canny's thresholds for sums of Sobel kernels over 8-bit levels, as ControlLLM's code has them."""
+_ROUGH = 2.0
+"""Deviation of the Gaussian before a scribble, in pixels."""
+_WEAKENED = 4.0
+"""By how much it weakens gradients, about."""
+_SEED = 0
+
+
+def edges(pixels: Pixels) -> Strokes:
+    """Canny's edges (Canny, 1986) of any channel, one pixel wide, after a Gaussian of one pixel."""
+    return _edges(pixels, smoothing=1.0, weakened=1.0)
+
+
+def _edges(pixels: Pixels, *, smoothing: float, weakened: float) -> Strokes:
+    low, high = _LOW / weakened, _HIGH / weakened
+    channels = pixels.astype(np.float64).transpose(2, 0, 1)
+    found = [canny(channel, sigma=smoothing, low_threshold=low, high_threshold=high) for channel in channels]
+    return np.asarray(skeletonize(np.logical_or.reduce(found)), dtype=np.bool_)
+
+
+def straight_lines(pixels: Pixels) -> Strokes:
+    """The straight segments among the edges, found by the probabilistic Hough transform (Galamhos et al., 1999)."""
+    found = edges(pixels)
+    drawn = np.zeros(found.shape, dtype=np.bool_)
+    shortest = max(5, min(found.shape) // 10)
+    segments = probabilistic_hough_line(found, threshold=5, line_length=shortest, line_gap=1, rng=_SEED)
+    for (x, y), (u, v) in segments:
+        rows, columns = line(y, x, v, u)
+        drawn[rows, columns] = True
+    return drawn
+
+
+def scribble(pixels: Pixels) -> Strokes:
+    """A rough sketch: the strong edges of the blurred picture, as thick strokes."""
+    rough = _edges(pixels, smoothing=_ROUGH, weakened=_WEAKENED)
+    return np.asarray(ndimage.binary_dilation(rough, iterations=1))
+
+
+def drawing(strokes: Strokes) -> Pixels:
+    """Strokes as a picture, white on black."""
+    return np.repeat(np.where(strokes, 255, 0).astype(np.uint8)[..., None], 3, axis=-1)
