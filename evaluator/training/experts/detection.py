@@ -1,6 +1,6 @@
 """Training of Object Detection: a small RT-DETR on clean scenes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -30,8 +30,12 @@ _NAMED = 3.0
 """Weight of telling colour and shape apart, each on its own, where there is an object."""
 
 
-def build() -> nn.Module:
-    """An RT-DETR on a plain Vision Transformer, with a stride of 8: the smaller objects are ten pixels wide."""
+def build(*, names: Sequence[str] = CLASS_LABELS) -> nn.Module:
+    """An RT-DETR on a plain Vision Transformer, with a stride of 8: the smaller objects are ten pixels wide.
+
+    Args:
+        names: of its classes.
+    """
     encoder = vision_config()
     model: nn.Module = RTDetrForObjectDetection(
         RTDetrConfig(
@@ -66,8 +70,8 @@ def build() -> nn.Module:
             num_queries=16,
             num_denoising=16,
             weight_loss_vfl=2.0,
-            id2label=dict(enumerate(CLASS_LABELS)),
-            label2id={label: index for index, label in enumerate(CLASS_LABELS)},
+            id2label=dict(enumerate(names)),
+            label2id={label: index for index, label in enumerate(names)},
         )
     )
     return DetectionModel(model)
@@ -178,7 +182,7 @@ class DetectionObjective:
 
 
 @cache
-def _anchor_points() -> Tensor:
+def anchor_points() -> Tensor:
     """Centres of the anchors as shares of the picture, shape (anchors, 2)."""
     side = (torch.arange(SIZE // PATCH) + 0.5) * PATCH / SIZE
     y, x = torch.meshgrid(side, side, indexing="ij")
@@ -190,7 +194,7 @@ def _dense_loss(*, output: Any, labels: list[dict[str, Tensor]]) -> Tensor:
     logits, boxes = output.enc_outputs_class, output.enc_outputs_coord_logits.sigmoid()
     wanted, wanted_boxes = torch.zeros_like(logits), torch.zeros_like(boxes)
     on_object = torch.zeros(logits.shape[:2], dtype=torch.bool)
-    points = _anchor_points()
+    points = anchor_points()
     for item, target in enumerate(labels):
         # The main object comes first, so that a smaller one beside it wins the anchors near both.
         for label, box in zip(target["class_labels"], target["boxes"], strict=True):
