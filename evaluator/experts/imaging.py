@@ -27,16 +27,16 @@ def to_pixels(values: Tensor) -> Pixels:
     return np.ascontiguousarray(levels.permute(0, 2, 3, 1).cpu().numpy())
 
 
-def image_of(item: Mapping[str, Value]) -> Image:
-    """The input called `image`.
+def image_of(item: Mapping[str, Value], *, name: str = "image") -> Image:
+    """The input called `name`.
 
     Raises:
         ExpertError: it is missing or a text.
     """
-    value = item.get("image")
+    value = item.get(name)
     if not isinstance(value, PillowImage.Image):
         found = "nothing" if value is None else type(value).__name__
-        raise ExpertError(f'the input "image" must be an image, found {found}')
+        raise ExpertError(f'the input "{name}" must be an image, found {found}')
     return value.convert("RGB")
 
 

@@ -72,7 +72,7 @@ class Boxes:
     def to_json(self) -> dict[str, JsonValue]:
         """The canonical form; sides are rounded to a hundredth of a pixel."""
         items: list[JsonValue] = [
-            {"label": one.label, "score": _score(one.score), "box": [round(side, 2) for side in one.corners]}
+            {"label": one.label, "score": _score(one.score), "box": [round(float(side), 2) for side in one.corners]}
             for one in self.items
         ]
         return {"kind": "boxes", "size": list(self.size), "items": items}

@@ -22,7 +22,7 @@ _WIDTHS = (48, 88)
 _DROPPED = 0.1
 """Share of the pictures without their caption, so that drawing can be guided away from what has none."""
 _STEPS = 1000
-_VERSIONS = frozenset({"_diffusers_version", "transformers_version", "_name_or_path"})
+VERSIONS = frozenset({"_diffusers_version", "transformers_version", "_name_or_path"})
 """Entries of configurations that are no part of the model: the digest must not change with them."""
 
 
@@ -40,11 +40,11 @@ def noise_schedule() -> DDIMScheduler:
     )
 
 
-def unet() -> UNet2DConditionModel:
+def unet(*, in_channels: int = image_autoencoder.CHANNELS) -> UNet2DConditionModel:
     """Two levels, 16x16 and 8x8: the text comes by attention on the lower one, and summed up with the time on both."""
     return UNet2DConditionModel(
         sample_size=image_autoencoder.SIDE,
-        in_channels=image_autoencoder.CHANNELS,
+        in_channels=in_channels,
         out_channels=image_autoencoder.CHANNELS,
         down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
         up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
@@ -144,5 +144,5 @@ def export(model: nn.Module, folder: Path) -> None:
     pipeline.save_pretrained(folder, safe_serialization=True)
     for path in sorted(folder.rglob("*.json")):
         if path.name in {"model_index.json", "config.json", "scheduler_config.json"}:
-            config = {k: v for k, v in json.loads(path.read_text()).items() if k not in _VERSIONS}
+            config = {k: v for k, v in json.loads(path.read_text()).items() if k not in VERSIONS}
             path.write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")

@@ -196,6 +196,14 @@ class Quality:
 _FURTHER = {**seeing.MEASURES, **maps.MEASURES, **guided_drawing.MEASURES}
 
 
+def _with_further(
+    *, measured: Mapping[str, Mapping[str, float]], experts: Mapping[str, Expert], count: int
+) -> dict[str, dict[str, float]]:
+    """Add the measures of the experts of tableaux, some of which use weights that are measured already."""
+    further = {folder: measure(experts, count) for folder, measure in _FURTHER.items()}
+    return {folder: {**measured.get(folder, {}), **further.get(folder, {})} for folder in {**measured, **further}}
+
+
 def _unit(model: str) -> str:
     return "{:.2f} mean chroma error (CIE Lab)" if model == "colorization" else "{:.2f} dB PSNR"
 
@@ -213,9 +221,10 @@ def measure_quality(*, profile: Profile, count: int) -> Quality:
             for present in states
         },
         labels=label_margin(bench),
-        vision={
-            **vision_quality(experts=bench.experts, count=count, scorers=bench.scorers),
-            **{folder: measure(bench.experts, count) for folder, measure in _FURTHER.items()},
-        },
+        vision=_with_further(
+            measured=vision_quality(experts=bench.experts, count=count, scorers=bench.scorers),
+            experts=bench.experts,
+            count=count,
+        ),
         texts=measure_texts(experts=bench.experts, count=count),
     )

@@ -1,0 +1,101 @@
+"""Maps of tableaux from their ground truth."""
+
+import numpy as np
+import pytest
+
+from evaluator.world.seeds import Split
+from evaluator.world.tableaux import Content, draw_tableau, paint
+from evaluator.world.tableaux.maps import MapKind, draw_map, edge_map, line_map, normal_map, outlines, segmentation_map
+from evaluator.world.tableaux.records import Joint
+from evaluator.world.vocabulary import Shape
+
+
+def tableau(index=0, *, content=Content.THINGS):
+    return draw_tableau(split=Split.VALIDATION, index=index, content=content)
+
+
+def map_of(kind, record, *, seed=0):
+    painting = paint(record)
+    rng = np.random.default_rng(seed)
+    return draw_map(kind=kind, tableau=record, owner=painting.owner, nearness=painting.nearness, rng=rng)
+
+
+@pytest.mark.parametrize("kind", MapKind)
+def test_every_map_is_a_picture_that_shows_something(kind):
+    pixels = map_of(kind, tableau(content=Content.FIGURE))
+    assert (pixels.shape, pixels.dtype) == ((64, 64, 3), np.uint8)
+    assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 1
+
+
+def test_outlines_lie_inside_the_nearer_part():
+    owner = np.full((64, 64), -1)
+    owner[10:30, 10:30] = 0
+    owner[20:40, 20:40] = 1
+    found = outlines(owner)
+    assert found[10, 15]
+    assert found[20, 25]
+    assert not found[19, 25]
+    assert not found[9, 15]
+    assert not found[15, 15]
+
+
+def test_an_edge_is_thinner_than_a_scribble():
+    record = tableau()
+    thin, thick = (map_of(kind, record).any(axis=-1).sum() for kind in (MapKind.EDGE, MapKind.SCRIBBLE))
+    assert thick > 2 * thin
+
+
+def test_only_scribbles_depend_on_chance():
+    record = tableau(content=Content.FIGURE)
+    changed = {kind for kind in MapKind if not np.array_equal(map_of(kind, record), map_of(kind, record, seed=1))}
+    assert changed == {MapKind.SCRIBBLE}
+
+
+def test_round_parts_have_no_lines():
+    for index in range(40):
+        record = tableau(index)
+        owner = paint(record).owner
+        lines = line_map(parts=record.parts, owner=owner).any(axis=-1)
+        for place, part in enumerate(record.parts):
+            own = outlines(owner) & (owner == place)
+            if part.shape in (Shape.CIRCLE, Shape.RING):
+                assert not lines[owner == place].any()
+            elif part.shape is not Shape.HEART:
+                assert np.array_equal(lines & (owner == place), own)
+
+
+def test_parts_are_told_apart_by_colour_and_the_background_is_black():
+    owner = np.asarray([[-1, 0], [1, 2]]).repeat(32, axis=0).repeat(32, axis=1)
+    colours = {tuple(int(level) for level in pixel) for pixel in segmentation_map(owner).reshape(-1, 3)}
+    assert len(colours) == 4
+    assert segmentation_map(owner)[0, 0].tolist() == [0, 0, 0]
+
+
+def test_depth_is_brighter_where_a_part_is_nearer():
+    record = tableau(5)
+    painting, pixels = paint(record), map_of(MapKind.DEPTH, record)
+    nearest, farthest = painting.nearness.argmax(), painting.nearness.argmin()
+    assert pixels.reshape(-1, 3)[nearest, 0] > pixels.reshape(-1, 3)[farthest, 0]
+
+
+def test_normals_point_away_from_what_rises():
+    flat = np.zeros((64, 64), dtype=np.float32)
+    assert (normal_map(flat) == (128, 128, 255)).all()
+    flat[:, 32:] = 1
+    slope = normal_map(flat)[10, 32]
+    assert slope[0] < 64
+    assert slope[1] == 128
+
+
+def test_a_pose_has_a_colour_for_each_limb_and_needs_a_figure():
+    record = tableau(content=Content.FIGURE)
+    pixels = map_of(MapKind.POSE, record)
+    x, y = record.figure.joints[Joint.NECK]
+    assert pixels[round(y), round(x)].any()
+    assert len(np.unique(pixels.reshape(-1, 3), axis=0)) == 11
+    with pytest.raises(ValueError, match="no pose"):
+        map_of(MapKind.POSE, tableau())
+
+
+def test_an_empty_picture_has_no_edges():
+    assert not edge_map(np.full((64, 64), -1)).any()
