@@ -58,6 +58,12 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
         "cutting-out": Implementation("retouching", "CuttingOut", code_version="1", is_rule=True),
         "harmonic-filling": Implementation("retouching", "Inpainting", code_version="1", is_rule=True),
         "line-drawing": Implementation("retouching", "LineDrawing", code_version="1", is_rule=True),
+        "rt-detr-boxes": Implementation("object_boxes", "BoxesExpert", code_version="1"),
+        "sam-instances": Implementation("segmenting", "InstanceExpert", code_version="1"),
+        "sam-points": Implementation("segmenting", "PointsExpert", code_version="1"),
+        "sam-mask": Implementation("segmenting", "RoughMaskExpert", code_version="1"),
+        "sam-everything": Implementation("segmenting", "EverythingExpert", code_version="1"),
+        "owl-vit": Implementation("grounding", "GroundingExpert", code_version="1"),
         "git-vqa": Implementation("git_questions", "GitQuestionExpert", code_version="1"),
     }
 )
