@@ -30,6 +30,7 @@ def step_key(*, spec: ExpertSpec, inputs: Mapping[str, str], batch_size: int, se
             "parameters": dict(spec.parameters),
             "seed": seed,
             "inputs": dict(inputs),
+            **({"uses": [used.facts() for used in spec.uses]} if spec.uses else {}),
         }
     )
 

@@ -149,7 +149,8 @@ class ExpertPool:
 
 
 def _weights_size(spec: ExpertSpec) -> int:
-    return sum(path.stat().st_size for path in spec.path.rglob("*.safetensors"))
+    own = sum(path.stat().st_size for path in spec.path.rglob("*.safetensors"))
+    return own + sum(_weights_size(used) for used in spec.uses)
 
 
 def _measured(*, expert: Expert, spec: ExpertSpec, before: int | None, device: str) -> int:

@@ -68,6 +68,12 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
         "hed": Implementation("maps", "SoftEdgeExpert", code_version="1"),
         "dpt": Implementation("maps", "DepthExpert", code_version="1"),
         "vitpose": Implementation("posing", "PoseExpert", code_version="1"),
+        "rt-detr-boxes": Implementation("object_boxes", "BoxesExpert", code_version="1"),
+        "sam-instances": Implementation("segmenting", "InstanceExpert", code_version="1"),
+        "sam-points": Implementation("segmenting", "PointsExpert", code_version="1"),
+        "sam-mask": Implementation("segmenting", "RoughMaskExpert", code_version="1"),
+        "sam-everything": Implementation("segmenting", "EverythingExpert", code_version="1"),
+        "owl-vit": Implementation("grounding", "GroundingExpert", code_version="1"),
         "git-vqa": Implementation("git_questions", "GitQuestionExpert", code_version="1"),
     }
 )

@@ -15,6 +15,8 @@ A profile is a TOML file beside the weights' lock file, which the training comma
     id = "lilliput/vit-score"
     weights = "vit-score"
 
+The expert of a line with `uses = ["TOOL"]` runs the expert of another line itself.
+
 A profile with `[checkpoints.NAME]` tables (see `checkpoints.py`) instead of `weights` uses released models, which
 `planarena profiles fetch` puts into the data folder. It can be read before that: then its digests say so.
 """
@@ -104,8 +106,8 @@ def load_profile(
         found = _weights(content=content, path=path, chosen=weights)
         read = {
             table: {
-                tool: _expert(tool=tool, entry=entry, weights=found, precision=precision)
-                for tool, entry in content.get(table, {}).items()
+                tool: _expert(tool=tool, entries=content[table], weights=found, precision=precision)
+                for tool in content.get(table, {})
             }
             for table in ("experts", "reference_experts")
         }
@@ -131,8 +133,9 @@ def load_expert(*, spec: ExpertSpec, device: str = "cpu") -> Expert:
         WeightsError: the weights are missing or are not those that the profile names.
         LookupError: there is no such implementation.
     """
-    if spec.weights_digest != NO_WEIGHTS:
-        verify_weights(folder=spec.path, expected=spec.weights_digest)
+    for one in (spec, *spec.uses):
+        if one.weights_digest != NO_WEIGHTS:
+            verify_weights(folder=one.path, expected=one.weights_digest)
     return cast(Expert, implementation_of(spec.implementation).factory()(spec=spec, device=device))
 
 
@@ -172,8 +175,11 @@ def _read_lock(weights: Path) -> Mapping[str, str]:
     return lock
 
 
-def _expert(*, tool: str, entry: Mapping[str, Any], weights: _Weights, precision: str | None) -> ExpertSpec:
-    known = {"id", "implementation", "weights", "batch_size", "precision", "parameters"}
+def _expert(
+    *, tool: str, entries: Mapping[str, Mapping[str, Any]], weights: _Weights, precision: str | None
+) -> ExpertSpec:
+    entry = entries[tool]
+    known = {"id", "implementation", "weights", "batch_size", "precision", "parameters", "uses"}
     _reject_unknown(entry=entry, known=known, where=f'expert "{tool}"')
     chosen = precision or entry.get("precision", "float32")
     if chosen not in PRECISIONS:
@@ -193,7 +199,21 @@ def _expert(*, tool: str, entry: Mapping[str, Any], weights: _Weights, precision
         batch_size=entry.get("batch_size", 16),
         parameters=MappingProxyType(dict(entry.get("parameters", {}))),
         samples=implementation.samples,
+        uses=tuple(
+            _expert(tool=name, entries=entries, weights=weights, precision=precision)
+            for name in _used(tool=tool, entries=entries)
+        ),
     )
+
+
+def _used(*, tool: str, entries: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The tools whose experts the expert of a tool runs; these run none themselves."""
+    names: list[str] = entries[tool].get("uses", [])
+    for name in names:
+        if name not in entries or "uses" in entries[name]:
+            fault = "runs others itself" if name in entries else "is none of the profile's"
+            raise LookupError(f'expert "{tool}" uses "{name}", which {fault}')
+    return names
 
 
 def _scorer(*, name: str, entry: Mapping[str, Any], weights: _Weights) -> ScorerSpec:
@@ -221,18 +241,7 @@ def _digest(*, name: str, experts: Mapping[str, ExpertSpec], scorers: Mapping[st
     return canonical_json.digest(
         {
             "profile": name,
-            "experts": {
-                tool: {
-                    "id": spec.id,
-                    "implementation": spec.implementation,
-                    "weights": spec.weights_digest,
-                    "code": spec.code_version,
-                    "precision": spec.precision,
-                    "batch_size": spec.batch_size,
-                    "parameters": dict(spec.parameters),
-                }
-                for tool, spec in experts.items()
-            },
+            "experts": {tool: spec.facts() for tool, spec in experts.items()},
             "scorers": {
                 score: {
                     "id": spec.id,

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
+from evaluator.canonical_json import JsonValue
 from evaluator.values import Value
 
 
@@ -29,6 +30,21 @@ class ExpertSpec:
     parameters: Mapping[str, object] = field(default_factory=dict)
     samples: bool = False
     """Whether the model draws random numbers: then it is a `SamplingExpert`, and gets a seed for each item."""
+    uses: tuple["ExpertSpec", ...] = ()
+    """Further experts of the profile that it runs itself; its output depends on everything that theirs depends on."""
+
+    def facts(self) -> dict[str, JsonValue]:
+        """What the expert computes depends on beside its inputs, for digests; equal facts, equal outputs."""
+        facts: dict[str, JsonValue] = {
+            "id": self.id,
+            "implementation": self.implementation,
+            "weights": self.weights_digest,
+            "code": self.code_version,
+            "precision": self.precision,
+            "batch_size": self.batch_size,
+            "parameters": cast(JsonValue, dict(self.parameters)),
+        }
+        return {**facts, "uses": [used.facts() for used in self.uses]} if self.uses else facts
 
 
 class Expert(Protocol):

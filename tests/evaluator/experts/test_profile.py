@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.engine.keys import step_key
 from evaluator.experts.implementations import IMPLEMENTATIONS
 from evaluator.experts.profile import PROFILES, ProfileError, load_expert, load_profile
 from evaluator.experts.weights import WeightsError, verify_weights, weights_digest
@@ -140,3 +141,32 @@ def test_a_wrong_entry_is_explained(copied, old, new, words):
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
 def test_every_implementation_names_a_class(name):
     assert callable(IMPLEMENTATIONS[name].factory())
+
+
+def test_an_expert_that_uses_another_depends_on_everything_that_one_depends_on(copied):
+    before = load_profile("lilliput", folder=copied)
+    change(copied, old="size = 64, threshold = 0.45", new="size = 64, threshold = 0.46")
+    after = load_profile("lilliput", folder=copied)
+    tool = "image_instance_segmentation"
+    assert before.digest != after.digest
+    assert before.experts[tool].facts() != after.experts[tool].facts()
+    assert before.experts[tool].uses == (before.experts["object_detection"],)
+    keys = {step_key(spec=profile.experts[tool], inputs={}, batch_size=1) for profile in (before, after)}
+    assert len(keys) == 2
+
+
+def test_altered_weights_of_an_expert_that_is_used_are_refused(copied):
+    spec = load_profile("lilliput", folder=copied).experts["image_instance_segmentation"]
+    (spec.uses[0].path / "config.json").write_text("{}")
+    with pytest.raises(WeightsError, match="tableau-detection are not those of the profile"):
+        load_expert(spec=spec)
+
+
+@pytest.mark.parametrize(
+    ("used", "fault"),
+    [("zebra_detection", "is none of the profile's"), ("image_instance_segmentation", "runs others itself")],
+)
+def test_only_an_expert_of_the_profile_that_uses_no_other_can_be_used(copied, used, fault):
+    change(copied, old='uses = ["object_detection"]', new=f'uses = ["{used}"]')
+    with pytest.raises(ProfileError, match=f'uses "{used}", which {fault}'):
+        load_profile("lilliput", folder=copied)

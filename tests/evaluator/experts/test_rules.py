@@ -1,6 +1,7 @@
 """Experts by rules: selections, counts, crops, frames, cut-outs, fillings and line drawings."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -148,9 +149,18 @@ def test_an_input_of_another_kind_is_named() -> None:
         run("mask_image", mask=MASKS)
 
 
-def test_a_rule_has_no_weights_and_a_model_has(tmp_path: object) -> None:
-    profile = load_profile("lilliput")
-    assert {spec.id.split("/")[0] for spec in profile.experts.values() if spec.weights_digest == NO_WEIGHTS} == {
-        "rules"
-    }
-    assert issubclass(ProfileError, Exception)
+def test_a_rule_has_no_weights() -> None:
+    experts = load_profile("lilliput").experts.values()
+    assert {spec.id.split("/")[0] for spec in experts if spec.weights_digest == NO_WEIGHTS} == {"rules"}
+
+
+def test_a_profile_names_weights_of_models_and_of_nothing_else(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    (tmp_path / "lock.json").write_text('{"vit-score": "0"}')
+    for entry, said in (
+        ('implementation = "cropping"\nweights = "vit-score"', "works by rules and has no weights"),
+        ('implementation = "rt-detr"', "needs weights"),
+    ):
+        own.write_text(f'name = "own"\nweights = "."\n[experts.image_cropping]\nid = "a"\n{entry}\n[scorers]\n')
+        with pytest.raises(ProfileError, match=said):
+            load_profile("own", folder=tmp_path)

@@ -158,7 +158,6 @@ GROUPS: dict[str, tuple[tuple[Sentence, ...], ...]] = {
         (
             count("How many {things} are there in {image}?"),
             count("And count the {things} in {image}."),
-            count("How many {things} has {image}?"),
         ),
         (
             follow_made("With the {map} map of {image}, generate a new image: {scene}", "depth"),

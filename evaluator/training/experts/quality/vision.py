@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from evaluator.experts.detection import Detection, RTDetrExpert
+from evaluator.experts.object_boxes import overlap
 from evaluator.experts.protocol import Expert
 from evaluator.metrics.similarity import Scorer
 from evaluator.values import Image
@@ -13,19 +14,6 @@ from evaluator.world.lilliput_samples import clean_image
 from evaluator.world.rendering import outline_box
 from evaluator.world.scenes import SIZE, Scene, draw_scene
 from evaluator.world.seeds import Split, generator
-
-Box = tuple[float, float, float, float]
-"""Left, top, right, bottom."""
-
-
-def overlap(first: Box, second: Box) -> float:
-    """Intersection over union of two boxes, in [0, 1]."""
-    width = min(first[2], second[2]) - max(first[0], second[0])
-    height = min(first[3], second[3]) - max(first[1], second[1])
-    if width <= 0 or height <= 0:
-        return 0.0
-    areas = sum((box[2] - box[0]) * (box[3] - box[1]) for box in (first, second))
-    return width * height / (areas - width * height)
 
 
 def found_rightly(*, found: Sequence[Detection], scene: Scene, least: float = 0.5) -> int:

@@ -43,7 +43,7 @@ def draw_parts(*, batch: Batch, rng: np.random.Generator) -> Parts:
 
 def with_background(*, parts: Parts, rng: np.random.Generator) -> Parts:
     """The same with the background instead of some."""
-    nothing = rng.random(len(parts.numbers)) < _ON_BACKGROUND
+    nothing = np.asarray(rng.random(len(parts.numbers)) < _ON_BACKGROUND)
     return Parts(
         numbers=np.where(nothing, -1, parts.numbers),
         masks=parts.masks & ~nothing[:, None, None],

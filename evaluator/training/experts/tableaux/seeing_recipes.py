@@ -24,7 +24,7 @@ SEEING_RECIPES: tuple[Recipe, ...] = (
         title="Segmentation by prompts: Segment Anything",
         build=segmentation.build,
         objective=lambda bank, weights: segmentation.SegmentationObjective(),  # noqa: ARG005
-        schedule=Schedule(steps=1200, learning_rate=1e-3),
+        schedule=Schedule(steps=900, learning_rate=1e-3, checkpoint_every=100),
         export=segmentation.export,
         pictures=False,
         begin=segmentation.begin,
@@ -38,7 +38,7 @@ SEEING_RECIPES: tuple[Recipe, ...] = (
         title="Visual grounding: OWL-ViT",
         build=grounding.build,
         objective=lambda bank, weights: grounding.GroundingObjective(),  # noqa: ARG005
-        schedule=Schedule(steps=1600, learning_rate=1e-3),
+        schedule=Schedule(steps=1000, learning_rate=1e-3),
         export=grounding.export,
         pictures=False,
         begin=grounding.begin,

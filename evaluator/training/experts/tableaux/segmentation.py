@@ -12,6 +12,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import SamConfig, SamMaskDecoderConfig, SamModel, SamPromptEncoderConfig, SamVisionConfig
 
+from evaluator.experts.prompting import plane_of_boxes, plane_of_masks, plane_of_points
 from evaluator.training.experts import scene_encoder
 from evaluator.training.experts.restoration import as_tensor
 from evaluator.training.experts.tableaux import detection
@@ -169,28 +170,38 @@ _Answers = tuple[Tensor, Tensor, Tensor]
 def _from_boxes(*, model: SegmentationModel, seen: Tensor, batch: Batch, rng: np.random.Generator) -> _Answers:
     parts = [draw_parts(batch=batch, rng=rng) for _ in range(_EACH)]
     boxes = torch.stack([boxes_around(masks=one.masks, rng=rng) for one in parts], dim=1)
-    output = model.sam(image_embeddings=seen, input_boxes=boxes, multimask_output=False)
-    return _answers(output=output, parts=parts)
+    flat = boxes.flatten(0, 1)
+    planes = plane_of_boxes(flat, size=SIZE)
+    return _answers(output=_asked(model=model, seen=seen, planes=planes, input_boxes=flat[:, None]), parts=parts)
 
 
 def _from_points(*, model: SegmentationModel, seen: Tensor, batch: Batch, rng: np.random.Generator) -> _Answers:
     parts = [with_background(parts=draw_parts(batch=batch, rng=rng), rng=rng) for _ in range(_EACH)]
     points = torch.stack([points_on(owner=batch.owner, numbers=one.numbers, rng=rng) for one in parts], dim=1)
-    places, labels = points[..., :2], points[..., 2].int()
-    output = model.sam(image_embeddings=seen, input_points=places, input_labels=labels, multimask_output=False)
+    places, labels = points[..., :2].flatten(0, 1), points[..., 2].int().flatten(0, 1)
+    planes = plane_of_points(places, labels=labels, size=SIZE)
+    output = _asked(model=model, seen=seen, planes=planes, input_points=places[:, None], input_labels=labels[:, None])
     return _answers(output=output, parts=parts)
 
 
 def _from_masks(*, model: SegmentationModel, seen: Tensor, batch: Batch, rng: np.random.Generator) -> _Answers:
     part = draw_parts(batch=batch, rng=rng)
-    rough = torch.from_numpy(roughened(masks=part.masks, rng=rng))[:, None].float() * 2 - 1
-    output = model.sam(image_embeddings=seen, input_masks=rough, multimask_output=False)
-    return _answers(output=output, parts=[part])
+    rough = torch.from_numpy(roughened(masks=part.masks, rng=rng))
+    return _answers(output=_asked(model=model, seen=seen, planes=plane_of_masks(rough)), parts=[part])
+
+
+def _asked(*, model: SegmentationModel, seen: Tensor, planes: Tensor, **prompts: Tensor) -> Any:
+    return model.sam(
+        image_embeddings=seen.repeat_interleave(len(planes) // len(seen), dim=0),
+        input_masks=planes,
+        multimask_output=False,
+        **prompts,
+    )
 
 
 def _answers(*, output: Any, parts: Sequence[Parts]) -> _Answers:
     wanted = torch.from_numpy(np.stack([one.masks for one in parts], axis=1)).float()
-    return output.pred_masks[:, :, 0].flatten(0, 1), wanted.flatten(0, 1), output.iou_scores[:, :, 0].flatten()
+    return output.pred_masks[:, 0, 0], wanted.flatten(0, 1), output.iou_scores[:, 0, 0]
 
 
 def _mask_loss(logits: Tensor, wanted: Tensor, overlaps: Tensor) -> Tensor:

@@ -1,0 +1,228 @@
+"""Detection, segmentation and grounding in tableaux, with the shipped weights."""
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from evaluator.experts.detection import Detection
+from evaluator.experts.grounding import plain_name
+from evaluator.experts.object_boxes import BoxesExpert, as_boxes, overlap
+from evaluator.experts.profile import load_expert, load_profile
+from evaluator.experts.prompting import plane_of_boxes, plane_of_points, points_of
+from evaluator.experts.protocol import ExpertError, InputError
+from evaluator.experts.segmenting import coloured, distinct
+from evaluator.training.experts.quality import seeing
+from evaluator.values import Boxes, Mask, Masks, encode
+
+COUNT = 24
+TOOLS = {
+    "object_detection": "object",
+    "image_instance_segmentation": "mask",
+    "image_segmentation_by_points": "mask",
+    "image_segmentation_by_mask": "mask",
+    "segment_anything": "segmentation",
+    "visual_grounding": "bbox",
+}
+"""And the name of the output."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def experts():
+    profile = load_profile("lilliput")
+    return {tool: load_expert(spec=profile.experts[tool]) for tool in TOOLS}
+
+
+@pytest.fixture(scope="module")
+def truths():
+    return seeing.truths(COUNT)
+
+
+def item(truth, *, index=0):
+    """The inputs of any of the tools."""
+    part = seeing.drawn_part(truth=truth, index=index)
+    return {
+        "image": truth.image,
+        "query": f"the {part.label}",
+        "prompt_points": seeing.points_text(mask=part.pixels, index=index),
+        "prompt_mask": Masks(truth.parts.size, (seeing.rough_mask(mask=part, index=index),)),
+    }
+
+
+def results(expert, items, *, output):
+    return [encode(found[output]).digest for found in expert.run(items)]
+
+
+@pytest.mark.parametrize(("tool", "output"), TOOLS.items())
+def test_results_do_not_depend_on_the_other_items(experts, truths, tool, output):
+    items = [item(truth, index=index) for index, truth in enumerate(truths[:5])]
+    together = results(experts[tool], items, output=output)
+    assert len(set(together)) == len(items)
+    assert results(experts[tool], items[2:3], output=output) == together[2:3]
+    assert results(experts[tool], items[::-1], output=output) == together[::-1]
+    assert experts[tool].run([]) == []
+
+
+@pytest.mark.parametrize(("tool", "output"), TOOLS.items())
+def test_findings_are_about_the_picture_in_its_own_size(experts, truths, tool, output):
+    picture = truths[0].image.resize((96, 128))
+    rough = Masks((96, 128), (Mask("red star", np.eye(128, 96, dtype=np.bool_)),))
+    inputs = {"image": picture, "query": "star", "prompt_points": "90,120", "prompt_mask": rough}
+    (found,) = experts[tool].run([inputs])
+    assert found[output].size == (96, 128)
+    encode(found[output])
+
+
+def test_boxes_are_those_of_the_parts_and_the_surest_come_first(experts, truths):
+    figures = seeing.MEASURES["tableau-detection"](experts, COUNT)
+    assert figures["F1 at IoU 0.5"] > 0.8
+    for found in experts["object_detection"].run([{"image": truth.image} for truth in truths]):
+        scores = [one.score for one in found["object"].items]
+        assert scores == sorted(scores, reverse=True)
+
+
+def test_masks_are_those_of_the_parts(experts):
+    figures = seeing.MEASURES["segment-anything"](experts, COUNT)
+    assert figures["IoU of instances"] > 0.7
+    assert figures["IoU by points"] > 0.7
+    assert figures["IoU by rough masks"] > 0.75
+    assert figures["IoU of segments"] > 0.65
+
+
+def test_queries_find_what_they_name(experts):
+    figures = seeing.MEASURES["visual-grounding"](experts, COUNT)
+    assert figures["hits at IoU 0.5, colour and shape"] > 0.8
+    assert figures["hits at IoU 0.5, shape"] > 0.75
+    assert figures["hits at IoU 0.5, colour"] > 0.75
+
+
+def test_boxes_of_a_query_have_its_name_without_the_article(experts, truths):
+    (found,) = experts["visual_grounding"].run([{"image": truths[0].image, "query": "The  red star"}])
+    assert {box.label for box in found["bbox"].items} == {"red star"}
+
+
+def test_masks_keep_the_names_of_their_prompts_and_empty_prompts_are_left_out(experts, truths):
+    parts = truths[0].parts
+    empty = Mask("blue ring", np.zeros((64, 64), dtype=np.bool_))
+    prompts = Masks(parts.size, (*(Mask(f"part {i}", p.pixels) for i, p in enumerate(parts.items)), empty))
+    (found,) = experts["image_segmentation_by_mask"].run([{"image": truths[0].image, "prompt_mask": prompts}])
+    assert [one.label for one in found["mask"].items] == [f"part {i}" for i in range(len(parts.items))]
+
+
+def test_a_map_of_segments_is_black_where_nothing_is(experts, truths):
+    (found,) = experts["segment_anything"].run([{"image": truths[0].image}])
+    pixels = np.asarray(found["segmentation"])
+    background = ~truths[0].parts.union()
+    assert (pixels[background] == 0).all(axis=-1).mean() > 0.9
+    assert (pixels[~background] == 0).all(axis=-1).mean() < 0.4
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "written like"),
+        ("in the middle", "written like"),
+        ("12 30", "written like"),
+        ("12,30; ", None),
+        ("1e3,2", "written like"),
+        ("-1,5", "written like"),
+        ("64,3", "64,3 .* outside the picture; the last is 63,63"),
+        ("3,63.5", "outside"),
+        ("1,1; 2,2; 3,3; 4,4", "4 points; 1 to 3"),
+    ],
+)
+def test_points_must_lie_in_the_picture(text, fault):
+    if fault is None:
+        assert points_of(text, size=(64, 64)) == [(12.0, 30.0)]
+        return
+    with pytest.raises(InputError, match=fault):
+        points_of(text, size=(64, 64))
+
+
+def test_a_mask_of_another_size_than_the_image_is_refused(experts, truths):
+    rough = Masks((32, 32), (Mask("", np.ones((32, 32), dtype=np.bool_)),))
+    with pytest.raises(InputError, match="32x32"):
+        experts["image_segmentation_by_mask"].run([{"image": truths[0].image, "prompt_mask": rough}])
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_an_image_is_needed(experts, tool):
+    with pytest.raises(ExpertError, match='"image" must be an image, found nothing'):
+        experts[tool].run([{"query": "star", "prompt_points": "1,1"}])
+
+
+@pytest.mark.parametrize(
+    ("query", "name"), [("the red star", "red star"), ("A  ring", "ring"), ("another star", "another star")]
+)
+def test_the_article_of_a_query_is_left_out(query, name):
+    assert plain_name(query) == name
+
+
+def test_an_empty_query_is_refused():
+    with pytest.raises(InputError, match="empty"):
+        plain_name(" ")
+
+
+def detected(*, score, box=(0.1, 0.1, 0.5, 0.5), name="red star"):
+    return Detection(name=name, score=score, box=box)
+
+
+def test_of_two_boxes_for_one_thing_the_surer_one_is_kept():
+    moved, other = (0.1, 0.1, 0.5, 0.55), (0.5, 0.5, 0.9, 0.9)
+    found = [detected(score=0.5), detected(score=0.9, box=moved), detected(score=0.6, box=other)]
+    assert [one.score for one in BoxesExpert.ordered(found)] == [0.9, 0.6]
+    named = [detected(score=0.5), detected(score=0.9, name="blue star")]
+    assert len(BoxesExpert.ordered(named)) == 2
+
+
+def test_boxes_end_where_the_picture_does():
+    boxes = as_boxes(objects=[detected(score=1.2, box=(-0.1, 0.5, 0.5, 1.5))], size=(64, 32))
+    assert isinstance(boxes, Boxes)
+    assert boxes.items[0].corners == (0, 16, 32, 32)
+    assert boxes.items[0].score == 1
+
+
+def test_overlap_is_intersection_over_union():
+    assert overlap((0, 0, 2, 2), (1, 0, 3, 2)) == pytest.approx(1 / 3)
+
+
+def test_boxes_and_points_as_planes():
+    boxes = plane_of_boxes(torch.tensor([[1.0, 2.0, 4.0, 4.0]]), size=8)[0, 0]
+    assert boxes.shape == (8, 8)
+    assert (boxes[2:4, 1:4] == 1).all()
+    assert (boxes == 1).sum() == 6
+    places, labels = torch.tensor([[[4.0, 1.0], [0.0, 7.0]]]), torch.tensor([[1, -1]])
+    points = plane_of_points(places, labels=labels, size=8)[0, 0]
+    assert points[1, 4] == points[1, 6] == 1
+    assert points[7, 0] == points[1, 7] == -1
+
+
+def square(left, top, *, side=4):
+    mask = np.zeros((16, 16), dtype=np.bool_)
+    mask[top : top + side, left : left + side] = True
+    return mask
+
+
+def test_segments_are_good_enough_and_no_segment_is_there_twice():
+    masks = np.stack([square(0, 0), square(0, 1), square(8, 8), square(8, 0), square(0, 0, side=0)])
+    kept = distinct(masks=masks, scores=np.asarray([0.7, 0.9, 0.8, 0.3, 1.0], dtype=np.float32), least=0.5)
+    assert [np.argwhere(mask)[0].tolist() for mask in kept] == [[1, 0], [8, 8]]
+
+
+def test_every_segment_has_its_own_colour_and_the_surest_lies_on_top():
+    segments = [square(2, 0), *(square(x, 0) for x in (0, 6, 11)), *(square(x, 8) for x in (0, 6, 11))]
+    picture = coloured(segments, size=(16, 16))
+    assert isinstance(picture, Image.Image)
+    pixels = np.asarray(picture).reshape(16, 16, 3)
+    assert len({tuple(colour) for colour in pixels.reshape(-1, 3).tolist()}) == len(segments) + 1
+    assert (pixels[0, 2] == pixels[0, 5]).all()
+    assert (pixels[15, 15] == 0).all()
+    assert encode(coloured(segments[::-1], size=(16, 16))) != encode(picture)

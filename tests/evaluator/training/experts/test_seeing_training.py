@@ -1,0 +1,192 @@
+"""What the experts that find things in tableaux are trained on, where they begin, and how they are measured."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import CLIPModel
+
+from evaluator.experts.pretrained import load_pretrained
+from evaluator.experts.profile import PROFILES
+from evaluator.training.experts import contrastive
+from evaluator.training.experts.quality import seeing
+from evaluator.training.experts.tableaux import detection, grounding, prompts, segmentation
+from evaluator.training.experts.tableaux.data import tableaux_at
+from evaluator.training.experts.tableaux.seeing_recipes import SEEING_RECIPES
+from evaluator.values import Box, Boxes, Mask, Masks
+from evaluator.world.seeds import Split
+from evaluator.world.tableaux import TABLEAU_LABELS, paint
+from evaluator.world.vocabulary import CLASS_LABELS
+
+WEIGHTS = (PROFILES / "../../world/weights").resolve()
+COUNT = 12
+
+
+@pytest.fixture(scope="module")
+def batch():
+    return tableaux_at(split=Split.VALIDATION, indices=np.arange(COUNT))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+@pytest.mark.parametrize("recipe", SEEING_RECIPES, ids=lambda recipe: recipe.name)
+def test_a_step_depends_on_its_numbers_alone_and_changes_every_parameter(recipe):
+    torch.manual_seed(0)
+    model = recipe.build()
+    recipe.begin(model, {"weights": WEIGHTS})
+    objective = type(recipe.objective(None, None))(batch=3)
+    first, again, other = (objective.loss(model=model, rng=rng(seed)) for seed in (1, 1, 2))
+    assert math.isfinite(first.item())
+    assert first.item() == again.item() != other.item()
+    first.backward()
+    idle = {name for name, value in model.named_parameters() if value.grad is None}
+    # One mask is asked for, and a prompt that is not there has no token.
+    known = ("output_hypernetworks_mlps.1", "no_mask_embed", "point_embed.0", "logit_scale", "visual_projection")
+    assert not {name for name in idle if not any(part in name for part in known)}
+
+
+def test_targets_are_the_boxes_of_visible_pixels(batch):
+    for tableau, target in zip(batch.tableaux, detection.targets_of(batch=batch), strict=True):
+        painting = paint(tableau)
+        x, y, width, height = (64 * target.boxes).unbind(dim=1)
+        found = torch.stack([x - width / 2, y - height / 2, x + width / 2, y + height / 2], dim=1)
+        assert found.tolist() == [list(painting.box(index)) for index in range(len(tableau.parts))]
+        assert [TABLEAU_LABELS[index] for index in target.classes] == [part.name for part in tableau.parts]
+
+
+def test_borders_lie_between_owners():
+    owner = np.full((1, 64, 64), -1, dtype=np.int8)
+    owner[0, 10:20, 30:40] = 0
+    borders = detection.borders_of(owner)[0]
+    # The pixel in the lower right corner borders on two sides.
+    assert borders.sum() == 4 * 10 - 1
+    assert borders[[9, 19, 12], [30, 39, 29]].all()
+    assert not borders[15, 35]
+
+
+def test_the_detector_of_tableaux_begins_as_that_of_scenes():
+    model = detection.build()
+    detection.begin(model, {"weights": WEIGHTS})
+    head = model.detector.model.enc_score_head.weight
+    old = load_file(WEIGHTS / detection.BEGINS_WITH / "model.safetensors")["model.enc_score_head.weight"].float()
+    assert torch.equal(head[: len(CLASS_LABELS)], old)
+    assert torch.allclose(head[len(CLASS_LABELS) + 2], old[16:24].mean(dim=0))
+    assert TABLEAU_LABELS[len(CLASS_LABELS) + 2] == "red figure"
+    assert {label.split()[0] for label in CLASS_LABELS[16:24]} == {"red"}
+
+
+def test_grounding_begins_with_the_words_of_the_clip_score():
+    model = grounding.build()
+    grounding.begin(model, {"weights": WEIGHTS})
+    clip = load_pretrained(CLIPModel, folder=WEIGHTS / grounding.BEGINS_WITH, device="cpu")
+    texts = ["the red star", "a purple figure", "blue thing"]
+    ids = torch.stack([contrastive.tokens_of(text) for text in texts])
+    with torch.inference_mode():
+        right = clip.text_projection(clip.text_model(input_ids=ids).pooler_output)
+        found = grounding.embedded(model=model, texts=texts)[0]
+    assert torch.allclose(found, torch.nn.functional.normalize(right, dim=-1), atol=1e-5)
+
+
+def test_the_beginning_of_a_text_is_never_taken_for_an_empty_query():
+    words = grounding.tokenizer()
+    ids = words("red star", padding="max_length")["input_ids"]
+    assert ids[0] == words.bos_token_id > 0
+    assert max(ids) == words.eos_token_id == len(words) - 1
+    assert ids[-1] == 0
+    assert words.decode(ids[1:3]) == "red star"
+
+
+def test_queries_name_labels():
+    table = grounding._matches()
+    named = {query: table[:-1, column].sum().item() for column, query in enumerate(grounding.QUERIES)}
+    assert named["red star"] == 1
+    assert named["star"] == named["figure"] == 8
+    assert named["red thing"] == 9
+    assert not table[-1].any()
+
+
+def test_patches_show_the_part_that_most_of_them_shows(batch):
+    shown = grounding.parts_of_patches(batch=batch)
+    assert shown.shape == (COUNT, 64)
+    for item, owner in enumerate(batch.owner):
+        patch = owner[16:24, 32:40]
+        counts = np.bincount(patch[patch >= 0].ravel(), minlength=1)
+        assert shown[item, 2 * 8 + 4] == (counts.argmax() if counts.max() >= 10 else -1)
+
+
+def test_points_lie_on_their_part_or_on_the_background(batch):
+    parts = prompts.with_background(parts=prompts.draw_parts(batch=batch, rng=rng()), rng=rng(3))
+    assert -1 in parts.numbers
+    points = prompts.points_on(owner=batch.owner, numbers=parts.numbers, rng=rng()).numpy()
+    for owner, number, row, mask in zip(batch.owner, parts.numbers, points, parts.masks, strict=True):
+        there = row[row[:, 2] == 1].astype(int)
+        assert 1 <= len(there) <= prompts.POINTS
+        assert (owner[there[:, 1], there[:, 0]] == number).all()
+        assert mask.any() == (number >= 0)
+
+
+def test_boxes_lie_around_their_masks(batch):
+    parts = prompts.draw_parts(batch=batch, rng=rng())
+    boxes = prompts.boxes_around(masks=parts.masks, rng=rng()).numpy()
+    exact = np.asarray([paint(t).box(int(n)) for t, n in zip(batch.tableaux, parts.numbers, strict=True)])
+    assert 0 < np.abs(boxes - exact).mean() < 1.5
+
+
+def test_rough_masks_are_never_empty_and_differ_from_exact_ones(batch):
+    masks = prompts.draw_parts(batch=batch, rng=rng()).masks
+    rough = np.concatenate([prompts.roughened(masks=masks, rng=rng(seed)) for seed in range(4)])
+    exact = np.concatenate([masks] * 4)
+    overlaps = [seeing.common(first, second) for first, second in zip(rough, exact, strict=True)]
+    assert 0.3 < np.mean(overlaps) < 0.9
+    assert rough.any(axis=(1, 2)).all()
+    tiny = np.zeros((8, 64, 64), dtype=np.bool_)
+    tiny[:, 0, 0] = True
+    assert prompts.roughened(masks=tiny, rng=rng()).any(axis=(1, 2)).all()
+
+
+def test_segmentation_begins_with_the_layers_of_the_detector():
+    model = segmentation.build()
+    segmentation.begin(model, {"weights": WEIGHTS})
+    stored = load_file(WEIGHTS / detection.NAME / "model.safetensors")
+    keys = stored["model.backbone.model.beit.layers.1.attention.k_proj.weight"].float()
+    assert torch.equal(model.sam.vision_encoder.layers[1].attn.qkv.weight[96:192], keys)
+    assert not model.sam.vision_encoder.layers[1].attn.qkv.bias[96:192].any()
+
+
+def box(label, *, left=0.0, score=1.0):
+    return Box(label, left, 0.0, left + 10, 10.0, score)
+
+
+def test_each_part_is_found_once_and_by_its_name():
+    right = [box("red star"), box("red star", left=20), box("blue ring", left=40)]
+    assert seeing.rightly_boxed(found=right, right=right) == 3
+    assert seeing.rightly_boxed(found=[right[0], right[0]], right=right) == 1
+    assert seeing.rightly_boxed(found=[box("red ring", left=40), box("red star", left=6)], right=right) == 0
+    found = Boxes((64, 64), (right[0], box("pink star")))
+    assert seeing.box_f1(found=[found], right=[Boxes((64, 64), tuple(right))]) == pytest.approx(2 / 5)
+
+
+def test_an_instance_without_a_mask_of_its_name_counts_nothing():
+    half, whole = np.zeros((64, 64), dtype=np.bool_), np.ones((64, 64), dtype=np.bool_)
+    half[:32] = True
+    right = Masks((64, 64), (Mask("red star", whole), Mask("blue ring", whole)))
+    found = Masks((64, 64), (Mask("red star", half), Mask("pink ring", whole)))
+    assert seeing.instance_overlaps(found=found, right=right) == [0.5, 0.0]
+
+
+def test_only_the_surest_box_can_hit():
+    found = Boxes((64, 64), (box("star"), box("star", left=20)))
+    assert seeing.is_hit(found=found, right=[(0.0, 0.0, 10.0, 10.0)])
+    assert not seeing.is_hit(found=found, right=[(20.0, 0.0, 30.0, 10.0)])
