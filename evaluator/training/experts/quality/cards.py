@@ -84,11 +84,13 @@ def card(folder: Path) -> str:
     record = json.loads((folder / "training.json").read_text(encoding="utf-8"))
     commands = ", then ".join(f"`{command}`" for command in record["commands"])
     amount = f"{record['scenes']:,} scenes" if recipe.pictures else f"{record['texts']:,} texts"
+    # Recipes for tableaux and clips say in `data` how many there are.
+    read = f"{amount} of world" if recipe.pictures or recipe.texts else "world"
     lines = [
         f"# {recipe.title}",
         "",
         f"- Parameters: {_parameters(folder):,}, stored as float16, computed with as float32",
-        f"- Data: {recipe.data or _DATA.get(folder.name, RESTORATION_NOTE)}; {amount} of world {record['world']}",
+        f"- Data: {recipe.data or _DATA.get(folder.name, RESTORATION_NOTE)}; {read} {record['world']}",
         f"- Trained by: {commands} (seed {record['seed']}, {record['steps']} steps, torch {record['torch']}, CPU)",
         *(f"- Note: {note}" for note in [record.get("note")] if note),
         "- Licence: Apache-2.0; trained here from random weights on procedural data",

@@ -51,12 +51,13 @@ MAP_RECIPES: tuple[Recipe, ...] = (
         title="Pose estimation: ViTPose",
         build=pose.build,
         objective=lambda bank, weights: pose.PoseObjective(),  # noqa: ARG005
-        schedule=Schedule(steps=1600, learning_rate=1e-3, checkpoint_every=100),
-        export=export_transformers,
+        schedule=Schedule(steps=2000, learning_rate=1e-3, checkpoint_every=100),
+        export=pose.export,
         pictures=False,
         texts=0,
         begin=pose.begin,
-        data=f"{_TABLEAUX}, four of six of them with a figure; the encoder begins as that of `classification`",
+        data=f"{_TABLEAUX}, four of six of them with a figure; each patch also learnt which limbs it shows; the "
+        "encoder begins as that of `classification`",
         limits="finds one stick figure of this world; where there are several it finds at most one",
     ),
     Recipe(

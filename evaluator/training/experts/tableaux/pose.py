@@ -14,43 +14,70 @@ from evaluator.experts.posing import CELL, places, presence
 from evaluator.training.experts.recognition import normalised
 from evaluator.training.experts.tableaux.data import draw_batch
 from evaluator.training.experts.tableaux.shipped_encoder import classifier_encoder
+from evaluator.training.export import export_transformers
 from evaluator.world.scenes import SIZE
 from evaluator.world.tableaux import Figure, Joint
+from evaluator.world.tableaux.figures import LIMB_RADIUS
+from evaluator.world.tableaux.records import LIMBS
 
 NAME = "pose"
 _SPREAD = 3.0
 """Standard deviation of the wanted heat maps in pixels."""
+_LIMBS = 8.0
+_PATCH, _SIDE = 8, SIZE // 8
+_CELLS = _PATCH // CELL
+_PADDING = 2
+"""Pixels by which ViTPose shifts its patches to the left and upwards."""
 _KINDS = (0, 1, 1, 1, 1, 2)
 """Most tableaux have a figure; the others teach what a picture without one looks like."""
+
+
+class PoseModel(nn.Module):
+    """The estimator with a head that says of every patch which limbs pass through it where; only the former is kept.
+
+    Heat maps alone say little about what a patch shows; limbs teach it left from right, and where a bone lies.
+    """
+
+    def __init__(self, estimator: VitPoseForPoseEstimation) -> None:
+        super().__init__()
+        self.estimator = estimator
+        self.limbs = nn.Linear(estimator.config.backbone_config.hidden_size, len(LIMBS) * _CELLS**2)
+
+    def forward(self, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Heat maps and, as logits of shape (batch, limbs, 32, 32), which cells of the patches show which limb."""
+        patches: Tensor = self.estimator.backbone(values).feature_maps[-1]
+        batch, _, width = patches.shape
+        limbs = self.limbs(patches).reshape(batch, _SIDE, _SIDE, len(LIMBS), _CELLS, _CELLS)
+        maps: Tensor = self.estimator.head(patches.transpose(1, 2).reshape(batch, width, _SIDE, _SIDE))
+        cells = limbs.permute(0, 3, 1, 4, 2, 5)
+        return maps, cells.reshape(batch, len(LIMBS), _SIDE * _CELLS, _SIDE * _CELLS)
 
 
 def build() -> nn.Module:
     """A ViT of four layers over 8x8 pixels, and heat maps of 32x32."""
     names = {index: str(joint) for index, joint in enumerate(Joint)}
-    model: nn.Module = VitPoseForPoseEstimation(
-        VitPoseConfig(
-            backbone_config=VitPoseBackboneConfig(
-                image_size=[SIZE, SIZE],
-                patch_size=[8, 8],
-                hidden_size=96,
-                num_hidden_layers=4,
-                num_attention_heads=4,
-                mlp_ratio=3,
-                out_features=["stage4"],
-            ),
-            scale_factor=8 // CELL,
-            use_simple_decoder=True,
-            id2label=names,
-            label2id={name: index for index, name in names.items()},
-        )
+    config = VitPoseConfig(
+        backbone_config=VitPoseBackboneConfig(
+            image_size=[SIZE, SIZE],
+            patch_size=[_PATCH, _PATCH],
+            hidden_size=96,
+            num_hidden_layers=4,
+            num_attention_heads=4,
+            mlp_ratio=3,
+            out_features=["stage4"],
+        ),
+        scale_factor=_PATCH // CELL,
+        use_simple_decoder=True,
+        id2label=names,
+        label2id={name: index for index, name in names.items()},
     )
-    return model
+    return PoseModel(VitPoseForPoseEstimation(config))
 
 
 @torch.no_grad()
 def begin(model: nn.Module, folders: Mapping[str, Path]) -> None:
     """Start from the encoder of the image classifier; what is wider here than there stays as it is."""
-    backbone = model.get_submodule("backbone").state_dict()
+    backbone = model.get_submodule("estimator.backbone").state_dict()
     for name, value in classifier_encoder(folders).items():
         if name in backbone:
             backbone[name][tuple(slice(size) for size in value.shape)].copy_(value)
@@ -66,11 +93,13 @@ class PoseObjective:
         batch = draw_batch(rng=rng, size=self.batch, kinds=_KINDS)
         figures = [tableau.figure for tableau in batch.tableaux]
         there = torch.tensor([figure is not None for figure in figures])
-        maps: Tensor = model(pixel_values=normalised(batch.pixels)).heatmaps
+        maps, limbs = model(normalised(batch.pixels))
         wanted = torch.from_numpy(joint_places([figure for figure in figures if figure is not None]))
         heat = F.cross_entropy(maps[there].flatten(0, 1).flatten(1), _heat(wanted).flatten(0, 1).flatten(1))
         error = F.smooth_l1_loss(places(maps[there]), wanted)
-        return 0.5 * heat + error + F.binary_cross_entropy_with_logits(presence(maps), there.float())
+        seen = F.binary_cross_entropy_with_logits(presence(maps), there.float())
+        shown = F.binary_cross_entropy_with_logits(limbs[there], _limb_cells(wanted), pos_weight=torch.tensor(8.0))
+        return 0.5 * heat + error + seen + _LIMBS * shown
 
 
 def joint_places(figures: Sequence[Figure]) -> np.ndarray:
@@ -86,3 +115,21 @@ def _heat(wanted: Tensor) -> Tensor:
     down = torch.exp(-(((cells - wanted[..., 1:]) / _SPREAD) ** 2) / 2)
     bell = down[..., :, None] * across[..., None, :]
     return bell / bell.sum(dim=(-2, -1), keepdim=True)
+
+
+def _limb_cells(wanted: Tensor) -> Tensor:
+    """Which cells of the patches a limb covers, (figures, limbs, 32, 32), from joints of shape (figures, joints, 2)."""
+    order = list(Joint)
+    start = wanted[:, [order.index(limb[0]) for limb in LIMBS], None, None]
+    stop = wanted[:, [order.index(limb[1]) for limb in LIMBS], None, None]
+    line = torch.arange(SIZE // CELL) * CELL + (CELL - 1) / 2 - _PADDING
+    cells = torch.stack(torch.meshgrid(line, line, indexing="xy"), dim=-1)
+    bone = stop - start
+    along = (((cells - start) * bone).sum(dim=-1) / bone.square().sum(dim=-1).clamp(min=1e-6)).clamp(0, 1)
+    return ((cells - start - along[..., None] * bone).norm(dim=-1) <= LIMB_RADIUS).float()
+
+
+def export(model: nn.Module, folder: Path) -> None:
+    """Write the estimator."""
+    assert isinstance(model, PoseModel)
+    export_transformers(model.estimator, folder)
