@@ -126,7 +126,8 @@ def _limb_cells(wanted: Tensor) -> Tensor:
     cells = torch.stack(torch.meshgrid(line, line, indexing="xy"), dim=-1)
     bone = stop - start
     along = (((cells - start) * bone).sum(dim=-1) / bone.square().sum(dim=-1).clamp(min=1e-6)).clamp(0, 1)
-    return ((cells - start - along[..., None] * bone).norm(dim=-1) <= LIMB_RADIUS).float()
+    away: Tensor = (cells - start - along[..., None] * bone).norm(dim=-1)
+    return (away <= LIMB_RADIUS).float()
 
 
 def export(model: nn.Module, folder: Path) -> None:
