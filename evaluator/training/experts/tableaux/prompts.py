@@ -43,7 +43,7 @@ def draw_parts(*, batch: Batch, rng: np.random.Generator) -> Parts:
 
 def with_background(*, parts: Parts, rng: np.random.Generator) -> Parts:
     """The same with the background instead of some."""
-    nothing = np.asarray(rng.random(len(parts.numbers)) < _ON_BACKGROUND)
+    nothing = rng.random(parts.numbers.shape) < _ON_BACKGROUND
     return Parts(
         numbers=np.where(nothing, -1, parts.numbers),
         masks=parts.masks & ~nothing[:, None, None],
@@ -52,7 +52,7 @@ def with_background(*, parts: Parts, rng: np.random.Generator) -> Parts:
 
 def boxes_around(*, masks: Masks, rng: np.random.Generator) -> Tensor:
     """Roughly the boxes of masks: left, top, right and bottom in pixels, shape (batch, 4)."""
-    columns, rows = masks.any(axis=1), masks.any(axis=2)
+    columns, rows = (np.asarray(masks.any(axis=axis)) for axis in (1, 2))
     sides = [columns.argmax(axis=1), rows.argmax(axis=1)]
     sides += [SIZE - columns[:, ::-1].argmax(axis=1), SIZE - rows[:, ::-1].argmax(axis=1)]
     exact = np.stack(sides, axis=1).astype(np.float32)
