@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evaluator.canonical_json import JsonValue
+from evaluator.cli.execution_agreement import compare_with_execution, is_judged_too
 from evaluator.cli.execution_settings import ExecutionSettings, prepare, selected_tasks
 from evaluator.cli.judged_validity import compare_judged
 from evaluator.cli.listing import Listing, show_all
@@ -48,15 +49,23 @@ def validity(
     Where plans are judged: with each kind of damage, such as a dropped step or swapped files. Also judge the anchors.
     Only --tasks, --seed, --markdown and --json matter. Exit code 0 if gold plans are better than each kind of damage in
     the indicator that it must worsen.
+
+    Where plans are both: whether plans that are judged to solve a request produce good results. Exit code 0 if they
+    do more often than the others.
     """
     chosen = chosen_suite(suite)
     if not episode_of(chosen.slug).executes:
         keys = selected_tasks(suite=chosen, text=tasks)
         compare_judged(suite=chosen, tasks=keys, seed=seed, markdown=markdown, json_out=json_out)
         return
+    settings = ExecutionSettings(profile=profile, split=split, data=data, samples=samples, device=device, store=store)
+    if is_judged_too(chosen):
+        prepared = prepare(suite=chosen, settings=settings)
+        keys = selected_tasks(suite=chosen, text=tasks)
+        compare_with_execution(prepared=prepared, tasks=keys, seed=seed, markdown=markdown, json_out=json_out)
+        return
     if markdown or seed:
         raise usage_error(f"--markdown and --seed are for suites whose plans are judged; {chosen.slug} executes plans")
-    settings = ExecutionSettings(profile=profile, split=split, data=data, samples=samples, device=device, store=store)
     _compare_executed(suite=chosen, settings=settings, tasks=tasks, json_out=json_out)
 
 

@@ -2,7 +2,8 @@
 
 Of executed plans, `variants` scores gold plans and changes of them, `images` compares the image score with measures
 that were not trained on degradations, and `floors` says what answers without a plan score. Of judged plans, `judged`
-compares gold plans with the kinds of damage in `damages`.
+compares gold plans with the kinds of damage in `damages`; where plans are executed as well, `execution_agreement` asks
+whether those that are judged to solve a request produce good results.
 
 What it exports is imported on first use: judging plans needs no torch.
 """
@@ -11,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from evaluator.validity.execution_agreement import AgreementReport, measure_agreement
     from evaluator.validity.floors import ConstantAnswer, Floors, UntouchedImages, measure_floors
     from evaluator.validity.images import Agreement, ImageReport, Images, measure_images
     from evaluator.validity.judged import JudgedReport, NotComparableError, measure_judged
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ORDER",
     "Agreement",
+    "AgreementReport",
     "ConstantAnswer",
     "Floors",
     "ImageReport",
@@ -29,6 +32,7 @@ __all__ = [
     "NotComparableError",
     "UntouchedImages",
     "ValidityReport",
+    "measure_agreement",
     "measure_floors",
     "measure_images",
     "measure_judged",
@@ -36,6 +40,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "execution_agreement": ("AgreementReport", "measure_agreement"),
     "floors": ("ConstantAnswer", "Floors", "UntouchedImages", "measure_floors"),
     "images": ("Agreement", "ImageReport", "Images", "measure_images"),
     "judged": ("JudgedReport", "NotComparableError", "measure_judged"),

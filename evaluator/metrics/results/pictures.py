@@ -11,7 +11,7 @@ TOLERANCE = 2
 """Pixels that an outline may be away from its place."""
 NEAR_JOINT = 0.2
 """Distance up to which a joint is right, as a share of the larger side of the figure (PCK; Yang and Ramanan, 2013)."""
-_BLUR = 1.5
+_BLUR = 3.0
 """Deviation of the Gaussian before edits are compared: a frame that is a pixel away is nearly right."""
 _HALF = 128
 

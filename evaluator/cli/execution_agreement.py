@@ -1,0 +1,86 @@
+"""`planarena validity` on suites whose plans are executed and judged: does the judgement predict the result?"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from evaluator.cli.judged_validity import as_markdown
+from evaluator.cli.listing import Listing, show_all
+from evaluator.cli.usage import is_stdout, log, out, usage_error, write_json
+from evaluator.suites import Suite
+from evaluator.suites.base import Panel
+
+if TYPE_CHECKING:
+    from evaluator.episodes.executed import Prepared
+    from evaluator.metrics.statistics import Interval
+    from evaluator.validity import AgreementReport
+
+_MOST_LISTED = 40
+
+
+def is_judged_too(suite: Suite) -> bool:
+    """Whether the plans of a suite that executes plans are judged besides."""
+    return Panel.INDICATORS in suite.panels
+
+
+def compare_with_execution(
+    *, prepared: "Prepared", tasks: Sequence[str], seed: str, markdown: bool, json_out: Path | None
+) -> None:
+    """Measure, and print tables, Markdown or JSON.
+
+    Raises:
+        typer.Exit: plans that are judged to solve a request do not produce good results more often than others.
+    """
+    evaluator = prepared.evaluator()
+    from evaluator.validity import measure_agreement
+
+    try:
+        report = measure_agreement(
+            suite=evaluator.suite,
+            evaluate=lambda planner, keys: evaluator.run(planner=planner, tasks=keys),
+            tasks=tasks,
+            seed=seed,
+        )
+    except ValueError as error:
+        raise usage_error(error) from None
+    if markdown and not is_stdout(json_out):
+        sys.stdout.write(f"{as_markdown(tables(report))}\n")
+    elif not is_stdout(json_out):
+        show_all([*tables(report), _disagreements(report)], console=out)
+    write_json(report.to_json(), file=json_out)
+    if report.good_if_solved.mean <= report.good_if_not.mean:
+        log.print("planarena: plans with SE = 1 are not better than the others", highlight=False)
+        raise typer.Exit(1)
+
+
+def tables(report: "AgreementReport") -> Iterator[Listing]:
+    """How often SE and execution agree, and the same for each kind of plan."""
+    table = Listing(
+        "figure", "value", "95 % interval", title=f"SE and execution on {report.suite}, {report.plans} plans"
+    )
+    rows: list[tuple[str, Interval | None]] = [
+        ("good results among plans with SE = 1", report.good_if_solved),
+        ("good results among plans with SE = 0", report.good_if_not),
+        ("good results among undecided plans", report.good_if_undecided),
+        ("share of the gold plan's score, SE = 1", report.mean_if_solved),
+        ("share of the gold plan's score, SE = 0", report.mean_if_not),
+        ("SE and a good result agree", report.agree),
+    ]
+    for name, found in rows:
+        if found is not None:
+            table.add_row(name, f"{found.mean:.3f}", found.in_words(form=".3f"))
+    yield table
+    makers = Listing("plans", "executed", "mean SE", "share of gold's score", title="By kind of plan")
+    for maker, (count, solved, relative) in report.by_maker.items():
+        makers.add_row(maker, str(count), f"{solved:.3f}", f"{relative:.3f}")
+    yield makers
+
+
+def _disagreements(report: "AgreementReport") -> Listing:
+    table = Listing("request", "plan", "SE", "share of gold's score", title="Where SE and execution disagree")
+    for one in report.disagreements[:_MOST_LISTED]:
+        table.add_row(one.task, one.maker, str(int(one.solves)), f"{one.relative:.3f}")
+    return table
