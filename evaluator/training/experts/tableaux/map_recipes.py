@@ -39,7 +39,7 @@ MAP_RECIPES: tuple[Recipe, ...] = (
         title="Depth estimation: DPT",
         build=depth.build,
         objective=lambda bank, weights: depth.DepthObjective(),  # noqa: ARG005
-        schedule=Schedule(steps=1000, learning_rate=1e-3, checkpoint_every=100),
+        schedule=Schedule(steps=700, learning_rate=1e-3, checkpoint_every=100),
         export=export_transformers,
         pictures=False,
         texts=0,
@@ -79,7 +79,7 @@ MAP_RECIPES: tuple[Recipe, ...] = (
         title="Video Captioning: VideoMAE with GPT-2",
         build=clip_captions.build,
         objective=lambda bank, weights: clip_captions.ClipCaptioningObjective(),  # noqa: ARG005
-        schedule=Schedule(steps=1000, learning_rate=1e-3, checkpoint_every=100),
+        schedule=Schedule(steps=900, learning_rate=1e-3, checkpoint_every=100),
         export=clip_captions.export,
         pictures=False,
         texts=0,
