@@ -4,6 +4,7 @@ from evaluator.training.experts.recipe import Recipe
 from evaluator.training.experts.tableaux import clip_captions, depth, motion, pose, soft_edges
 from evaluator.training.export import export_transformers
 from evaluator.training.loop import Schedule
+from evaluator.world.scenes import SIZE
 
 _TABLEAUX = "24,000 training tableaux: things, figures among things, and plain scenes in equal parts"
 
@@ -38,7 +39,7 @@ MAP_RECIPES: tuple[Recipe, ...] = (
         title="Depth estimation: DPT",
         build=depth.build,
         objective=lambda bank, weights: depth.DepthObjective(),  # noqa: ARG005
-        schedule=Schedule(steps=1000, learning_rate=1e-3, checkpoint_every=100),
+        schedule=Schedule(steps=700, learning_rate=1e-3, checkpoint_every=100),
         export=export_transformers,
         pictures=False,
         texts=0,
@@ -47,17 +48,30 @@ MAP_RECIPES: tuple[Recipe, ...] = (
         limits="takes what stands lower for nearer, as this world does; each thing is flat",
     ),
     Recipe(
-        name=pose.NAME,
-        title="Pose estimation: ViTPose",
-        build=pose.build,
-        objective=lambda bank, weights: pose.PoseObjective(),  # noqa: ARG005
+        name=pose.COARSE,
+        title="Pose estimation at low resolution: ViTPose",
+        build=pose.build_coarse,
+        objective=lambda bank, weights: pose.PoseObjective(size=SIZE),  # noqa: ARG005
         schedule=Schedule(steps=2000, learning_rate=1e-3, checkpoint_every=100),
         export=pose.export,
         pictures=False,
         texts=0,
+        begin=pose.begin_coarse,
+        shipped=False,
+    ),
+    Recipe(
+        name=pose.NAME,
+        title="Pose estimation: ViTPose",
+        build=pose.build,
+        objective=lambda bank, weights: pose.PoseObjective(),  # noqa: ARG005
+        schedule=Schedule(steps=1600, learning_rate=1e-3, checkpoint_every=100),
+        export=pose.export,
+        pictures=False,
+        texts=0,
         begin=pose.begin,
-        data=f"{_TABLEAUX}, four of six of them with a figure; each patch also learnt which limbs it shows; the "
-        "encoder begins as that of `classification`",
+        needs=(pose.COARSE,),
+        data=f"{_TABLEAUX}, four of six of them with a figure; each patch also learnt which limbs it shows; begins "
+        "with a coarser estimator, and that with the encoder of `classification`",
         limits="finds one stick figure of this world; where there are several it finds at most one",
     ),
     Recipe(
@@ -65,7 +79,7 @@ MAP_RECIPES: tuple[Recipe, ...] = (
         title="Video Captioning: VideoMAE with GPT-2",
         build=clip_captions.build,
         objective=lambda bank, weights: clip_captions.ClipCaptioningObjective(),  # noqa: ARG005
-        schedule=Schedule(steps=1000, learning_rate=1e-3, checkpoint_every=100),
+        schedule=Schedule(steps=900, learning_rate=1e-3, checkpoint_every=100),
         export=clip_captions.export,
         pictures=False,
         texts=0,

@@ -16,7 +16,7 @@ from evaluator.training.export import write_config, write_weights
 
 NAME = "soft-edges"
 _CONFIG = EdgeConfig(widths=(16, 32, 48, 64), depths=(2, 2, 3, 3))
-_EDGES = 1.5
+_EDGES = 5.0
 """What a pixel of an outline counts against any other."""
 _SIDES = 0.3
 
