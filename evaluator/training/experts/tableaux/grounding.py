@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 from safetensors.torch import load_file
@@ -18,19 +17,18 @@ from transformers import CLIPTokenizer, OwlViTConfig, OwlViTForObjectDetection, 
 from evaluator.training.experts import contrastive
 from evaluator.training.experts.recognition import normalised
 from evaluator.training.experts.scene_encoder import PATCH, vision_config
-from evaluator.training.experts.tableaux.data import Batch, draw_batch
-from evaluator.training.experts.tableaux.detection import name_loss, targets_of
+from evaluator.training.experts.tableaux.data import draw_batch
+from evaluator.training.experts.tableaux.detection import name_loss
+from evaluator.training.experts.tableaux.patches import patch_targets
 from evaluator.training.export import export_transformers
 from evaluator.world.scenes import SIZE
-from evaluator.world.tableaux import TABLEAU_LABELS, name_of
+from evaluator.world.tableaux import TABLEAU_LABELS
 from evaluator.world.vocabulary import Colour, Shape
 
 NAME = "visual-grounding"
 BEGINS_WITH = contrastive.NAME
 LENGTH = 16
 """Most tokens of a query with its beginning and end."""
-_SHOWN = 10
-"""Least number of its pixels, of 64, that a patch must show to be said to lie on a part."""
 _ARTICLES = ("", "the ", "a ")
 _SCALE, _SHIFT = 10.0, -0.5
 """What cosines are multiplied by after adding the shift, before training."""
@@ -143,8 +141,7 @@ class GroundingObjective:
         asked = [_ARTICLES[rng.integers(len(_ARTICLES))] + query for query in QUERIES]
         texts = embedded(model=model, texts=asked).expand(self.batch, -1, -1)
         logits, _ = model.class_predictor(features, texts)  # type: ignore[operator]
-        shown = parts_of_patches(batch=batch)
-        labels, boxes = _wanted(batch=batch, shown=shown)
+        labels, boxes = patch_targets(batch=batch, patch=PATCH)
         wanted = _matches()[labels].float()
         probability = logits.detach().sigmoid()
         weight = torch.where(wanted > 0, torch.ones_like(logits), 0.75 * probability.square())
@@ -160,24 +157,6 @@ def embedded(*, model: Any, texts: list[str]) -> Tensor:
     encoded = tokenizer()(texts, padding="max_length", truncation=True, max_length=LENGTH, return_tensors="pt")
     pooled = model.owlvit.text_model(**encoded).pooler_output
     return F.normalize(model.owlvit.text_projection(pooled), dim=-1)[None]
-
-
-def parts_of_patches(*, batch: Batch) -> npt.NDArray[np.int64]:
-    """Index of the part that most of a patch shows, -1 where there is little of any; shape (batch, patches)."""
-    side = SIZE // PATCH
-    patches = batch.owner.reshape(-1, side, PATCH, side, PATCH).transpose(0, 1, 3, 2, 4).reshape(-1, side**2, PATCH**2)
-    counts = np.stack([(patches == part).sum(axis=2) for part in range(max(1, int(batch.owner.max()) + 1))], axis=2)
-    return np.where(counts.max(axis=2) >= _SHOWN, counts.argmax(axis=2), -1)
-
-
-def _wanted(*, batch: Batch, shown: npt.NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-    """Label (-1 for none) and box (centre and sides as shares) of each patch, (batch, patches) and the same by 4."""
-    labels, boxes = [], []
-    for tableau, target, parts in zip(batch.tableaux, targets_of(batch=batch), shown, strict=True):
-        names = torch.tensor([*(TABLEAU_LABELS.index(name_of(part)) for part in tableau.parts), -1])
-        labels.append(names[parts])
-        boxes.append(torch.cat([target.boxes, torch.zeros(1, 4)])[parts])
-    return torch.stack(labels), torch.stack(boxes)
 
 
 def _box_loss(*, found: Tensor, wanted: Tensor) -> Tensor:

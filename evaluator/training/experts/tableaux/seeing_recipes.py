@@ -38,7 +38,7 @@ SEEING_RECIPES: tuple[Recipe, ...] = (
         title="Visual grounding: OWL-ViT",
         build=grounding.build,
         objective=lambda bank, weights: grounding.GroundingObjective(),  # noqa: ARG005
-        schedule=Schedule(steps=1000, learning_rate=1e-3),
+        schedule=Schedule(steps=800, learning_rate=1.2e-3),
         export=grounding.export,
         pictures=False,
         begin=grounding.begin,

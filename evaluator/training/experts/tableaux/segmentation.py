@@ -17,6 +17,7 @@ from evaluator.training.experts import scene_encoder
 from evaluator.training.experts.restoration import as_tensor
 from evaluator.training.experts.tableaux import detection
 from evaluator.training.experts.tableaux.data import Batch, draw_batch
+from evaluator.training.experts.tableaux.patches import patch_targets
 from evaluator.training.experts.tableaux.prompts import (
     Parts,
     boxes_around,
@@ -27,6 +28,7 @@ from evaluator.training.experts.tableaux.prompts import (
 )
 from evaluator.training.export import export_transformers
 from evaluator.world.scenes import SIZE
+from evaluator.world.tableaux import TABLEAU_LABELS
 
 NAME = "segment-anything"
 PATCH = 4
@@ -36,6 +38,11 @@ _LAYERS = 3
 _HEADS = 4
 _LINED = 2.0
 """Weight of telling from the features of a patch which of its pixels show a part, and where parts end."""
+_FRAMED = 10.0
+"""Weight of telling where the box of the part lies that a patch shows: patches of one part become alike, so that one
+point on it is enough."""
+_NAMED = 0.25
+"""Weight of naming the part that a patch shows."""
 _PIXELS = 10.0
 """Weight of the cross-entropy of pixels beside the overlap of masks."""
 
@@ -77,12 +84,14 @@ def build() -> nn.Module:
 
 
 class SegmentationModel(nn.Module):
-    """Segment Anything with a head that draws outlines and borders; only the former is kept."""
+    """Segment Anything with heads that say of each patch what it shows; only the former is kept."""
 
     def __init__(self, sam: nn.Module) -> None:
         super().__init__()
         self.sam = sam
         self.lines = nn.Linear(_WIDTH, 2 * PATCH**2)
+        self.box = nn.Linear(_WIDTH, 4)
+        self.name = nn.Linear(_WIDTH, len(TABLEAU_LABELS))
 
 
 @torch.no_grad()
@@ -154,10 +163,22 @@ class SegmentationObjective:
             _mask_loss(*_from_points(model=model, seen=seen, batch=batch, rng=rng)),
             0.5 * _mask_loss(*_from_masks(model=model, seen=seen, batch=batch, rng=rng)),
         ]
-        drawn = model.lines(seen.flatten(2).transpose(1, 2)).unflatten(-1, (2, PATCH**2))
-        planes = (batch.owner >= 0, detection.borders_of(batch.owner))
-        wanted = torch.stack([detection.in_patches(planes=plane, patch=PATCH) for plane in planes], dim=2)
-        return torch.stack(losses).sum() + _LINED * F.binary_cross_entropy_with_logits(drawn, wanted)
+        patches = seen.flatten(2).transpose(1, 2)
+        return torch.stack(losses).sum() + _patch_loss(model=model, patches=patches, batch=batch)
+
+
+def _patch_loss(*, model: SegmentationModel, patches: Tensor, batch: Batch) -> Tensor:
+    """What each patch shows: its outlines and borders, and the box and the name of its part."""
+    drawn = model.lines(patches).unflatten(-1, (2, PATCH**2))
+    planes = (batch.owner >= 0, detection.borders_of(batch.owner))
+    wanted = torch.stack([detection.in_patches(planes=plane, patch=PATCH) for plane in planes], dim=2)
+    lines = F.binary_cross_entropy_with_logits(drawn, wanted)
+    labels, boxes = patch_targets(batch=batch, patch=PATCH)
+    there = labels >= 0
+    distance = (model.box(patches)[there] - boxes[there]).abs().mean()
+    names = detection.name_loss(logits=model.name(patches)[there], labels=labels[there])
+    loss: Tensor = _LINED * lines + _FRAMED * distance + _NAMED * names
+    return loss
 
 
 _EACH = 2

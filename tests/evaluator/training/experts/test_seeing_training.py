@@ -12,7 +12,7 @@ from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.profile import PROFILES
 from evaluator.training.experts import contrastive
 from evaluator.training.experts.quality import seeing
-from evaluator.training.experts.tableaux import detection, grounding, prompts, segmentation
+from evaluator.training.experts.tableaux import detection, grounding, patches, prompts, segmentation
 from evaluator.training.experts.tableaux.data import tableaux_at
 from evaluator.training.experts.tableaux.seeing_recipes import SEEING_RECIPES
 from evaluator.values import Box, Boxes, Mask, Masks
@@ -118,7 +118,7 @@ def test_queries_name_labels():
 
 
 def test_patches_show_the_part_that_most_of_them_shows(batch):
-    shown = grounding.parts_of_patches(batch=batch)
+    shown = patches.parts_of_patches(batch=batch, patch=8)
     assert shown.shape == (COUNT, 64)
     for item, owner in enumerate(batch.owner):
         patch = owner[16:24, 32:40]
