@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 import torch
+import torch.nn.functional as F
 from diffusers import StableDiffusionImg2ImgPipeline
 from PIL import Image as PillowImage
 from torch import Tensor
@@ -112,7 +113,8 @@ class PartialEditingExpert(PictureSampler[Region]):
         """The latents in which anything is masked, shape (1, side, side)."""
         grown = _crop(image=PillowImage.fromarray(row.mask), window=row.window)
         pixels = np.asarray(grown.resize((self._side, self._side), PillowImage.Resampling.NEAREST), dtype=np.float32)
-        return torch.nn.functional.max_pool2d(torch.from_numpy(pixels)[None], self._pipeline.vae_scale_factor)
+        cells: Tensor = F.max_pool2d(torch.from_numpy(pixels)[None], self._pipeline.vae_scale_factor)
+        return cells
 
     def _redraw(self, *, known: Tensor, masks: Tensor, prompts: list[str], generators: list[torch.Generator]) -> Tensor:
         pipeline, scheduler = self._pipeline, self._pipeline.scheduler
@@ -186,7 +188,7 @@ def _crop(*, image: Image, window: tuple[int, int, int, int]) -> Image:
 def _mirrored(places: range, size: int) -> npt.NDArray[np.int64]:
     """Places in [0, size) for places around it."""
     folded = np.asarray(places) % (2 * size)
-    return np.minimum(folded, 2 * size - 1 - folded)
+    return np.asarray(np.minimum(folded, 2 * size - 1 - folded))
 
 
 def _pasted(*, row: Region, drawn: npt.NDArray[np.uint8]) -> Image:

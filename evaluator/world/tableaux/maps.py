@@ -81,9 +81,10 @@ def outlines(owner: Owner) -> npt.NDArray[np.bool_]:
 
     Where two parts meet these are the nearer one's.
     """
-    around = np.pad(owner, 1, mode="edge")
+    own = owner.astype(np.int64)
+    around: npt.NDArray[np.int64] = np.pad(own, 1, mode="edge")
     neighbours = (around[:-2, 1:-1], around[2:, 1:-1], around[1:-1, :-2], around[1:-1, 2:])
-    return np.asarray(np.logical_or.reduce([owner > other for other in neighbours]))
+    return np.asarray(np.logical_or.reduce([own > other for other in neighbours]))
 
 
 def edge_map(owner: Owner) -> Pixels:
@@ -94,7 +95,7 @@ def edge_map(owner: Owner) -> Pixels:
 def hed_map(owner: Owner) -> Pixels:
     """Soft outlines: a pixel beside an outline is grey."""
     soft = _smooth(outlines(owner).astype(np.float32))
-    return _grey(np.clip(2.5 * soft, 0, 1))
+    return _grey(np.minimum(np.float32(2.5) * soft, np.float32(1)))
 
 
 def scribble_map(*, owner: Owner, rng: np.random.Generator) -> Pixels:
@@ -171,4 +172,4 @@ def _smooth(values: Plane) -> Plane:
 def _interpolation() -> npt.NDArray[np.float64]:
     """Weights of the nodes for each pixel of a row, shape (64, 9)."""
     places = np.linspace(0, _NODES - 1, SIZE)
-    return np.clip(1 - np.abs(places[:, None] - np.arange(_NODES)), 0, 1)
+    return np.asarray(np.clip(1 - np.abs(places[:, None] - np.arange(_NODES)), 0, 1))

@@ -14,7 +14,7 @@ from transformers import CLIPTokenizer
 
 from evaluator.experts.map_conditions import CHANNELS, conditions_of
 from evaluator.experts.weights import weights_digest
-from evaluator.training.experts import contrastive, text_to_image
+from evaluator.training.experts import contrastive, image_autoencoder, text_to_image
 from evaluator.training.experts.data.rows import Rows
 from evaluator.training.experts.recognition import normalised
 from evaluator.training.experts.tableaux.data import TABLEAUX, Batch, tableaux_at
@@ -174,7 +174,7 @@ def random_times(*, count: int, rng: np.random.Generator) -> Tensor:
 
 def latent_weights(things: npt.NDArray[np.bool_]) -> Tensor:
     """Weights of latents from the pixels of parts, (batch, 64, 64) to (batch, 1, 16, 16), with a mean of 1."""
-    side = text_to_image.image_autoencoder.SIDE
+    side = image_autoencoder.SIDE
     cells = things.reshape(len(things), side, SIZE // side, side, SIZE // side).any(axis=(2, 4))
     weights = torch.from_numpy(1 + _PARTS * cells.astype(np.float32))[:, None]
     return weights / weights.mean()
@@ -190,7 +190,7 @@ def random_conditions(*, drawn: Batch, rng: np.random.Generator) -> Tensor:
         kind = possible[rng.choice(len(possible), p=odds / odds.sum())]
         pixels = draw_map(kind=kind, tableau=tableau, owner=drawn.owner[row], nearness=drawn.nearness[row], rng=rng)
         kinds.append(kind)
-        maps.append(worn(pixels.astype(np.float32) / 255, empty=_empty(kind), rng=rng))
+        maps.append(worn(pixels.astype(np.float32) / np.float32(255), empty=_empty(kind), rng=rng))
     return conditions_of(maps=torch.from_numpy(np.stack(maps)).permute(0, 3, 1, 2), kinds=kinds)
 
 

@@ -1,0 +1,139 @@
+"""What the experts that draw along maps and instructions are trained on, and one step of each."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import evaluator.world
+from evaluator.training.experts.quality.map_agreement import agreement, foreground, grown, matched
+from evaluator.training.experts.tableaux import guided_drawing, picture_editing
+from evaluator.training.experts.tableaux.data import tableaux_at
+from evaluator.world.seeds import Split
+from evaluator.world.tableaux import paint
+from evaluator.world.tableaux.maps import MapKind
+
+WEIGHTS = Path(evaluator.world.__file__).parent / "weights"
+
+
+def batch(count=12):
+    return tableaux_at(split=Split.VALIDATION, indices=np.arange(count))
+
+
+def trained_parts(model, objective):
+    objective.loss(model=model, rng=np.random.default_rng(0)).backward()
+    return {name for name, value in model.named_parameters() if value.grad is not None}
+
+
+def test_a_step_trains_the_controlnet_alone():
+    model = guided_drawing.build()
+    guided_drawing.begin(model, {"weights": WEIGHTS})
+    names = trained_parts(model, guided_drawing.GuidedDrawingObjective(weights=WEIGHTS, batch=2))
+    assert names
+    assert all(name.startswith("controlnet.") for name in names)
+    own, base = model.controlnet.state_dict(), model.base.unet.state_dict()
+    assert torch.equal(own["mid_block.resnets.0.conv1.weight"], base["mid_block.resnets.0.conv1.weight"])
+
+
+def test_a_step_of_editing_leaves_the_autoencoder_and_the_middle_as_they_are():
+    model = picture_editing.build()
+    picture_editing.begin(model, {"weights": WEIGHTS})
+    assert not model.unet.conv_in.weight[:, 6:].any()
+    names = trained_parts(model, picture_editing.PictureEditingObjective(weights=WEIGHTS, batch=2))
+    assert {name.split(".")[0] for name in names} == {"unet", "text_encoder"}
+    assert not any(name.startswith("unet.mid_block") for name in names)
+
+
+def test_the_loss_depends_on_the_step_alone():
+    model = guided_drawing.build()
+    guided_drawing.begin(model, {"weights": WEIGHTS})
+    objective = guided_drawing.GuidedDrawingObjective(weights=WEIGHTS, batch=2)
+    first, second, again = (objective.loss(model=model, rng=np.random.default_rng(seed)).item() for seed in (0, 1, 0))
+    assert first == again != second
+
+
+def test_times_are_denser_near_pure_noise():
+    times = guided_drawing.random_times(count=1000, rng=np.random.default_rng(0))
+    assert 0 <= times.min() < 50 < 990 <= times.max() < 1000
+    assert times.float().mean() > 550
+
+
+def test_latents_with_parts_weigh_more():
+    things = np.zeros((1, 64, 64), dtype=np.bool_)
+    things[0, 5, 9] = True
+    weights = guided_drawing.latent_weights(things)[0, 0]
+    assert weights.mean() == pytest.approx(1)
+    assert weights.argmax() == 16 * 1 + 2
+
+
+def test_only_tableaux_with_a_figure_get_a_pose():
+    drawn = batch(30)
+    for seed in range(5):
+        conditions = guided_drawing.random_conditions(drawn=drawn, rng=np.random.default_rng(seed))
+        poses = conditions.reshape(30, 8, 3, 64, 64)[:, list(MapKind).index(MapKind.POSE)].flatten(1).any(dim=1)
+        assert not any(pose and tableau.figure is None for pose, tableau in zip(poses, drawn.tableaux, strict=True))
+
+
+def test_worn_maps_stay_in_range_and_are_often_as_they_were():
+    pixels = np.zeros((64, 64, 3), dtype=np.float32)
+    pixels[20:40, 20:40] = 1
+    worn = [guided_drawing.worn(pixels, empty=(0, 0, 0), rng=np.random.default_rng(seed)) for seed in range(60)]
+    assert all(one.min() >= 0 and one.max() <= 1 for one in worn)
+    same = sum(np.array_equal(one, pixels) for one in worn)
+    assert 5 < same < 40
+
+
+def test_captions_of_plain_scenes_are_those_of_the_grammar():
+    texts = [guided_drawing.caption_at(split=Split.VALIDATION, index=index) for index in range(9)]
+    assert all(text.endswith(" background.") for text in texts)
+    assert all("figure" in text for text in texts[1::3])
+
+
+def test_edits_are_the_same_every_time_and_change_some_latents():
+    edits = [picture_editing.edit_at(split=Split.VALIDATION, index=index) for index in range(12)]
+    picture_editing.edit_at.cache_clear()
+    assert edits == [picture_editing.edit_at(split=Split.VALIDATION, index=index) for index in range(12)]
+    before, after = (np.stack([paint(getattr(edit, name)).pixels for edit in edits]) for name in ("before", "after"))
+    assert picture_editing.changed_cells(before=before, after=after).any(axis=(1, 2)).all()
+
+
+def test_a_true_picture_agrees_with_every_map_and_another_one_with_none():
+    drawn = batch()
+    for kind in MapKind:
+        rows = [row for row, tableau in enumerate(drawn.tableaux) if tableau.figure is not None]
+        same, other = (
+            np.mean(
+                [
+                    agreement(
+                        kind=kind,
+                        pixels=drawn.pixels[place],
+                        background=drawn.tableaux[place].background,
+                        drawn=drawn,
+                        row=row,
+                    )
+                    for row, place in zip(rows, places, strict=True)
+                ]
+            )
+            for places in (rows, rows[1:] + rows[:1])
+        )
+        assert same > 0.85
+        assert other < 0.7
+
+
+def test_things_are_told_from_every_background():
+    drawn = batch(30)
+    for row, tableau in enumerate(drawn.tableaux):
+        seen = foreground(pixels=drawn.pixels[row], background=tableau.background)
+        things = drawn.owner[row] >= 0
+        assert (seen & things).sum() > 0.6 * things.sum()
+        assert (seen & ~things).sum() < 0.4 * things.sum()
+
+
+def test_outlines_match_within_the_tolerance():
+    first, second = (np.zeros((64, 64), dtype=np.bool_) for _ in range(2))
+    first[:, 10], second[:, 12] = True, True
+    assert matched(first=first, second=second, tolerance=2) == 1
+    assert matched(first=first, second=second, tolerance=1) == 0
+    assert matched(first=first, second=np.zeros_like(first), tolerance=2) == 0
+    assert grown(first, by=1).sum() == 3 * 64
