@@ -39,7 +39,7 @@ MAP_RECIPES: tuple[Recipe, ...] = (
         title="Depth estimation: DPT",
         build=depth.build,
         objective=lambda bank, weights: depth.DepthObjective(),  # noqa: ARG005
-        schedule=Schedule(steps=700, learning_rate=1e-3, checkpoint_every=100),
+        schedule=Schedule(steps=1100, learning_rate=1e-3, checkpoint_every=100),
         export=export_transformers,
         pictures=False,
         texts=0,
@@ -64,7 +64,7 @@ MAP_RECIPES: tuple[Recipe, ...] = (
         title="Pose estimation: ViTPose",
         build=pose.build,
         objective=lambda bank, weights: pose.PoseObjective(),  # noqa: ARG005
-        schedule=Schedule(steps=1600, learning_rate=1e-3, checkpoint_every=100),
+        schedule=Schedule(steps=1200, learning_rate=1e-3, checkpoint_every=100),
         export=pose.export,
         pictures=False,
         texts=0,
