@@ -49,8 +49,8 @@ LONG_FUNCTIONS = {
 }
 
 SUITE_NAMES = re.compile(
-    r"(?<![\w./])(?:openagi|tool100|tool2k|toolmini|toolbench)(?![\w/])"
-    r"|\bsuites\.(?:openagi|toolbench)\b|_(?:openagi|tool100|tool2k|toolmini|toolbench)\b"
+    r"(?<![\w./])(?:openagi|tool100|tool2k|toolmini|toolworld|toolbench)(?![\w/])"
+    r"|\bsuites\.(?:openagi|toolbench)\b|_(?:openagi|tool100|tool2k|toolmini|toolworld|toolbench)\b"
 )
 """A suite in the code: its slug, an import from its folder, or an identifier. Strategies, such as `openagi/zero-shot`,
 and `evaluator.tools.openagi` are named after the paper and not after its suite."""

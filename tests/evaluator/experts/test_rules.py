@@ -133,7 +133,7 @@ def test_a_line_drawing_runs_along_the_parts(kind: str) -> None:
     ],
 )
 def test_findings_of_another_picture_are_the_plans_fault(tool: str, item: dict[str, Value]) -> None:
-    with pytest.raises(InputError, match=r"is of a picture of \d+x\d+ pixels and .* 64x64"):
+    with pytest.raises(InputError, match=r"is of a picture of \d+x\d+ pixels, .* has 64x64"):
         run(tool, image=PICTURE, **item)
 
 

@@ -25,7 +25,7 @@ from evaluator.suites.toolbench.suite import tool_suite
 
 ROOT = Path(__file__).resolve().parents[3]
 RELEASED = ("tool100", "tool2k")
-SLUGS = ("openagi", "openagi-season", "toolmini", "toolmini-abstain", *RELEASED)
+SLUGS = ("openagi", "openagi-season", "toolmini", "toolmini-abstain", "toolworld", *RELEASED)
 
 
 def suite(slug):
@@ -112,7 +112,7 @@ def test_every_suite_of_the_repository_has_metadata():
     assert set(suite_names()) <= set(SLUGS)
 
 
-@pytest.mark.parametrize("slug", ["openagi", "openagi-season", "toolmini", "toolmini-abstain"])
+@pytest.mark.parametrize("slug", ["openagi", "openagi-season", "toolmini", "toolmini-abstain", "toolworld"])
 def test_requests_lie_in_a_file_with_the_fields_that_are_described(slug):
     lines = request_lines(suite(slug))
     described = croissant(suite=suite(slug))

@@ -25,7 +25,15 @@ def test_every_listed_strategy_says_what_it_does_and_can_be_made():
             strategy = entry.strategy(with_model=with_model)
             assert strategy.name == name
             assert strategy.needs == (entry.needs or (entry.optional if with_model else frozenset()))
-        assert set(entry.suites) <= {"openagi", "openagi-season", "toolmini", "toolmini-abstain", "tool100", "tool2k"}
+        assert set(entry.suites) <= {
+            "openagi",
+            "openagi-season",
+            "toolmini",
+            "toolmini-abstain",
+            "toolworld",
+            "tool100",
+            "tool2k",
+        }
 
 
 def test_the_five_systems_of_the_tables_are_listed():

@@ -43,7 +43,8 @@ def test_there_are_180_requests_and_no_two_are_alike() -> None:
     assert len({task.key for task in TASKS}) == 180
     groups = Counter(task.group for task in TASKS)
     assert min(groups.values()) >= 9
-    assert max(len(task.gold.steps) for task in TASKS if task.gold) == 7
+    assert {len(task.gold.steps) for task in TASKS if task.gold} >= {1, 2, 3, 4, 5, 6}
+    assert max(len(task.gold.steps) for task in TASKS if task.gold) <= 7
     assert {len(task.wanted) for task in TASKS} == {1, 2, 3}
 
 
