@@ -140,7 +140,8 @@ class PartialEditingExpert(PictureSampler[Region]):
 
 def _noise(*, like: Tensor, generators: list[torch.Generator]) -> Tensor:
     """Noise from the generator of each item."""
-    return torch.stack([torch.randn(like.shape[1:], generator=generator) for generator in generators]).to(like)
+    noise = torch.stack([torch.randn(like.shape[1:], generator=generator) for generator in generators])
+    return noise.to(device=like.device, dtype=like.dtype)
 
 
 def _noisy(scheduler: object, clean: Tensor, noise: Tensor, time: int) -> Tensor:
@@ -151,7 +152,7 @@ def _noisy(scheduler: object, clean: Tensor, noise: Tensor, time: int) -> Tensor
 
 def _renoised(scheduler: object, latents: Tensor, time: int, following: int, noise: Tensor) -> Tensor:
     """Latents of the following time with so much more noise that they are of this time again."""
-    products = scheduler.alphas_cumprod  # type: ignore[attr-defined]
+    products: Tensor = scheduler.alphas_cumprod  # type: ignore[attr-defined]
     kept = (products[time] / products[following]).to(latents)
     return kept.sqrt() * latents + (1 - kept).sqrt() * noise
 

@@ -95,7 +95,7 @@ def edge_map(owner: Owner) -> Pixels:
 def hed_map(owner: Owner) -> Pixels:
     """Soft outlines: a pixel beside an outline is grey."""
     soft = _smooth(outlines(owner).astype(np.float32))
-    return _grey(np.minimum(np.float32(2.5) * soft, np.float32(1)))
+    return _grey(np.asarray(np.clip(2.5 * soft, 0, 1), dtype=np.float32))
 
 
 def scribble_map(*, owner: Owner, rng: np.random.Generator) -> Pixels:
@@ -107,7 +107,7 @@ def scribble_map(*, owner: Owner, rng: np.random.Generator) -> Pixels:
     moved_columns = np.clip(np.rint(columns + across), 0, SIZE - 1).astype(np.int64)
     moved = np.pad(outlines(owner)[moved_rows, moved_columns], 1)
     windows = np.lib.stride_tricks.sliding_window_view(moved, (3, 3))
-    return _grey(windows.any(axis=(2, 3)).astype(np.float32))
+    return _grey(np.asarray(windows.any(axis=(2, 3)), dtype=np.float32))
 
 
 def line_map(*, parts: tuple[Part, ...], owner: Owner) -> Pixels:

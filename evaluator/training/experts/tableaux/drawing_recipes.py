@@ -23,8 +23,9 @@ DRAWING_RECIPES: tuple[Recipe, ...] = (
             "third each of them blurred, noisy or with missing patches"
         ),
         limits=(
-            "follows outlines to about a pixel; parts that the text does not name take any colour; figures have the "
-            "soft limbs that an autoencoder leaves that never saw one"
+            "keeps to an outline within about two pixels, and rounds off corners; parts that touch run together; parts "
+            "that the text does not name take any colour; the pose decides over a figure's place better than the text "
+            "over its background; the networks around it never saw a figure, whose limbs are soft"
         ),
     ),
     Recipe(
@@ -32,7 +33,7 @@ DRAWING_RECIPES: tuple[Recipe, ...] = (
         title="Editing by instruction: InstructPix2Pix on the Stable Diffusion of Text to Image Generation",
         build=picture_editing.build,
         objective=lambda bank, weights: picture_editing.PictureEditingObjective(weights=weights),  # noqa: ARG005
-        schedule=Schedule(steps=4000, learning_rate=1e-3),
+        schedule=Schedule(steps=2500, learning_rate=1e-3),
         export=picture_editing.export,
         texts=picture_editing.EDITS,
         pictures=False,
