@@ -99,7 +99,8 @@ class Listing:
         lines: list[Text] = []
         for number, cells in enumerate(zip(*columns, strict=True)):
             if number and (heading := self._headings.get(number - 1)):
-                lines += [Text(""), Text(heading, style="italic")]
+                wide = sum(widths) + len(_GAP) * (len(widths) - 1)
+                lines += [Text(""), *(Text(line, style="italic") for line in _wrapped(heading, width=wide))]
             wrapped = [_wrapped(cell, width=width) for cell, width in zip(cells, widths, strict=True)]
             for line in range(max(map(len, wrapped))):
                 parts = [cell[line] if line < len(cell) else "" for cell in wrapped]
@@ -116,7 +117,7 @@ class Listing:
             if number:
                 lines.append(Text(""))
             if heading := self._headings.get(number):
-                lines += [Text(heading, style="italic"), Text("")]
+                lines += [*(Text(line, style="italic") for line in _wrapped(heading, width=width)), Text("")]
             lines.append(Text(name, style="bold"))
             found = dict(zip(self._columns[1:], cells, strict=True))
             sentences = found.pop(self._prose, "")

@@ -66,7 +66,7 @@ class Model:
         return answer(call) if callable(answer) else answer
 
 
-def test_four_strategies_with_distinct_names_for_the_suites_that_judge_plans():
+def test_four_strategies_with_distinct_names_for_the_suites_of_the_catalogue():
     assert [one.name for one in STRATEGIES] == [
         "controlllm/greedy",
         "controlllm/beam",
@@ -74,9 +74,8 @@ def test_four_strategies_with_distinct_names_for_the_suites_that_judge_plans():
         "controlllm/exhaustive",
     ]
     assert all(one.description for one in STRATEGIES)
-    assert all(
-        strategies()[one.name].suites == ("tool100", "tool2k", "toolmini", "toolmini-abstain") for one in STRATEGIES
-    )
+    suites = ("tool100", "tool2k", "toolmini", "toolmini-abstain", "toolworld")
+    assert all(strategies()[one.name].suites == suites for one in STRATEGIES)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
