@@ -244,7 +244,7 @@ class EverythingExpert(SegmentingExpert):
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
-        self._grid = whole_number(spec=spec, name="grid", default=10)
+        self._grid = whole_number(spec=spec, name="grid", default=8)
         self._threshold = float(spec.parameters.get("threshold", 0.5))  # type: ignore[arg-type]
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:

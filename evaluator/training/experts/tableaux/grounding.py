@@ -93,11 +93,20 @@ def build() -> nn.Module:
             text_config=text_tower.to_dict(), vision_config=image_tower.to_dict(), projection_dim=contrastive.WIDTH
         )
     )
-    for head, value in ((model.class_head.logit_scale, _SCALE), (model.class_head.logit_shift, _SHIFT)):
-        nn.init.zeros_(head.weight)
-        nn.init.constant_(head.bias, value)
+    _begin_heads(model)
     wrapped: nn.Module = model
     return wrapped
+
+
+def _begin_heads(model: OwlViTForObjectDetection) -> None:
+    """Heads that begin with boxes around their patches and with cosines: drawn as released, they saturate."""
+    boxes, classes = model.box_head, model.class_head
+    for layer in (boxes.dense0, boxes.dense1, classes.dense0):
+        nn.init.xavier_uniform_(layer.weight)
+        nn.init.zeros_(layer.bias)
+    for layer, value in ((boxes.dense2, 0.0), (classes.logit_scale, _SCALE), (classes.logit_shift, _SHIFT)):
+        nn.init.zeros_(layer.weight)
+        nn.init.constant_(layer.bias, value)
 
 
 @torch.no_grad()

@@ -12,7 +12,7 @@ SEEING_RECIPES: tuple[Recipe, ...] = (
         title="Object detection in tableaux: RT-DETR",
         build=detection.build,
         objective=lambda bank, weights: detection.TableauDetectionObjective(),  # noqa: ARG005
-        schedule=Schedule(steps=1800, learning_rate=8e-4),
+        schedule=Schedule(steps=4200, learning_rate=8e-4),
         export=detection.export,
         pictures=False,
         begin=detection.begin,
@@ -24,7 +24,7 @@ SEEING_RECIPES: tuple[Recipe, ...] = (
         title="Segmentation by prompts: Segment Anything",
         build=segmentation.build,
         objective=lambda bank, weights: segmentation.SegmentationObjective(),  # noqa: ARG005
-        schedule=Schedule(steps=900, learning_rate=1e-3, checkpoint_every=100),
+        schedule=Schedule(steps=2100, learning_rate=1e-3),
         export=segmentation.export,
         pictures=False,
         begin=segmentation.begin,
@@ -38,7 +38,7 @@ SEEING_RECIPES: tuple[Recipe, ...] = (
         title="Visual grounding: OWL-ViT",
         build=grounding.build,
         objective=lambda bank, weights: grounding.GroundingObjective(),  # noqa: ARG005
-        schedule=Schedule(steps=800, learning_rate=1.2e-3),
+        schedule=Schedule(steps=2000, learning_rate=1.2e-3),
         export=grounding.export,
         pictures=False,
         begin=grounding.begin,
