@@ -18,24 +18,29 @@ from evaluator.values import Clip, Label, Labels, Value
 
 CHANNELS = 6
 """Of what a VideoMAE of this world sees: red, green, blue, then where a pixel is: x, y and time."""
+_WAVES = (1, 2, 4)
+FINE_CHANNELS = CHANNELS + 4 * len(_WAVES)
+"""With waves along x and y besides, from which the distance of two patches can be read."""
 _FEWEST = 2
 """Frames in which something can move."""
 _LONGEST = 40
 
 
-def video_values(frames: npt.NDArray[np.uint8]) -> Tensor:
-    """8-bit frames of shape (batch, frames, height, width, 3) as (batch, frames, 6, height, width) in [-1, 1].
+def video_values(frames: npt.NDArray[np.uint8], *, channels: int = CHANNELS) -> Tensor:
+    """8-bit frames of shape (batch, frames, height, width, 3) as (batch, frames, channels, height, width) in [-1, 1].
 
     VideoMAE numbers its patches in one row and gives each number a fixed code. From a code as short as here, the column
     of a patch cannot be read, so each pixel says itself where and when it is.
     """
     values = torch.from_numpy(frames).permute(0, 1, 4, 2, 3).to(torch.float32) / 127.5 - 1
     batch, count, _, height, width = values.shape
-    shape = (batch, count, 1, height, width)
-    x = torch.linspace(-1, 1, width).expand(shape)
-    y = torch.linspace(-1, 1, height)[:, None].expand(shape)
-    time = torch.linspace(-1, 1, count)[:, None, None, None].expand(shape)
-    return torch.cat([values, x, y, time], dim=2)
+    x, y = torch.linspace(-1, 1, width).expand(height, width), torch.linspace(-1, 1, height)[:, None]
+    time = torch.linspace(-1, 1, count)[:, None, None]
+    planes = [x, y, time]
+    for wave in _WAVES:
+        planes += [part(torch.pi * wave * axis) for axis in (x, y) for part in (torch.sin, torch.cos)]
+    where = torch.stack([plane.expand(count, height, width) for plane in planes[: channels - 3]], dim=1)
+    return torch.cat([values, where.expand(batch, *where.shape)], dim=2)
 
 
 def clip_of(item: Mapping[str, Value]) -> Clip:
@@ -73,7 +78,7 @@ class ClipExpert:
         raise NotImplementedError
 
     def watch(self, values: Tensor) -> list[Value]:
-        """The values for a batch of shape (batch, frames, 6, height, width)."""
+        """The values for a batch of shape (batch, frames, channels, height, width)."""
         raise NotImplementedError
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
@@ -87,7 +92,7 @@ class ClipExpert:
 
     def _watched(self, pixels: Pixels) -> list[Value]:
         with torch.inference_mode():
-            return self.watch(video_values(pixels).to(self._device))
+            return self.watch(video_values(pixels, channels=self.config().num_channels).to(self._device))
 
 
 class VideoClassificationExpert(ClipExpert):

@@ -18,7 +18,7 @@ from transformers import (
     VisionEncoderDecoderModel,
 )
 
-from evaluator.experts.watching import video_values
+from evaluator.experts.watching import FINE_CHANNELS, video_values
 from evaluator.training.experts.captioning import decoder_config, token_ids, word_tokenizer, write_captioner
 from evaluator.training.experts.tableaux import motion
 from evaluator.training.experts.tableaux.data import CLIPS, clips_at
@@ -28,7 +28,9 @@ from evaluator.world.tableaux.wording import clip_caption
 
 NAME = "video-captioning"
 _VOCABULARY_CLIPS = 3000
-_PREFIX = "videomae."
+_PREFIX, _FILTERS = "videomae.", "embeddings.patch_embeddings.projection.weight"
+_SHAPES = 3.0
+"""Weight of the mover's shape, which patches learn last."""
 
 
 @cache
@@ -49,20 +51,25 @@ class ClipCaptioningModel(nn.Module):
 def build() -> nn.Module:
     """A VideoMAE and a GPT-2 of two layers."""
     words = tokenizer()
-    config = VisionEncoderDecoderConfig.from_encoder_decoder_configs(motion.video_config(), decoder_config(words))
+    config = VisionEncoderDecoderConfig.from_encoder_decoder_configs(
+        motion.video_config(channels=FINE_CHANNELS), decoder_config(words)
+    )
     config.decoder_start_token_id = words.bos_token_id
     config.pad_token_id = words.pad_token_id
     encoder, decoder = VideoMAEModel(config.encoder), GPT2LMHeadModel(config.decoder)
     return ClipCaptioningModel(VisionEncoderDecoderModel(config=config, encoder=encoder, decoder=decoder))
 
 
+@torch.no_grad()
 def begin(model: nn.Module, folders: Mapping[str, Path]) -> None:
-    """Start from the encoder of Video Classification."""
+    """Start from the encoder of Video Classification, which has fewer channels: it makes nothing of the others yet."""
     assert isinstance(model, ClipCaptioningModel)
     stored = load_file(folders["weights"] / motion.NAME / "model.safetensors")
-    model.captioner.encoder.load_state_dict(
-        {name.removeprefix(_PREFIX): value.float() for name, value in stored.items() if name.startswith(_PREFIX)}
-    )
+    state = {name.removeprefix(_PREFIX): v.float() for name, v in stored.items() if name.startswith(_PREFIX)}
+    filters = state[_FILTERS]
+    wide = filters.new_zeros(filters.shape[0], FINE_CHANNELS, *filters.shape[2:])
+    wide[:, : filters.shape[1]] = filters
+    model.captioner.encoder.load_state_dict(state | {_FILTERS: wide})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +85,14 @@ class ClipCaptioningObjective:
         words, pad = tokenizer(), int(tokenizer().pad_token_id)
         tokens = torch.from_numpy(np.stack([token_ids(words=words, text=clip_caption(clip)) for clip in batch.clips]))
         tokens = tokens[:, : int((tokens != pad).sum(dim=1).max())]
-        output = model.captioner(pixel_values=video_values(batch.frames), decoder_input_ids=tokens[:, :-1])
+        output = model.captioner(
+            pixel_values=video_values(batch.frames, channels=FINE_CHANNELS), decoder_input_ids=tokens[:, :-1]
+        )
         said = F.cross_entropy(output.logits.flatten(0, 1), tokens[:, 1:].flatten(), ignore_index=pad)
         wanted = motion.clip_labels(split=Split.TRAIN, indices=indices)
         # A caption has twelve words of which about four say something about the clip.
-        return 4 * said + 0.5 * model.heads.loss(patches=output.encoder_last_hidden_state, wanted=wanted)
+        patches = output.encoder_last_hidden_state
+        return 4 * said + 0.5 * model.heads.loss(patches=patches, wanted=wanted, shapes=_SHAPES)
 
 
 def export(model: nn.Module, folder: Path) -> None:

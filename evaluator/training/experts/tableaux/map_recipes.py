@@ -79,7 +79,7 @@ MAP_RECIPES: tuple[Recipe, ...] = (
         title="Video Captioning: VideoMAE with GPT-2",
         build=clip_captions.build,
         objective=lambda bank, weights: clip_captions.ClipCaptioningObjective(),  # noqa: ARG005
-        schedule=Schedule(steps=900, learning_rate=1e-3, checkpoint_every=100),
+        schedule=Schedule(steps=4000, learning_rate=1.5e-3, checkpoint_every=100),
         export=clip_captions.export,
         pictures=False,
         texts=0,

@@ -40,12 +40,12 @@ _NUMBERS = 3 * FRAMES + 1
 """Of a track: x, y and size in each frame, and the change of the angle."""
 
 
-def video_config(**names: Any) -> VideoMAEConfig:
+def video_config(*, channels: int = CHANNELS, **names: Any) -> VideoMAEConfig:
     """Sizes of the encoder of clips."""
     return VideoMAEConfig(
         image_size=SIZE,
         patch_size=PATCH,
-        num_channels=CHANNELS,
+        num_channels=channels,
         num_frames=FRAMES,
         tubelet_size=TUBELET,
         hidden_size=96,
@@ -149,8 +149,8 @@ class ClipHeads(nn.Module):
         self.background = nn.Linear(width, len(_BACKGROUNDS))
         self.track = nn.Linear(width, _NUMBERS)
 
-    def loss(self, *, patches: Tensor, wanted: ClipLabels) -> Tensor:
-        """A scalar from the patches' states, (batch, patches, width)."""
+    def loss(self, *, patches: Tensor, wanted: ClipLabels, shapes: float = 0.5) -> Tensor:
+        """A scalar from the patches' states, (batch, patches, width); `shapes` is the weight of the mover's shape."""
         shown = wanted.shown
         here = patches[shown]
         clip = torch.arange(len(shown))[:, None].expand(shown.shape)[shown]
@@ -158,7 +158,7 @@ class ClipHeads(nn.Module):
             F.binary_cross_entropy_with_logits(self.shown(patches)[..., 0], shown.float())
             + F.cross_entropy(self.motion(here), wanted.motion[clip])
             + 0.5 * F.cross_entropy(self.colour(here), wanted.looks[clip, 0])
-            + 0.5 * F.cross_entropy(self.shape(here), wanted.looks[clip, 1])
+            + shapes * F.cross_entropy(self.shape(here), wanted.looks[clip, 1])
             + 0.3 * F.cross_entropy(self.background(patches.mean(dim=1)), wanted.looks[:, 2])
             + 4 * F.smooth_l1_loss(self.track(here), wanted.track[clip])
         )
