@@ -11,10 +11,12 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
+from evaluator.pictures.normals import normal_map
+from evaluator.pictures.outlines import outlines
+from evaluator.pictures.skeleton import draw_skeleton
 from evaluator.world.rendering import Plane
 from evaluator.world.scenes import SIZE
-from evaluator.world.tableaux.figures import bone_distance
-from evaluator.world.tableaux.records import LIMBS, Figure, Part, Tableau
+from evaluator.world.tableaux.records import Figure, Part, Tableau
 from evaluator.world.vocabulary import Shape
 
 Pixels = npt.NDArray[np.uint8]
@@ -22,14 +24,10 @@ Owner = npt.NDArray[np.int64] | npt.NDArray[np.int8]
 """Index of the part that a pixel shows, -1 for the background; shape (64, 64)."""
 
 _ROUND = frozenset({Shape.CIRCLE, Shape.RING})
-_SLOPE = 8.0
-"""How steep a step of 1 in nearness between two pixels appears in a map of normals."""
 _WOBBLE = 1.2
 """Deviation of a scribble from the outline in pixels."""
 _NODES = 9
 """In each direction, between which the deviation of a scribble is interpolated."""
-_BONE_RADIUS = 1.5
-"""Half the thickness of a bone in pixels."""
 _SEGMENT_COLOURS = 10
 
 
@@ -74,17 +72,6 @@ def draw_map(*, kind: MapKind, tableau: Tableau, owner: Owner, nearness: Plane, 
             return normal_map(nearness)
         case _:
             return _OF_OWNER[kind](owner)
-
-
-def outlines(owner: Owner) -> npt.NDArray[np.bool_]:
-    """The outermost pixels of what can be seen of each part, shape (64, 64).
-
-    Where two parts meet these are the nearer one's.
-    """
-    own = owner.astype(np.int64)
-    around: npt.NDArray[np.int64] = np.pad(own, 1, mode="edge")
-    neighbours = (around[:-2, 1:-1], around[2:, 1:-1], around[1:-1, :-2], around[1:-1, 2:])
-    return np.asarray(np.logical_or.reduce([own > other for other in neighbours]))
 
 
 def edge_map(owner: Owner) -> Pixels:
@@ -133,23 +120,9 @@ def depth_map(nearness: Plane) -> Pixels:
     return _grey(nearness)
 
 
-def normal_map(nearness: Plane) -> Pixels:
-    """Normals of the surface whose height is the nearness; what is flat is (128, 128, 255)."""
-    down, across = np.gradient(_SLOPE * nearness.astype(np.float64))
-    normals = np.stack([-across, -down, np.ones_like(down)], axis=-1)
-    normals /= np.linalg.norm(normals, axis=-1, keepdims=True)
-    return np.asarray(np.rint(127.5 * (normals + 1)), dtype=np.uint8)
-
-
 def pose_map(figure: Figure) -> Pixels:
-    """The bones of a figure on black, each in its own hue."""
-    y, x = np.mgrid[0:SIZE, 0:SIZE].astype(np.float32)
-    pixels = np.zeros((SIZE, SIZE, 3), dtype=np.uint8)
-    for index, (start, stop) in enumerate(LIMBS):
-        bone = bone_distance(x=x, y=y, start=figure.joints[start], stop=figure.joints[stop]) <= _BONE_RADIUS
-        colour = colorsys.hsv_to_rgb(index / len(LIMBS), 1.0, 1.0)
-        pixels[bone] = np.rint(255 * np.asarray(colour)).astype(np.uint8)
-    return pixels
+    """The skeleton of a figure."""
+    return draw_skeleton(joints=figure.joints, size=(SIZE, SIZE))
 
 
 _OF_OWNER: Mapping[MapKind, Callable[[Owner], Pixels]] = MappingProxyType(

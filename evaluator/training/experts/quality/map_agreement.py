@@ -6,9 +6,10 @@ What is drawn is told from the background by its colour, since the text names th
 import numpy as np
 import numpy.typing as npt
 
+from evaluator.pictures.outlines import outlines
 from evaluator.training.experts.tableaux.data import Batch
 from evaluator.world.scenes import SIZE
-from evaluator.world.tableaux.maps import MapKind, draw_map, outlines
+from evaluator.world.tableaux.maps import MapKind, draw_map
 from evaluator.world.vocabulary import BACKGROUNDS, Background
 
 Pixels = npt.NDArray[np.uint8]
