@@ -18,7 +18,7 @@ from evaluator.values import Clip, Label, Labels, Value
 
 CHANNELS = 6
 """Of what a VideoMAE of this world sees: red, green, blue, then where a pixel is: x, y and time."""
-_WAVES = (1, 2, 4)
+_WAVES = (1, 2)
 FINE_CHANNELS = CHANNELS + 4 * len(_WAVES)
 """With waves along x and y besides, from which the distance of two patches can be read."""
 _FEWEST = 2

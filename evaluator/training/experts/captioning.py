@@ -90,14 +90,15 @@ class CaptioningModel(nn.Module):
         self.patches = PatchHeads(captioner.config.encoder.hidden_size)
 
 
-def decoder_config(words: PreTrainedTokenizerFast) -> GPT2Config:
-    """A GPT-2 of two layers that attends to an encoder."""
+def decoder_config(words: PreTrainedTokenizerFast, *, inner: int | None = None) -> GPT2Config:
+    """A GPT-2 of two layers that attends to an encoder; `inner` is the width within a layer, 384 unless given."""
     return GPT2Config(
         vocab_size=len(words),
         n_positions=LENGTH,
         n_embd=96,
         n_layer=2,
         n_head=4,
+        n_inner=inner,
         resid_pdrop=0.0,
         embd_pdrop=0.0,
         attn_pdrop=0.0,

@@ -52,7 +52,7 @@ def build() -> nn.Module:
     """A VideoMAE and a GPT-2 of two layers."""
     words = tokenizer()
     config = VisionEncoderDecoderConfig.from_encoder_decoder_configs(
-        motion.video_config(channels=FINE_CHANNELS), decoder_config(words)
+        motion.video_config(channels=FINE_CHANNELS), decoder_config(words, inner=192)
     )
     config.decoder_start_token_id = words.bos_token_id
     config.pad_token_id = words.pad_token_id
