@@ -192,7 +192,7 @@ def _expert(
         tool=tool,
         id=entry["id"],
         implementation=entry["implementation"],
-        path=weights.folder / entry.get("weights", ""),
+        path=weights.folder / entry.get("weights", NO_WEIGHTS),
         weights_digest=NO_WEIGHTS if implementation.is_rule else weights.digest(entry["weights"]),
         code_version=implementation.code_version,
         precision=chosen,
