@@ -22,7 +22,9 @@ class Drawn(NamedTuple):
     label: str
     score: str
     path: str
-    """Of an SVG: the rectangle, or the runs of a mask."""
+    """Of an SVG: the frame of a box, or the runs of a mask, to be filled."""
+    border: str
+    """Of an SVG: the border of a mask, to be stroked; of a box its frame."""
 
 
 class Found(NamedTuple):
@@ -33,8 +35,6 @@ class Found(NamedTuple):
     items: tuple[Drawn, ...]
     left_out: int
     """How many are not drawn."""
-    style: str
-    """`frame` for boxes, `region` for masks."""
 
 
 def read_findings(data: bytes | None) -> Findings | None:
@@ -59,20 +59,19 @@ def drawn(found: Boxes | Masks) -> Found:
     """Boxes and masks as outlines, as many as a page can show."""
     items: list[Drawn] = []
     length = 0
-    for number, (label, score, path) in enumerate(_outlines(found), start=1):
-        length += len(path)
+    for number, (label, score, path, border) in enumerate(_outlines(found), start=1):
+        length += len(path) + len(border)
         if number > MOST_DRAWN or length > _LONGEST_PATH:
             break
-        items.append(Drawn(number, label[:80] or "unnamed", f"{score:.2f}", path))
+        items.append(Drawn(number, label[:80] or "unnamed", f"{score:.2f}", path, border))
     width, height = found.size
-    style = "frame" if isinstance(found, Boxes) else "region"
-    return Found(width, height, tuple(items), left_out=len(found.items) - len(items), style=style)
+    return Found(width, height, tuple(items), left_out=len(found.items) - len(items))
 
 
-def _outlines(found: Boxes | Masks) -> list[tuple[str, float, str]]:
+def _outlines(found: Boxes | Masks) -> list[tuple[str, float, str, str]]:
     if isinstance(found, Masks):
-        return [(one.label, one.score, _runs(one.pixels)) for one in found.items]
-    return [(one.label, one.score, _frame(one)) for one in found.items]
+        return [(one.label, one.score, _runs(one.pixels), _border(one.pixels)) for one in found.items]
+    return [(one.label, one.score, "", _frame(one)) for one in found.items]
 
 
 def _frame(box: Box) -> str:
@@ -80,12 +79,27 @@ def _frame(box: Box) -> str:
 
 
 def _runs(pixels: npt.NDArray[np.bool_]) -> str:
-    """The pixels of a mask row by row as an SVG path."""
-    pieces = []
-    for row in np.flatnonzero(pixels.any(axis=1)):
-        changes = np.flatnonzero(np.diff(np.concatenate([[False], pixels[row], [False]]).astype(np.int8)))
-        pieces += [
-            f"M{start} {row}h{stop - start}v1h{start - stop}z"
-            for start, stop in zip(changes[::2].tolist(), changes[1::2].tolist(), strict=True)
+    """The pixels of a mask row by row as rectangles."""
+    return "".join(f"M{start} {row}h{length}v1h-{length}z" for row, start, length in _stretches(pixels))
+
+
+def _border(pixels: npt.NDArray[np.bool_]) -> str:
+    """The lines between the pixels of a mask and all others."""
+    padded = np.pad(pixels, 1)
+    lying = _stretches((padded[:-1] != padded[1:])[:, 1:-1])
+    standing = _stretches((padded[:, :-1] != padded[:, 1:])[1:-1].T)
+    return "".join(
+        [
+            *(f"M{start} {row}h{length}" for row, start, length in lying),
+            *(f"M{column} {start}v{length}" for column, start, length in standing),
         ]
-    return "".join(pieces)
+    )
+
+
+def _stretches(flags: npt.NDArray[np.bool_]) -> list[tuple[int, int, int]]:
+    """Row, start and length of each stretch of flags in a row."""
+    found = []
+    for row in np.flatnonzero(flags.any(axis=1)).tolist():
+        changes = np.flatnonzero(np.diff(np.concatenate([[False], flags[row], [False]]).astype(np.int8))).tolist()
+        found += [(row, start, stop - start) for start, stop in zip(changes[::2], changes[1::2], strict=True)]
+    return found

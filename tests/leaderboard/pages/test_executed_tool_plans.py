@@ -97,7 +97,7 @@ def page(client: Client, evaluation: Evaluation, key: str) -> str:
 
 def test_what_was_found_is_drawn_and_what_was_wanted_is_said(client: Client, evaluation: Evaluation):
     boxes = page(client, evaluation, BOXES)
-    assert boxes.count('<path class="frame"') >= 4
+    assert boxes.count('<path class="border"') >= 4
     assert "Solution" in boxes
     masks = page(client, evaluation, MASK)
     assert masks.count('<path class="region"') >= 4

@@ -61,11 +61,11 @@ COLUMNS = (
         indicator=True,
         interval=IntervalMethod.SAMPLED_TASKS,
     ),
+    *(replace(column, primary=False) for column in JUDGED if column.key in _JUDGED),
     *(
         Column(key=metric, label=label, description=description, metric=metric, interval=IntervalMethod.SAMPLED_TASKS)
         for metric, (label, description) in _METRICS.items()
     ),
-    *(replace(column, primary=False) for column in JUDGED if column.key in _JUDGED),
 )
 FACETS = replace(
     TOOL_FACETS,

@@ -65,10 +65,8 @@ def test_boxes_are_frames_over_the_picture_in_its_shape(store: MemoryStore):
     assert over.digest in shown.overlay.picture
     drawn = shown.overlay.found
     assert drawn is not None
-    assert (drawn.width, drawn.height, drawn.style, drawn.left_out) == (64, 32, "frame", 0)
-    assert [(one.number, one.label, one.score, one.path) for one in drawn.items] == [
-        (1, "red star", "0.90", "M1.5 2H20V30H1.5Z")
-    ]
+    assert (drawn.width, drawn.height, drawn.left_out) == (64, 32, 0)
+    assert [tuple(one) for one in drawn.items] == [(1, "red star", "0.90", "", "M1.5 2H20V30H1.5Z")]
 
 
 def test_masks_are_regions_of_exactly_their_pixels(store: MemoryStore):
@@ -78,7 +76,9 @@ def test_masks_are_regions_of_exactly_their_pixels(store: MemoryStore):
     assert shown.overlay.picture == ""
     drawn = shown.overlay.found
     assert drawn is not None
-    assert drawn.style == "region"
+    assert drawn.items[0].border.count("M") == 12  # two rectangles, and none between the rows of the first
+    assert "M10 4h4" in drawn.items[0].border
+    assert "M14 4v2" in drawn.items[0].border
     assert [one.path for one in drawn.items] == ["M10 4h4v1h-4zM10 5h4v1h-4zM20 5h1v1h-1z", ""]
     assert drawn.items[1].label == "unnamed"
 
