@@ -76,7 +76,7 @@ def test_masks_are_regions_of_exactly_their_pixels(store: MemoryStore):
     assert shown.overlay.picture == ""
     drawn = shown.overlay.found
     assert drawn is not None
-    assert drawn.items[0].border.count("M") == 12  # two rectangles, and none between the rows of the first
+    assert drawn.items[0].border.count("M") == 8  # two rectangles, and none between the rows of the first
     assert "M10 4h4" in drawn.items[0].border
     assert "M14 4v2" in drawn.items[0].border
     assert [one.path for one in drawn.items] == ["M10 4h4v1h-4zM10 5h4v1h-4zM20 5h1v1h-1z", ""]
