@@ -67,6 +67,7 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
         "videomae-gpt2": Implementation("watching", "VideoCaptioningExpert", code_version="1"),
         "hed": Implementation("maps", "SoftEdgeExpert", code_version="1"),
         "dpt": Implementation("maps", "DepthExpert", code_version="1"),
+        "dpt-normals": Implementation("maps", "NormalExpert", code_version="1"),
         "vitpose": Implementation("posing", "PoseExpert", code_version="1"),
         "rt-detr-boxes": Implementation("object_boxes", "BoxesExpert", code_version="1"),
         "sam-instances": Implementation("segmenting", "InstanceExpert", code_version="1"),

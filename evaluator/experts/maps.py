@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from PIL import Image as PillowImage
+from scipy import ndimage
 from transformers import DPTForDepthEstimation, ViTImageProcessorPil
 
 from evaluator.experts.edges import EdgeConfig, EdgeNetwork
@@ -17,6 +18,7 @@ from evaluator.experts.preparation import Preparation, resized
 from evaluator.experts.pretrained import load_pretrained, load_state
 from evaluator.experts.protocol import ExpertSpec
 from evaluator.experts.texts import whole_number
+from evaluator.pictures.normals import normal_map
 from evaluator.values import Image, Value
 
 Found = TypeVar("Found")
@@ -80,6 +82,19 @@ class DepthExpert(GreyMapExpert):
             values = self._preparation.normalised(to_tensor(pixels=pixels, device=self._device))
             nearness = self._model(pixel_values=values.to(self._model.dtype)).predicted_depth
         return list(nearness.float().cpu().numpy())
+
+
+class NormalExpert(DepthExpert):
+    """Any image in, a map of surface normals out: the gradients of the estimated nearness, flat is (128, 128, 255).
+
+    A median of 3x3 pixels first removes the ripples that gradients would enlarge.
+    """
+
+    output = "normal"
+
+    def draw(self, *, found: npt.NDArray[np.float32], size: tuple[int, int]) -> Image:
+        picture = PillowImage.fromarray(normal_map(ndimage.median_filter(found, size=3)))
+        return picture if picture.size == size else picture.resize(size, PillowImage.Resampling.BILINEAR)
 
 
 def load_edge_network(*, folder: Path, device: str, precision: str = "float32") -> EdgeNetwork:
