@@ -1,7 +1,7 @@
 """Which tasks can run in a profile. Imports no torch: the web server asks it when a planner is submitted."""
 
 from evaluator.experts.profile import Profile
-from evaluator.metrics.rule_names import RULE_NAMES
+from evaluator.metrics.rule_names import RULE_NAMES, VARIATION
 from evaluator.records import Reason
 from evaluator.suites.base import ABSTENTION, Suite
 from evaluator.suites.samples import SampleSource
@@ -10,7 +10,7 @@ from evaluator.suites.samples import SampleSource
 def not_run_reasons(*, suite: Suite, profile: Profile, samples: SampleSource) -> dict[str, tuple[Reason, str]]:
     """The tasks that cannot run in a profile, with reason and sentence. Follows from suite and profile alone."""
     found: dict[str, tuple[Reason, str]] = {}
-    scores = {*profile.scorers, *RULE_NAMES}
+    scores = {*profile.scorers, *RULE_NAMES, *([VARIATION] if "ViT" in profile.scorers else [])}
     for task in suite.tasks:
         if task.gold is None:
             found[task.key] = (Reason.NO_GOAL, "No right plan is known for this request.")

@@ -2,5 +2,7 @@
 
 ANSWER, LABELS, BOXES, MASKS, SEGMENTS = "Answer", "Labels", "Boxes", "Masks", "Segments"
 OUTLINES, DEPTH, NORMALS, POSE, EDIT = "Outlines", "Depth", "Normals", "Pose", "Edit"
+VARIATION = "Variation"
+"""The ViT score, but 0 for a copy: made of the profile's ViT score."""
 RULE_NAMES = frozenset({ANSWER, LABELS, BOXES, MASKS, SEGMENTS, OUTLINES, DEPTH, NORMALS, POSE, EDIT})
 """They are there under every profile."""

@@ -31,6 +31,8 @@ from evaluator.metrics.clip import CLIPScore
 from evaluator.metrics.embedding_cache import EmbeddingCache
 from evaluator.metrics.precision import for_scoring
 from evaluator.metrics.results import rule_score
+from evaluator.metrics.results.pictures import is_copy
+from evaluator.metrics.rule_names import VARIATION
 from evaluator.values import Image, Value, encode
 
 
@@ -102,6 +104,21 @@ class ViTScore:
         return np.asarray(fitted, dtype=np.uint8)
 
 
+class VariationScore:
+    """The ViT score of a picture and the one that it is to be a variation of; 0 for a copy, which is none."""
+
+    def __init__(self, likeness: Scorer) -> None:
+        self._likeness = likeness
+
+    def score(self, *, outputs: Sequence[Value], references: Sequence[Value]) -> list[float]:
+        """See `Scorer.score`."""
+        likeness = self._likeness.score(outputs=outputs, references=references)
+        return [
+            0.0 if is_copy(_image(output), _image(reference)) else score
+            for score, output, reference in zip(likeness, outputs, references, strict=True)
+        ]
+
+
 class BERTScore:
     """F1 of BERTScore (Zhang et al., ICLR 2020), through the `bert-score` package, without IDF weights or rescaling.
 
@@ -160,6 +177,8 @@ def load_scorer(*, name: str, profile: Profile, device: str = "cpu") -> Scorer:
     by_rules = rule_score(name)
     if by_rules is not None:
         return by_rules
+    if name == VARIATION:
+        return VariationScore(load_scorer(name="ViT", profile=profile, device=device))
     if name not in profile.scorers:
         raise LookupError(f"profile {profile.name} has no scorer {name!r}; it has: {', '.join(profile.scorers)}")
     spec = profile.scorers[name]

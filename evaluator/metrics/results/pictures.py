@@ -14,6 +14,8 @@ NEAR_JOINT = 0.2
 _BLUR = 3.0
 """Deviation of the Gaussian before edits are compared: a frame that is a pixel away is nearly right."""
 _HALF = 128
+_COPY = 2.0
+"""Mean difference in 8-bit levels up to which a picture is a copy."""
 
 
 def outline_score(found: Image, reference: Image) -> float:
@@ -71,6 +73,14 @@ def edit_score(found: Image, reference: Clip) -> float:
     if wanted == 0:
         return float(missed == 0)
     return max(0.0, 1 - missed / wanted)
+
+
+def is_copy(found: Image, reference: Image) -> bool:
+    """Whether two pictures of one size differ by at most two grey levels on average."""
+    if found.size != reference.size:
+        return False
+    own, other = (_array(one).astype(np.float64) for one in (found, reference))
+    return float(np.abs(own - other).mean()) <= _COPY
 
 
 def _array(picture: Image) -> npt.NDArray[np.uint8]:

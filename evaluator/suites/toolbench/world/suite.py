@@ -39,6 +39,7 @@ _METRICS = {
     rule_names.POSE: ("Poses", "Share of the joints of a figure that are in their place."),
     rule_names.EDIT: ("Edits", "How much of the wanted change of a picture was made, and nothing else."),
     "ViT": ("ViT", "Pictures with one right result: mean ViT score."),
+    rule_names.VARIATION: ("Variations", "Pictures like another one: mean ViT score, 0 for a copy."),
     "CLIP": ("CLIP", "Pictures drawn from words alone: mean CLIP score."),
     "BERT": ("BERT", "Captions of pictures and clips: mean BERT score."),
     SEVERAL: ("Several", "Requests for several results: the mean of their scores."),

@@ -50,7 +50,7 @@ _RESULTS: dict[Want, tuple[str, ResourceType]] = {
     Want.STORY: ("BERT", ResourceType.TEXT),
     Want.DRAWING: ("CLIP", ResourceType.IMAGE),
     Want.GUIDED_DRAWING: ("ViT", ResourceType.IMAGE),
-    Want.VARIATION: ("ViT", ResourceType.IMAGE),
+    Want.VARIATION: (rule_names.VARIATION, ResourceType.IMAGE),
 }
 """By kind, the score and the type of the result; of maps, both depend on the map."""
 _MAP_SCORES = {

@@ -1,5 +1,7 @@
 """Scores by rules: 1 for the right value, less the more is wrong, and 0 for what was not changed at all."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from PIL import Image as PillowImage
@@ -8,9 +10,10 @@ from evaluator.metrics.results import RULE_SCORES
 from evaluator.metrics.results.found import answer_score, box_score, label_score, mask_score, segment_score
 from evaluator.metrics.results.pictures import depth_score, edit_score, normal_score, outline_score, pose_score
 from evaluator.metrics.rule_names import RULE_NAMES
+from evaluator.metrics.similarity import VariationScore
 from evaluator.pictures.normals import normal_map
 from evaluator.pictures.skeleton import draw_skeleton
-from evaluator.values import Box, Boxes, Clip, Label, Labels, Mask, Masks
+from evaluator.values import Box, Boxes, Clip, Label, Labels, Mask, Masks, Value
 from evaluator.world.seeds import Split
 from evaluator.world.tableaux import Content, draw_tableau, paint
 
@@ -149,3 +152,17 @@ def test_every_name_has_a_score_that_refuses_other_values() -> None:
             rule.score(outputs=[wrong], references=[wrong])
         with pytest.raises(ValueError, match="argument 2"):
             rule.score(outputs=[wrong], references=[])
+
+
+def test_a_copy_is_no_variation() -> None:
+    class Likeness:
+        def score(self, *, outputs: Sequence[Value], references: Sequence[Value]) -> list[float]:
+            return [0.75] * len(outputs)
+
+    painted = paint(draw_tableau(split=Split.VALIDATION, index=2, content=Content.THINGS)).pixels
+    nearly = painted.copy()
+    nearly[:2] = np.clip(nearly[:2].astype(np.int64) + 9, 0, 255)
+    other = paint(draw_tableau(split=Split.VALIDATION, index=3, content=Content.THINGS)).pixels
+    found = [picture(one) for one in (painted, nearly, other, other[:32])]
+    scores = VariationScore(Likeness()).score(outputs=found, references=[picture(painted)] * 4)
+    assert scores == [0, 0, 0.75, 0.75]
