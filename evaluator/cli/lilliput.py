@@ -117,8 +117,11 @@ def cards() -> None:
 
 
 def _shipped(profile: "Profile") -> list[Path]:
-    """The folders of a profile's weights."""
-    return [spec.path for spec in profile.experts.values()] + [spec.path for spec in profile.scorers.values()]
+    """The folders of a profile's weights, each once."""
+    from evaluator.experts.profile import NO_WEIGHTS
+
+    specs = (*profile.experts.values(), *profile.scorers.values())
+    return list(dict.fromkeys(spec.path for spec in specs if spec.weights_digest != NO_WEIGHTS))
 
 
 @app.command()

@@ -155,8 +155,10 @@ def faulty(record: ResultRecord, *, reason: Reason, message: str) -> ResultRecor
             "reason": reason,
             "reason_text": message,
             "score": None if infra else FAULT_SCORE,
-            # Columns say what a fault counts.
+            # Columns say what a fault counts, whatever a judge said of the plan before it was executed.
             "indicators": {},
+            "explanations": {},
+            "pairs": [],
         }
     )
 

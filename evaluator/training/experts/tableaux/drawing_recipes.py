@@ -14,13 +14,13 @@ DRAWING_RECIPES: tuple[Recipe, ...] = (
         objective=lambda bank, weights: guided_drawing.GuidedDrawingObjective(weights=weights),  # noqa: ARG005
         schedule=Schedule(steps=2600, learning_rate=1e-3),
         export=guided_drawing.export,
-        texts=TABLEAUX,
+        texts=0,
         pictures=False,
         begin=guided_drawing.begin,
         needs=(text_to_image.NAME,),
         data=(
-            "tableaux, figures and plain scenes with their captions, and maps of eight kinds from the ground truth, a "
-            "third each of them blurred, noisy or with missing patches"
+            f"{TABLEAUX:,} tableaux, figures and plain scenes with their captions, and maps of eight kinds from the ground "
+            "truth, a third each of them blurred, noisy or with missing patches"
         ),
         limits=(
             "keeps to an outline within about two pixels, and rounds off corners; parts that touch run together; parts "
@@ -35,12 +35,12 @@ DRAWING_RECIPES: tuple[Recipe, ...] = (
         objective=lambda bank, weights: picture_editing.PictureEditingObjective(weights=weights),  # noqa: ARG005
         schedule=Schedule(steps=2500, learning_rate=1e-3),
         export=picture_editing.export,
-        texts=picture_editing.EDITS,
+        texts=0,
         pictures=False,
         begin=picture_editing.begin,
         needs=(text_to_image.NAME,),
         data=(
-            "tableaux, figures and plain scenes with an instruction each (another colour for a part, no such part, "
+            f"{picture_editing.EDITS:,} tableaux, figures and plain scenes with an instruction each (another colour for a part, no such part, "
             "another part in its place, another background) and the exact picture that follows"
         ),
         limits=(

@@ -4,7 +4,7 @@ from evaluator.training.experts.recipe import Recipe
 from evaluator.training.experts.tableaux import detection, grounding, segmentation
 from evaluator.training.loop import Schedule
 
-_TABLEAUX = "training tableaux: a third with things that overlap, a third with figures, a third plain scenes"
+_TABLEAUX = "24,000 training tableaux: a third with things that overlap, a third with figures, a third plain scenes"
 
 SEEING_RECIPES: tuple[Recipe, ...] = (
     Recipe(
@@ -14,6 +14,7 @@ SEEING_RECIPES: tuple[Recipe, ...] = (
         objective=lambda bank, weights: detection.TableauDetectionObjective(),  # noqa: ARG005
         schedule=Schedule(steps=4200, learning_rate=8e-4),
         export=detection.export,
+        texts=0,
         pictures=False,
         begin=detection.begin,
         data=f"{_TABLEAUX}; begins with the weights of `{detection.BEGINS_WITH}`",
@@ -26,6 +27,7 @@ SEEING_RECIPES: tuple[Recipe, ...] = (
         objective=lambda bank, weights: segmentation.SegmentationObjective(),  # noqa: ARG005
         schedule=Schedule(steps=2100, learning_rate=1e-3),
         export=segmentation.export,
+        texts=0,
         pictures=False,
         begin=segmentation.begin,
         needs=(detection.NAME,),
@@ -40,6 +42,7 @@ SEEING_RECIPES: tuple[Recipe, ...] = (
         objective=lambda bank, weights: grounding.GroundingObjective(),  # noqa: ARG005
         schedule=Schedule(steps=2000, learning_rate=1.2e-3),
         export=grounding.export,
+        texts=0,
         pictures=False,
         begin=grounding.begin,
         data=f"{_TABLEAUX}; begins with the weights of `{grounding.BEGINS_WITH}`",
