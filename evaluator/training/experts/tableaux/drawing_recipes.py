@@ -19,8 +19,8 @@ DRAWING_RECIPES: tuple[Recipe, ...] = (
         begin=guided_drawing.begin,
         needs=(text_to_image.NAME,),
         data=(
-            f"{TABLEAUX:,} tableaux, figures and plain scenes with their captions, and maps of eight kinds from the ground "
-            "truth, a third each of them blurred, noisy or with missing patches"
+            f"{TABLEAUX:,} tableaux, figures and plain scenes with their captions, and maps of eight kinds from the "
+            "ground truth, a third each of them blurred, noisy or with missing patches"
         ),
         limits=(
             "keeps to an outline within about two pixels, and rounds off corners; parts that touch run together; parts "
@@ -40,7 +40,8 @@ DRAWING_RECIPES: tuple[Recipe, ...] = (
         begin=picture_editing.begin,
         needs=(text_to_image.NAME,),
         data=(
-            f"{picture_editing.EDITS:,} tableaux, figures and plain scenes with an instruction each (another colour for a part, no such part, "
+            f"{picture_editing.EDITS:,} tableaux, figures and plain scenes with an instruction each "
+            "(another colour for a part, no such part, "
             "another part in its place, another background) and the exact picture that follows"
         ),
         limits=(
