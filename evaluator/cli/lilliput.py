@@ -120,8 +120,8 @@ def _shipped(profile: "Profile") -> list[Path]:
     """The folders of a profile's weights, each once."""
     from evaluator.experts.profile import NO_WEIGHTS
 
-    specs = (*profile.experts.values(), *profile.scorers.values())
-    return list(dict.fromkeys(spec.path for spec in specs if spec.weights_digest != NO_WEIGHTS))
+    experts = [spec.path for spec in profile.experts.values() if spec.weights_digest != NO_WEIGHTS]
+    return list(dict.fromkeys([*experts, *(spec.path for spec in profile.scorers.values())]))
 
 
 @app.command()

@@ -14,6 +14,8 @@ from evaluator.canonical_json import JsonValue
 MOST_ITEMS = 1000
 """Of one list of findings."""
 LONGEST_LABEL = 200
+MOST_PIXELS = 2**24
+"""Of all masks of one picture together: a few bytes could claim terabytes otherwise."""
 LARGEST_SIDE = 4096
 """Of the picture that findings are about."""
 _CORNERS = 4
@@ -155,6 +157,10 @@ def findings_from_json(value: object) -> Findings:
     size = _size(value["size"])
     if kind == "boxes":
         return Boxes(size, tuple(_box(item, size=size) for item in items))
+    if len(items) * size[0] * size[1] > MOST_PIXELS:
+        raise FindingError(
+            f"{len(items)} masks of {size[0]}x{size[1]} pixels are too many; all have {MOST_PIXELS} at most"
+        )
     return Masks(size, tuple(_mask(item, size=size) for item in items))
 
 

@@ -93,6 +93,7 @@ MASK = {"label": "star", "score": 0.5, "runs": [2, 2]}
         ({"kind": "masks", "size": [2, 2], "items": [{**MASK, "runs": [1, 2]}]}, "sum up to 4 pixels"),
         ({"kind": "masks", "size": [2, 2], "items": [{**MASK, "runs": [6, -2]}]}, "sum up to 4 pixels"),
         ({"kind": "masks", "size": [9999, 9999], "items": []}, "whole numbers from 1"),
+        ({"kind": "masks", "size": [4096, 4096], "items": [{**MASK, "runs": [2**24]}] * 900}, "900 masks of 4096x4096"),
     ],
 )
 def test_what_are_no_findings_is_refused_with_a_sentence(value: object, said: str) -> None:
