@@ -1,32 +1,24 @@
 """The suite `toolworld`: requests about the miniature world for ControlLLM's tools, executed and judged."""
 
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
 
-import evaluator
-from evaluator.canonical_json import digest
 from evaluator.episodes.base import Setting
 from evaluator.episodes.beside_gold import RELATIVE
 from evaluator.episodes.executed import hidden_seed
 from evaluator.metrics import rule_names
-from evaluator.suites.base import Column, Conditions, IntervalMethod, Panel, Suite, Task
+from evaluator.suites.base import Column, Conditions, Panel, Suite, Task
 from evaluator.suites.facets import Facet
 from evaluator.suites.hidden import HIDDEN, derived
-from evaluator.suites.toolbench.judging import ToolJudge
 from evaluator.suites.toolbench.suite import COLUMNS as JUDGED
 from evaluator.suites.toolbench.suite import FACETS as TOOL_FACETS
 from evaluator.suites.toolbench.suite import STEP_PROBLEMS
+from evaluator.suites.toolbench.world import SLUG
 from evaluator.suites.toolbench.world.data import WorldSamples, world_samples
 from evaluator.suites.toolbench.world.requests import hidden_requests, public_requests
 from evaluator.suites.toolbench.world.task import SEVERAL, world_task
 from evaluator.tools.controlllm import CONTROLLLM
 
-SLUG = "toolworld"
 VERSION = "1"
-_SCORED_BY = ("metrics/results", "naming.py", "pictures")
-"""In the package: what the scores by rules are made of."""
-
 _METRICS = {
     rule_names.ANSWER: ("Answers", "Counts and answers to questions: share that is right."),
     rule_names.LABELS: ("Labels", "Classes and motions: F1 of the names."),
@@ -46,13 +38,13 @@ _METRICS = {
 }
 _JUDGED = ("SE", "undecided", "SE_low", "SE_high", "IR", "NR", "HR", "CR")
 """Columns of the judge; those beside them compare with one gold plan and are left to the suites without execution."""
+# Samples of one request share no picture with those of another: they are averaged, and requests are what is sampled.
 COLUMNS = (
     Column(
         key="score",
         label="Score",
         description="Mean over requests of the scores of their results, each compared with the truth of the picture.",
         primary=True,
-        interval=IntervalMethod.SAMPLED_TASKS,
     ),
     Column(
         key=RELATIVE,
@@ -60,11 +52,10 @@ COLUMNS = (
         description="The score as a share of what the gold plan reaches on the same sample, at most 1, so that a weak "
         "expert does not count against the planner. Samples on which the gold plan scores 0 are left out.",
         indicator=True,
-        interval=IntervalMethod.SAMPLED_TASKS,
     ),
     *(replace(column, primary=False) for column in JUDGED if column.key in _JUDGED),
     *(
-        Column(key=metric, label=label, description=description, metric=metric, interval=IntervalMethod.SAMPLED_TASKS)
+        Column(key=metric, label=label, description=description, metric=metric)
         for metric, (label, description) in _METRICS.items()
     ),
 )
@@ -84,26 +75,6 @@ SCORING = (
     "for several results scores their mean. The same plans are judged as they are written: SE, IR, NR, HR and CR are "
     "ControlLLM's figures and change no score."
 )
-
-
-class WorldJudge(ToolJudge):
-    """The judge of the other suites of this family, whose digest covers the scores by rules too."""
-
-    def digest(self) -> str:
-        """Digest of the rules of judgements and scores."""
-        return _digest()
-
-
-@cache
-def _digest() -> str:
-    package = Path(evaluator.__file__).parent
-    files = [file for name in _SCORED_BY for file in _files(package / name)]
-    contents = {file.relative_to(package).as_posix(): file.read_text(encoding="utf-8") for file in files}
-    return digest({"judge": ToolJudge().digest(), "scores": contents})
-
-
-def _files(path: Path) -> list[Path]:
-    return [path] if path.is_file() else sorted(path.rglob("*.py"))
 
 
 def toolworld_suite() -> Suite:
