@@ -13,6 +13,7 @@ from evaluator.training.experts.data.states import target_of
 from evaluator.training.experts.recipes import RECIPES
 from evaluator.training.experts.restoration import PixelObjective, RestorationData
 from evaluator.training.experts.run import Order, train
+from evaluator.training.experts.tableaux.drawing_recipes import DRAWING_RECIPES
 from evaluator.training.export import update_lock, write_config, write_weights
 from evaluator.training.history import Run, begin_run
 from evaluator.training.loop import Schedule, fit, learning_rate
@@ -140,10 +141,11 @@ def test_an_unknown_model_is_refused(tmp_path):
 
 
 def test_every_recipe_builds():
-    assert all(
-        sum(p.numel() for p in recipe.build().parameters() if p.requires_grad) < 3_000_000
-        for recipe in RECIPES.values()
-    )
+    for recipe in RECIPES.values():
+        # What draws along maps holds the frozen networks of another recipe, which are not trained or written again.
+        trained_only = recipe in DRAWING_RECIPES
+        counted = [p.numel() for p in recipe.build().parameters() if p.requires_grad or not trained_only]
+        assert sum(counted) < 3_000_000, recipe.name
 
 
 def test_weights_are_stored_in_half_precision(tmp_path):
