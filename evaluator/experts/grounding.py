@@ -21,7 +21,7 @@ _ARTICLE = re.compile(r"(?:the|an?)\s+", re.IGNORECASE)
 
 
 class GroundingExpert:
-    """An image and an English name in, the boxes of what has this name out, the surest first.
+    """Finds the boxes of whatever an English name means in an image, the most confident first.
 
     Boxes count from the score `threshold` of the profile's parameters on; the surest one is there in any case. Their
     label is the name without its article.

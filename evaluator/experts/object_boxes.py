@@ -10,7 +10,7 @@ OUTPUT = "object"
 
 
 class BoxesExpert(RTDetrExpert):
-    """Any image in, boxes with the names of what is in them out, the surest first.
+    """Finds labelled boxes in an image of any size, the most confident first.
 
     Sides are in pixels of the image. Objects count from the score `threshold` of the profile's parameters on; of two
     boxes that say the same about nearly the same place, the surer one is kept.

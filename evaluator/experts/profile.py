@@ -40,7 +40,7 @@ PRECISIONS = ("float32", "bfloat16", "float16")
 
 
 NO_WEIGHTS = "none"
-"""Stands in the place of a digest of an expert that works by rules."""
+"""The digest of experts that work by rules."""
 
 
 class ProfileError(Exception):

@@ -1,4 +1,4 @@
-"""Drawing from a picture with a Stable Diffusion pipeline: a variation of all of it, or a masked region anew."""
+"""Stable Diffusion that begins from a picture: variations of it, and redrawing of masked regions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ class Region:
 
 
 class PartialEditingExpert(PictureSampler[Region]):
-    """A picture, masks and a text in; the picture with the masked region drawn anew as the text says out.
+    """Redraws the masked region of a picture as a text says.
 
     After each step the latents outside the mask are replaced by those of the picture with as much noise (Lugmayr et
     al., 2022, with `repeats` of each step). The model sees a square around the mask, in which a masked thing is as

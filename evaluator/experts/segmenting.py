@@ -160,7 +160,7 @@ def _named(*, logits: npt.NDArray[np.float32], objects: Sequence[Detection], siz
 
 
 class PointsExpert(SegmentingExpert):
-    """An image and one to three points in, the mask of what they lie on out; none on the background.
+    """Segments what one to three points lie on; gives no mask for the background.
 
     All points are on one thing. The mask has no name.
     """
