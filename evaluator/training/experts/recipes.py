@@ -15,6 +15,7 @@ from evaluator.experts.restoration import ColorizerExpert, RestormerExpert, Swin
 from evaluator.experts.restormer import Restormer, RestormerConfig
 from evaluator.training.experts import language
 from evaluator.training.experts.data.bank import Bank
+from evaluator.training.experts.reading.recipes import READING_RECIPES
 from evaluator.training.experts.recipe import Recipe
 from evaluator.training.experts.recognition import ClassificationObjective, SimilarityModel, SimilarityObjective
 from evaluator.training.experts.restoration import ColourObjective, PixelObjective, RestorationData
@@ -241,6 +242,7 @@ RECIPES: Mapping[str, Recipe] = {
         ),
         *TEXT_RECIPES,
         *TABLEAU_RECIPES,
+        *READING_RECIPES,
     )
 }
 """In the order of training: a restoration expert needs those before it."""

@@ -12,7 +12,7 @@ from evaluator.experts.profile import Profile, load_expert
 from evaluator.experts.protocol import Expert
 from evaluator.metrics.similarity import Scorer, load_scorer
 from evaluator.training.experts.data.states import RESTORING_ORDER
-from evaluator.training.experts.quality import guided_drawing, maps, seeing
+from evaluator.training.experts.quality import guided_drawing, maps, reading, seeing
 from evaluator.training.experts.quality.texts import TextQuality, measure_texts
 from evaluator.training.experts.quality.vision import vision_quality
 from evaluator.training.experts.recipes import RESTORER_FOLDERS
@@ -193,7 +193,7 @@ class Quality:
         return {f"mean score of a label with {name}": f"{score:.3f}" for name, score in self.labels.items()}
 
 
-_FURTHER = {**seeing.MEASURES, **maps.MEASURES, **guided_drawing.MEASURES}
+_FURTHER = {**seeing.MEASURES, **maps.MEASURES, **guided_drawing.MEASURES, **reading.MEASURES}
 
 
 def _with_further(
