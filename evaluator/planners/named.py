@@ -5,7 +5,13 @@ from evaluator.planners.driving import StrategyPlanner, UnfitModelError
 from evaluator.planners.language_models.choosing import ModelNameError, language_model
 from evaluator.planners.language_models.scripted import ScriptError
 from evaluator.planners.protocol import Planner
-from evaluator.planners.strategies.registry import PlannerNameError, split_name, strategies, strategy_of
+from evaluator.planners.strategies.registry import (
+    PlannerNameError,
+    has_strategy,
+    split_name,
+    strategies,
+    strategy_of,
+)
 from evaluator.suites.base import Suite
 
 
@@ -20,7 +26,7 @@ def planner_named(*, name: str, suite: Suite) -> Planner:
             return bundled_planner(name=name, suite=suite)
         except LookupError as error:
             raise PlannerNameError(*error.args) from None
-    if split_name(name)[0] not in strategies() and ":" not in name:
+    if not has_strategy(name) and ":" not in name:
         raise PlannerNameError(
             f"there is no bundled planner {name!r}; there are: {', '.join(bundled_names())}; "
             f"nor a strategy of that name; there are: {', '.join(strategies())}"

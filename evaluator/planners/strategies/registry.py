@@ -3,15 +3,16 @@
 A strategy is a class in the tuple `STRATEGIES` of a module or package of this package, with class attributes `name`,
 `description` and `catalogue` (it understands the requests of suites with this catalogue of tools; empty: of all) and a
 constructor without arguments. One that works with and without a language model also has `optional`, what that model
-must be able to do, and is made with `with_model=True` to use one. The modules are found and imported when strategies
-are first asked for.
+must be able to do, and is made with `with_model=True` to use one. One with an option has `option`, which says what it
+is, and is made with `option="..."` where a name has it behind an `@`: `STRATEGY@OPTION[:MODEL]`. The modules are found
+and imported when strategies are first asked for.
 """
 
 import difflib
 import pkgutil
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from importlib import import_module
 from types import MappingProxyType
 
@@ -40,6 +41,8 @@ class StrategyEntry:
     catalogue: str
     """Name of the catalogue of tools that it is made for; empty: it understands the requests of all suites."""
     make: Callable[..., Strategy]
+    option: str = ""
+    """What may follow an `@` in its name, in words; empty: nothing."""
 
     @property
     def suites(self) -> tuple[str, ...]:
@@ -70,6 +73,7 @@ def strategies() -> Mapping[str, StrategyEntry]:
                 optional=frozenset(getattr(made, "optional", ())),
                 catalogue=made.catalogue,
                 make=made,
+                option=getattr(made, "option", ""),
             )
     return MappingProxyType(dict(sorted(found.items())))
 
@@ -87,13 +91,23 @@ def strategy_of(*, name: str, suite: Suite) -> StrategyEntry:
         PlannerNameError: there is none, it does not understand the suite, or it has a language model that it does
             not need, or none that it needs.
     """
-    strategy, model = split_name(name)
-    entry = _find(strategy)
+    entry = named_strategy(name)
     if not entry.understands(suite.slug):
         raise PlannerNameError(
-            f"the strategy {strategy} does not understand requests of {suite.slug}; "
+            f"the strategy {split_name(name)[0]} does not understand requests of {suite.slug}; "
             f"it is made for {', '.join(entry.suites)}"
         )
+    return entry
+
+
+def named_strategy(name: str) -> StrategyEntry:
+    """The strategy of a planner's name, whatever it is asked.
+
+    Raises:
+        PlannerNameError: there is none, or it has a language model that it does not need, or none that it needs.
+    """
+    strategy, model = split_name(name)
+    entry = _with_option(strategy)
     if entry.needs and not model:
         raise PlannerNameError(
             f"the strategy {strategy} needs a language model that can {abilities_in_words(entry.needs)}: name one as "
@@ -109,6 +123,27 @@ def strategy_of(*, name: str, suite: Suite) -> StrategyEntry:
 def abilities_in_words(abilities: Collection[Ability]) -> str:
     """Abilities as they stand in a sentence, in the order of their definition."""
     return " and ".join(str(ability) for ability in Ability if ability in abilities)
+
+
+def has_strategy(name: str) -> bool:
+    """Whether a planner's name begins with that of a strategy."""
+    return split_name(name)[0].partition("@")[0] in strategies()
+
+
+def _with_option(name: str) -> StrategyEntry:
+    base, at, option = name.partition("@")
+    entry = _find(base)
+    if not at:
+        return entry
+    if not entry.option:
+        raise PlannerNameError(f"the strategy {base} has no option: leave {at + option!r} out")
+    try:
+        entry.make(option=option)
+    except ValueError as error:
+        raise PlannerNameError(f"{name}: {error}") from None
+    if not option:
+        raise PlannerNameError(f"behind {base}@ stands {entry.option}")
+    return replace(entry, make=partial(entry.make, option=option))
 
 
 def _find(name: str) -> StrategyEntry:

@@ -11,6 +11,10 @@ class SettingsError(ValueError):
     """A run cannot go on from what is there; the message says why."""
 
 
+class ChoiceError(ValueError):
+    """There is nothing of this name to train or to ship; the message says what there is."""
+
+
 def begin(*, checkpoint: Path, settings: Mapping[str, JsonValue], resume: bool) -> None:
     """Say what a run is before it writes its first checkpoint, or check that the checkpoint there is one of this run.
 

@@ -1,21 +1,30 @@
 """Tool assessment: how useful a tool is for a subtask, from 1 (not at all) to 5 (it is the one that is asked for).
 
 By a language model, one call for each tool, or offline by `assess_offline`, which applies the criteria that the paper
-gives its model (Table 7) to words and types. A tool's score does not depend on where in the graph the search is, so
-each is asked for once in a subtask. The exhaustive strategy asks for none.
+gives its model (Table 7) to words and types.
+
+The paper scores the tools "in each search step" (section 3.2.3), but its prompt has slots for the task and the tool
+alone, none for the path so far or the resources that are there (Table 7). The question about a tool is therefore the
+same in every step of a subtask: it is asked once, as the released code does, and the score holds in every step. The
+exhaustive strategy asks for none.
+
+`assess_step` is the other reading, without a language model: scores that depend on where in the graph the search is.
+`planarena bench search --per-step` measures it; no strategy uses it.
 """
 
 from collections.abc import Mapping, Sequence
 
 from evaluator.planners.language_models.protocol import Answer, Call
 from evaluator.planners.strategies.controlllm.asking import ReadScore, ask, read_score, signature
+from evaluator.planners.strategies.controlllm.search import SearchStep
 from evaluator.planners.strategies.controlllm.subtasks import TypedSubtask
 from evaluator.planners.strategies.controlllm.words import Lexicon
 from evaluator.tools.types import Tool
 
 UNREADABLE = 3.0
-"""Score of a tool whose answer cannot be read: the least that the adaptive strategy enters, so that a slip of the model
-neither rules a tool out nor prefers it."""
+"""Score of a tool whose answer cannot be read: the least that the adaptive strategy enters by default, so that a slip
+of the model neither rules a tool out nor prefers it."""
+CLOSES_THE_GAP = 3.0
 _MAX_TOKENS = 160
 
 INSTRUCTIONS = """\
@@ -56,6 +65,23 @@ def assess_offline(*, subtask: TypedSubtask, tools: Sequence[Tool], lexicon: Lex
     fraction, so that tools of one level have an order.
     """
     return {tool.name: _offline(subtask=subtask, tool=tool, lexicon=lexicon) for tool in tools}
+
+
+def assess_step(*, step: SearchStep, scores: Mapping[str, float], tools: Sequence[Tool]) -> Mapping[str, float]:
+    """Scores at a node: `scores`, but at least `CLOSES_THE_GAP` for a tool that closes the gap of types that is left.
+
+    That is one which gives a returned type that is still missing, and takes something that the way there has made or
+    left over. Table 7 gives more than 3 for an output "that matches the returns of the task with regard to the type";
+    3 makes it a candidate and does not put it before a tool that the words ask for.
+    """
+    return {
+        tool.name: max(scores[tool.name], CLOSES_THE_GAP) if _closes(tool=tool, step=step) else scores[tool.name]
+        for tool in tools
+    }
+
+
+def _closes(*, tool: Tool, step: SearchStep) -> bool:
+    return bool(step.path and step.idle & set(tool.input_types) and step.missing & set(tool.output_types))
 
 
 def _offline(*, subtask: TypedSubtask, tool: Tool, lexicon: Lexicon) -> float:

@@ -61,6 +61,8 @@ class Decomposed:
     tries: int
     problems: tuple[str, ...] = ()
     """What is still wrong with it."""
+    network: str = ""
+    """Name of the trained network that decomposed, if one did."""
 
 
 def decompose_by_asking(

@@ -3,6 +3,7 @@
 import heapq
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter, process_time
 
 from evaluator.canonical_json import JsonValue
@@ -13,6 +14,7 @@ from evaluator.planners.strategies.controlllm.binding import Solution, bind, sol
 from evaluator.planners.strategies.controlllm.search import (
     CandidateFunction,
     Found,
+    SearchStep,
     exhaustive,
     reachable_tools,
     search,
@@ -72,6 +74,8 @@ class Planned:
 
     searching: Searching
     candidates: tuple[Candidate, ...]
+    judged: int = 0
+    """Solutions that a language model judged."""
 
     def notes(self) -> dict[str, JsonValue]:
         """How it came about, for the task's page."""
@@ -83,6 +87,7 @@ class Planned:
             "unread_assessments": list(self.searching.unread),
             "solutions_found": len(found.paths),
             "tools_entered": found.nodes,
+            "solutions_judged": self.judged,
             "longest_path_searched": found.most,
             "all_arguments_used": found.all_arguments,
             "candidates": [
@@ -105,13 +110,14 @@ Asking = Generator[Sequence[Call], Sequence[Answer], tuple[Planned, ...]]
 
 
 def plan_offline(
-    *, subtasks: Sequence[TypedSubtask], toolbox: Toolbox, choose: CandidateFunction
+    *, subtasks: Sequence[TypedSubtask], toolbox: Toolbox, choose: CandidateFunction, per_step: bool = False
 ) -> tuple[Planned, ...]:
-    """Plan without a language model."""
+    """Plan without a language model; `per_step`: with scores that depend on the node (`assessment.assess_step`)."""
     return tuple(
-        _kept(searching=searching, ranked=searching.ranked)
+        kept(searching=searching, ranked=searching.ranked)
         for searching in (
-            search_subtask(subtask=subtask, toolbox=toolbox, choose=choose, assessed={}) for subtask in subtasks
+            search_subtask(subtask=subtask, toolbox=toolbox, choose=choose, assessed={}, per_step=per_step)
+            for subtask in subtasks
         )
     )
 
@@ -131,19 +137,29 @@ def plan_by_asking(
         search_subtask(subtask=subtask, toolbox=toolbox, choose=choose, assessed=assessed)
         for subtask, assessed in zip(subtasks, given, strict=True)
     ]
-    judged = yield from _judgements(request=request, searched=searched)
+    most = solutions.MOST_JUDGED_OF_ALL if choose is exhaustive else solutions.MOST_JUDGED
+    judged = yield from _judgements(request=request, searched=searched, most=most)
     return (yield from _fillings(request=request, searched=searched, ranked=judged))
 
 
 def search_subtask(
-    *, subtask: TypedSubtask, toolbox: Toolbox, choose: CandidateFunction, assessed: Mapping[str, ReadScore]
+    *,
+    subtask: TypedSubtask,
+    toolbox: Toolbox,
+    choose: CandidateFunction,
+    assessed: Mapping[str, ReadScore],
+    per_step: bool = False,
 ) -> Searching:
     """Search the solutions of one subtask and rank them offline; without assessments the tools are assessed offline."""
-    tools = _tools(subtask=subtask, toolbox=toolbox)
+    tools = usable_tools(subtask=subtask, toolbox=toolbox)
     scores: Scores = {name: read.score for name, read in assessed.items()}
     used = scores or assessment.assess_offline(subtask=subtask, tools=tools, lexicon=toolbox.lexicon)
+    step_scores = partial(_step_scores, scores=used, tools=tools) if per_step else None
     wall, cpu = perf_counter(), process_time()
-    found = search(tools=tools, args=subtask.arg_types, returns=subtask.return_types, choose=choose, scores=used)
+    found = search(
+        tools=tools, args=subtask.arg_types, returns=subtask.return_types, choose=choose, scores=used,
+        step_scores=step_scores,
+    )  # fmt: skip
     wall, cpu = perf_counter() - wall, process_time() - cpu
     ranked = solutions.score_offline(subtask=subtask, paths=found.paths, scores=used, lexicon=toolbox.lexicon)
     return Searching(
@@ -157,7 +173,11 @@ def search_subtask(
     )
 
 
-def _tools(*, subtask: TypedSubtask, toolbox: Toolbox) -> tuple[Tool, ...]:
+def _step_scores(step: SearchStep, *, scores: Scores, tools: Sequence[Tool]) -> Scores:
+    return assessment.assess_step(step=step, scores=scores, tools=tools)
+
+
+def usable_tools(*, subtask: TypedSubtask, toolbox: Toolbox) -> tuple[Tool, ...]:
     inside = tools_in_domains(tools=toolbox.tools, domains=subtask.domains)
     return reachable_tools(tools=inside, args=subtask.arg_types)
 
@@ -165,7 +185,7 @@ def _tools(*, subtask: TypedSubtask, toolbox: Toolbox) -> tuple[Tool, ...]:
 def _assessments(
     *, subtasks: Sequence[TypedSubtask], toolbox: Toolbox
 ) -> Generator[Sequence[Call], Sequence[Answer], list[Mapping[str, ReadScore]]]:
-    tools = [_tools(subtask=subtask, toolbox=toolbox) for subtask in subtasks]
+    tools = [usable_tools(subtask=subtask, toolbox=toolbox) for subtask in subtasks]
     answers = yield from _in_one(
         [assessment.assessment_calls(subtask=subtask, tools=own) for subtask, own in zip(subtasks, tools, strict=True)]
     )
@@ -173,9 +193,9 @@ def _assessments(
 
 
 def _judgements(
-    *, request: str, searched: Sequence[Searching]
+    *, request: str, searched: Sequence[Searching], most: int
 ) -> Generator[Sequence[Call], Sequence[Answer], list[Sequence[Ranked]]]:
-    best = [searching.ranked[: solutions.MOST_JUDGED] for searching in searched]
+    best = [solutions.to_judge(searching.ranked, most=most) for searching in searched]
     # A single solution is taken whatever its score, so nothing is asked about it.
     asked = [one if len(one) > 1 else () for one in best]
     answers = yield from _in_one(
@@ -209,8 +229,9 @@ def _fillings(*, request: str, searched: Sequence[Searching], ranked: Sequence[S
                 _candidate(ranked=one, subtask=searching.subtask, solution=solution, answers=next(waiting))
                 for one, solution in own
             ),
+            judged=len(of_subtask) if len(of_subtask) > 1 else 0,
         )
-        for searching, own in zip(searched, kept, strict=True)
+        for searching, own, of_subtask in zip(searched, kept, ranked, strict=True)
     )
 
 
@@ -221,7 +242,7 @@ def _in_one(groups: Sequence[Sequence[Call]]) -> Generator[Sequence[Call], Seque
     return [[next(answers) for _ in group] for group in groups]
 
 
-def _kept(*, searching: Searching, ranked: Sequence[Ranked]) -> Planned:
+def kept(*, searching: Searching, ranked: Sequence[Ranked]) -> Planned:
     subtask = searching.subtask
     return Planned(
         searching=searching,

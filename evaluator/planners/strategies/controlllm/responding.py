@@ -1,7 +1,7 @@
 """Response generation (section 3.3): tell the user what was done and what came of it, once there are results.
 
-By a language model, in one call, or offline as plain sentences. Suites that judge plans execute nothing, so there it is
-never called; a request whose history holds the results of executed steps is answered with it.
+By a language model, in one call, or offline as plain sentences. `planarena chain` ends with it; so does the answer to a
+request whose history holds the results of executed steps. Suites ask for plans only.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,17 +18,21 @@ you used and what each resulted in. Name every file of the results by its full n
 you could not do it. Claim nothing that the results do not show."""
 
 
-def response_call(*, request: str, calls: Sequence[str], results: Mapping[str, JsonValue]) -> GenerateCall:
+def response_call(
+    *, request: str, calls: Sequence[str], results: Mapping[str, JsonValue], failures: Sequence[str] = ()
+) -> GenerateCall:
     """The call that asks for the response.
 
     Args:
         request: what the user asked.
         calls: the tool calls that were made, in words.
-        results: what each resulted in, by its reference.
+        results: what each resulted in, by its reference or file.
+        failures: what could not be done.
     """
+    failed = f"\n\nFailed:\n{_lines(failures)}" if failures else ""
     return ask(
         instructions=INSTRUCTIONS,
-        question=f"Request: {request}\n\nTool calls:\n{_lines(calls)}\n\nResults:\n{_lines(_shown(results))}",
+        question=f"Request: {request}\n\nTool calls:\n{_lines(calls)}\n\nResults:\n{_lines(_shown(results))}{failed}",
         max_tokens=_MAX_TOKENS,
     )
 
@@ -38,12 +42,14 @@ def read_response(answer: Answer) -> str:
     return text_of(answer).strip()
 
 
-def respond_offline(*, calls: Sequence[str], results: Mapping[str, JsonValue]) -> str:
-    """Sentences that list what was called and what came of it."""
+def respond_offline(*, calls: Sequence[str], results: Mapping[str, JsonValue], failures: Sequence[str] = ()) -> str:
+    """Sentences that list what was called, what came of it, and what could not be done."""
+    failed = f" I could not do: {'; '.join(failures)}." if failures else ""
     if not results:
-        return "I could not do this: there are no results."
-    used = f"I called {len(calls)} tools: {'; '.join(calls)}. " if calls else ""
-    return f"{used}The results: {'; '.join(_shown(results))}."
+        return f"I could not do this: there are no results.{failed}"
+    count = f"{len(calls)} tool{'' if len(calls) == 1 else 's'}"
+    used = f"I called {count}: {'; '.join(calls)}. " if calls else ""
+    return f"{used}The results: {'; '.join(_shown(results))}.{failed}"
 
 
 def _shown(results: Mapping[str, JsonValue]) -> list[str]:

@@ -10,7 +10,7 @@ Branches from which no solution follows are left out before they are entered: wh
 able to reach the returned types with the tools that are left (`_Bounds`). That changes the time and never the result.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -22,13 +22,30 @@ MAX_NODES = 20_000
 one that allows every domain could enter hundreds of thousands, and is searched for shorter paths instead."""
 BEAM = 5
 GOOD = 3
-"""The least score of a tool that the adaptive strategy enters, and of a solution that is an alternative."""
+"""The least score of a solution that is an alternative, and, if nothing else is chosen, of a tool that the adaptive
+strategy enters. The paper gives 3 for solutions and only "a fixed threshold" for tools; the released code has 3."""
 GENERAL = "general"
 """The domain of selecting and counting, whose tools serve every other domain."""
 
 Chain = tuple[Tool, ...]
 CandidateFunction = Callable[[Sequence[Tool], Mapping[str, float]], Sequence[Tool]]
 """The paper's F: of the adjacent tools, in the graph's order, those to enter. Scores are by the tools' names."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchStep:
+    """A node of the search, for scores that depend on it."""
+
+    path: Chain
+    """The tools that were entered on the way."""
+    idle: frozenset[ResourceType]
+    """Types of the arguments and results that nothing on the way has taken."""
+    missing: frozenset[ResourceType]
+    """Returned types of which the way has made too few."""
+
+
+StepScores = Callable[[SearchStep], Mapping[str, float]]
+"""Scores of every tool at a node, by name."""
 
 
 def by_score(tools: Sequence[Tool], scores: Mapping[str, float]) -> list[Tool]:
@@ -95,6 +112,7 @@ def search(
     returns: Sequence[ResourceType],
     choose: CandidateFunction,
     scores: Mapping[str, float],
+    step_scores: StepScores | None = None,
     most: int = MAX_TOOLS,
     prune: bool = True,
     budget: int = MAX_NODES,
@@ -107,6 +125,7 @@ def search(
         returns: type of each result that is wanted.
         choose: the candidate function.
         scores: of every tool, by name; the exhaustive function needs none.
+        step_scores: scores at each node, instead of the same ones everywhere.
         most: tools in a path.
         prune: whether to leave out branches without solutions.
         budget: tools that may be entered. A search that needs more is begun again for paths of one tool less.
@@ -114,8 +133,9 @@ def search(
     for length in range(most, 0, -1):
         nodes = 0
         for all_arguments in (True, False):
-            walk = _Walk(tools=tools, args=args, returns=returns, choose=choose, scores=scores, most=length,
-                         prune=prune, all_arguments=all_arguments, budget=budget)  # fmt: skip
+            walk = _Walk(tools=tools, args=args, returns=returns, choose=choose, scores=scores,
+                         step_scores=step_scores, most=length, prune=prune, all_arguments=all_arguments,
+                         budget=budget)  # fmt: skip
             paths = tuple(walk.paths())
             nodes += walk.nodes
             if paths or walk.exhausted:
@@ -182,6 +202,7 @@ class _Walk:
         returns: Sequence[ResourceType],
         choose: CandidateFunction,
         scores: Mapping[str, float],
+        step_scores: StepScores | None,
         most: int,
         prune: bool,
         all_arguments: bool,
@@ -190,13 +211,14 @@ class _Walk:
         tools = [tool for tool in reachable_tools(tools=tools, args=args) if tool.outputs]
         kinds = list(dict.fromkeys([*args, *returns, *(kind for tool in tools for kind in _types(tool))]))
         place = {kind: index for index, kind in enumerate(kinds)}
-        self._choose, self._scores, self._most = choose, scores, most
+        self._choose, self._scores, self._step_scores, self._most = choose, scores, step_scores, most
+        self._kinds = kinds
         self._graph = [_node(tool=tool, place=place) for tool in tools]
         self._wanted = [returns.count(kind) for kind in kinds]
         self._given = [args.count(kind) if all_arguments else 0 for kind in kinds]
         self._there = _bits(place[kind] for kind in args)
         self._bounds = _Bounds(nodes=self._graph, wanted=self._wanted) if prune else None
-        self._chosen: dict[int, tuple[int, ...]] = {}
+        self._chosen: dict[Hashable, tuple[int, ...]] = {}
         self._budget = budget
         self.nodes = 0
 
@@ -215,7 +237,7 @@ class _Walk:
         left = self._most - len(path) - 1
         if left < 0:
             return
-        for index in self._candidates(used=used, there=there):
+        for index in self._candidates(path=path, used=used, there=there, idle=idle, made=made):
             node = self._graph[index]
             now, products = _after(node=node, idle=idle, made=made)
             if self._bounds is not None and not self._bounds.allow(idle=now, left=left):
@@ -230,16 +252,32 @@ class _Walk:
                 path=longer, used=used | 1 << index, there=there | node.makes, idle=now, made=products
             )
 
-    def _candidates(self, *, used: int, there: int) -> tuple[int, ...]:
+    def _candidates(
+        self, *, path: Chain, used: int, there: int, idle: Sequence[int], made: Sequence[int]
+    ) -> tuple[int, ...]:
         adjacent = [
             index for index, node in enumerate(self._graph) if not used >> index & 1 and not node.needs & ~there
         ]
-        key = _bits(adjacent)
+        key: Hashable = _bits(adjacent)
+        if self._step_scores is not None:
+            key = key, used, tuple(idle), tuple(made)
         if key not in self._chosen:
             places = {self._graph[index].tool.name: index for index in adjacent}
-            chosen = self._choose([self._graph[index].tool for index in adjacent], self._scores)
+            scores = self._scores
+            if self._step_scores is not None:
+                scores = self._step_scores(self._step(path=path, idle=idle, made=made))
+            chosen = self._choose([self._graph[index].tool for index in adjacent], scores)
             self._chosen[key] = tuple(places[tool.name] for tool in chosen)
         return self._chosen[key]
+
+    def _step(self, *, path: Chain, idle: Sequence[int], made: Sequence[int]) -> SearchStep:
+        return SearchStep(
+            path=path,
+            idle=frozenset(kind for kind, count in zip(self._kinds, idle, strict=True) if count),
+            missing=frozenset(
+                kind for kind, count, wanted in zip(self._kinds, made, self._wanted, strict=True) if count < wanted
+            ),
+        )
 
     def _is_solution(self, *, idle: Sequence[int], made: Sequence[int]) -> bool:
         return all(

@@ -1,7 +1,8 @@
 """The solution expert (section 3.2.4): describe every solution, score it from 1 to 5, rank, keep alternatives.
 
 By a language model, one call for each solution, or offline. A language model is asked about the `MOST_JUDGED` solutions
-that the offline score ranks first: an exhaustive search finds thousands.
+that the offline score ranks first. The exhaustive strategy is not filtered by words before it is judged: a language
+model is asked about all its solutions, and of more than `MOST_JUDGED_OF_ALL` about the shortest.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,8 @@ from evaluator.planners.strategies.controlllm.subtasks import Scores, TypedSubta
 from evaluator.planners.strategies.controlllm.words import Lexicon
 
 MOST_JUDGED = 15
+MOST_JUDGED_OF_ALL = 1000
+"""Calls for one subtask of the exhaustive strategy."""
 MOST_KEPT = 5
 """The best solution and at most four alternatives."""
 UNREADABLE = 1.0
@@ -94,6 +97,20 @@ def _score(*, path: Chain, said: _Evidence, scores: Scores) -> float:
     recall = sum(said.weights[word] for word in sorted(covered)) / said.most if said.most else 1.0
     useful = gained / len(path)
     return 1 + 4 * (2 * recall * useful / (recall + useful) if recall + useful else 0.0)
+
+
+def to_judge(ranked: Sequence[Ranked], *, most: int) -> Sequence[Ranked]:
+    """The solutions that a language model is asked about, in the order of the offline score.
+
+    Args:
+        ranked: all solutions, by the offline score.
+        most: `MOST_JUDGED`: so many of the first; `MOST_JUDGED_OF_ALL`: of more than that the shortest, of equal length
+            those that stand first.
+    """
+    if most == MOST_JUDGED or len(ranked) <= most:
+        return ranked[:most]
+    shortest = sorted(range(len(ranked)), key=lambda place: len(ranked[place].path))[:most]
+    return [ranked[place] for place in sorted(shortest)]
 
 
 def judging_calls(*, request: str, subtask: TypedSubtask, solutions: Sequence[Ranked]) -> list[Call]:

@@ -5,11 +5,14 @@ assessment, solution expert and resource expert are the offline ones of this pac
 """
 
 from collections.abc import Generator, Mapping, Sequence
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from math import nan
 
 from evaluator.canonical_json import JsonValue
 from evaluator.planners.language_models.protocol import Ability, Answer, Call
 from evaluator.planners.protocol import PlannerRequest
+from evaluator.planners.strategies.controlllm.asking import SCORES
 from evaluator.planners.strategies.controlllm.decomposing import Decomposed, decompose_by_asking
 from evaluator.planners.strategies.controlllm.offline_decomposing import decompose_offline
 from evaluator.planners.strategies.controlllm.planning import (
@@ -21,6 +24,7 @@ from evaluator.planners.strategies.controlllm.planning import (
 )
 from evaluator.planners.strategies.controlllm.responding import read_response, respond_offline, response_call
 from evaluator.planners.strategies.controlllm.search import (
+    GOOD,
     CandidateFunction,
     adaptive,
     beam,
@@ -32,6 +36,20 @@ from evaluator.planners.strategies.protocol import Conversation, Draft
 from evaluator.tools.controlllm import CONTROLLLM
 
 Talk = Generator[Sequence[Call], Sequence[Answer], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """What came of the stages before execution."""
+
+    toolbox: Toolbox
+    decomposed: Decomposed
+    planned: tuple[Planned, ...]
+    """One for each subtask; none if the decomposition cannot be read."""
+
+    def notes(self) -> dict[str, JsonValue]:
+        """How it came about."""
+        return _decomposition_notes(self.decomposed) | {"search": [one.notes() for one in self.planned]}
 
 
 class ControlLLM:
@@ -52,31 +70,39 @@ class ControlLLM:
 
     def converse(self, request: PlannerRequest) -> Conversation:
         """Decompose, plan and, where the history holds results, respond."""
-        toolbox = _toolbox(frozenset(tool.name for tool in request.tools))
-        decomposed = yield from self._decomposed(request=request, toolbox=toolbox)
+        staged = yield from self.stages(request)
+        decomposed, planned = staged.decomposed, staged.planned
         if decomposed.subtasks is None:
             return Draft(
                 plan=decomposed.text,
                 unreadable=f"there is no decomposition to plan by: {'; '.join(decomposed.problems)}",
                 notes=_decomposition_notes(decomposed),
             )
-        planned = yield from self._planned(request=request, subtasks=decomposed.subtasks, toolbox=toolbox)
         plans = plans_of(planned)
-        notes = _decomposition_notes(decomposed)
-        notes["search"] = [one.notes() for one in planned]
+        notes = staged.notes()
         results = _results(request)
         if results:
             notes["response"] = yield from self._response(request=request, planned=planned, results=results)
         return Draft(plan=plans[0], alternatives=tuple(plans[1:]), notes=notes)
 
+    def stages(self, request: PlannerRequest) -> Generator[Sequence[Call], Sequence[Answer], Staged]:
+        """Decompose and plan: everything before execution."""
+        toolbox = _toolbox(frozenset(tool.name for tool in request.tools))
+        decomposed = yield from self._decomposed(request=request, toolbox=toolbox)
+        if decomposed.subtasks is None:
+            return Staged(toolbox=toolbox, decomposed=decomposed, planned=())
+        planned = yield from self._planned(request=request, subtasks=decomposed.subtasks, toolbox=toolbox)
+        return Staged(toolbox=toolbox, decomposed=decomposed, planned=planned)
+
     @property
-    def _asks(self) -> bool:
+    def asks(self) -> bool:
+        """Whether it uses a language model."""
         return bool(self.needs)
 
     def _decomposed(
         self, *, request: PlannerRequest, toolbox: Toolbox
     ) -> Generator[Sequence[Call], Sequence[Answer], Decomposed]:
-        if self._asks:
+        if self.asks:
             return (yield from decompose_by_asking(request=request, tools=toolbox.tools))
         subtasks = decompose_offline(request=request, tools=toolbox.tools, lexicon=toolbox.lexicon)
         return Decomposed(subtasks=subtasks, text="", tries=0)
@@ -85,7 +111,7 @@ class ControlLLM:
         self, *, request: PlannerRequest, subtasks: Sequence[TypedSubtask], toolbox: Toolbox
     ) -> Generator[Sequence[Call], Sequence[Answer], tuple[Planned, ...]]:
         choose = self.choose()
-        if not self._asks:
+        if not self.asks:
             return plan_offline(subtasks=subtasks, toolbox=toolbox, choose=choose)
         return (
             yield from plan_by_asking(request=request.task.request, subtasks=subtasks, toolbox=toolbox, choose=choose)
@@ -99,7 +125,7 @@ class ControlLLM:
             for one in planned
             for action in (one.candidates[0].solution if one.candidates else ())
         ]
-        if not self._asks:
+        if not self.asks:
             return respond_offline(calls=calls, results=results)
         answers = yield [response_call(request=request.task.request, calls=calls, results=results)]
         return read_response(answers[0])
@@ -126,13 +152,21 @@ class BeamControlLLM(ControlLLM):
 
 
 class AdaptiveControlLLM(ControlLLM):
-    """Enters every tool with a score of at least 3, the paper's default."""
+    """Enters every tool with a score of at least a threshold, 3 by default."""
 
     name = "controlllm/adaptive"
     description = "Thoughts-on-Graph that enters every tool with a score of at least 3: the paper's default."
+    option = "the least score of a tool that is entered, a number from 1 to 5"
+
+    def __init__(self, *, with_model: bool = False, option: str = "") -> None:
+        """Raises ValueError if `option`, as in `controlllm/adaptive@2.5`, is no threshold."""
+        super().__init__(with_model=with_model)
+        self.threshold = threshold_of(option) if option else float(GOOD)
+        if self.threshold != GOOD:
+            self.name = f"{type(self).name}@{self.threshold:g}"
 
     def choose(self) -> CandidateFunction:
-        return adaptive
+        return partial(adaptive, least=self.threshold)
 
 
 class ExhaustiveControlLLM(ControlLLM):
@@ -145,7 +179,23 @@ class ExhaustiveControlLLM(ControlLLM):
         return exhaustive
 
 
+def threshold_of(text: str) -> float:
+    """A threshold of the adaptive strategy.
+
+    Raises:
+        ValueError: it is no number from 1 to 5.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = nan
+    if not SCORES[0] <= value <= SCORES[-1]:
+        raise ValueError(f"a threshold is a number from {SCORES[0]} to {SCORES[-1]}, not {text.strip()!r}")
+    return value
+
+
 STRATEGIES = (GreedyControlLLM, BeamControlLLM, AdaptiveControlLLM, ExhaustiveControlLLM)
+"""Those that differ in the search alone; `controlllm/trained` is in a package of its own."""
 
 
 @lru_cache(maxsize=16)
@@ -167,7 +217,7 @@ def _results(request: PlannerRequest) -> dict[str, JsonValue]:
 def _decomposition_notes(decomposed: Decomposed) -> dict[str, JsonValue]:
     return {
         "decomposition": {
-            "by": "language model" if decomposed.tries else "rules",
+            "by": decomposed.network or ("language model" if decomposed.tries else "rules"),
             "tries": decomposed.tries,
             "answer": decomposed.text,
             "problems": list(decomposed.problems),

@@ -1,5 +1,6 @@
 """Subtasks of a decomposition, with their types known and their order settled: what the search works on."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
@@ -58,6 +59,23 @@ def typed_subtasks(decomposition: Decomposition) -> tuple[TypedSubtask, ...]:
         raise PlanSyntaxError(f"subtasks depend on each other in a circle: {error.args[1]}", where="dep") from None
     ordered = subtasks if _in_order(subtasks) else tuple(subtasks[places[number]] for number in sorted_ids)
     return tuple(_typed(subtask=subtask, where=f"[{places[subtask.id]}]") for subtask in ordered)
+
+
+def protocol_text(subtasks: Sequence[TypedSubtask]) -> str:
+    """Subtasks in the protocol of Table 1, `<Solution>[...]</Solution>`."""
+    owners = {result.value: subtask.id for subtask in subtasks for result in subtask.returns}
+    rows = [
+        {
+            "description": subtask.description,
+            "task": list(subtask.domains),
+            "id": subtask.id,
+            "dep": [owners[one.value] for one in subtask.args if one.value in owners] or [-1],
+            "args": [{"type": str(one.type), "value": one.value} for one in subtask.args],
+            "returns": [{"type": str(one.type), "value": one.value} for one in subtask.returns],
+        }
+        for subtask in subtasks
+    ]
+    return f"<Solution>{json.dumps(rows, ensure_ascii=False)}</Solution>"
 
 
 def _in_order(subtasks: Sequence[Subtask]) -> bool:
