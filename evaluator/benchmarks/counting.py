@@ -32,7 +32,8 @@ def distinct_calls(
 
 def _calls(*, plan: Plan, sample: SampleResult, sampling: Collection[str]) -> set[_Call]:
     runs = {run.step: run for run in sample.steps}
-    digests = {f"${name}": reference.digest for name, reference in sample.inputs.items()}
+    # A plan may name a file of the request without "$".
+    digests = {key: reference.digest for name, reference in sample.inputs.items() for key in (f"${name}", name)}
     for step in plan.steps:
         made = runs[step.id].outputs
         digests |= {reference: made[name].digest for name, reference in step.outputs.items() if name in made}

@@ -16,7 +16,7 @@ from typing import Any
 
 from evaluator.ablations import without_step
 from evaluator.benchmarks.counting import distinct_calls
-from evaluator.benchmarks.released import ReleasedStructure
+from evaluator.benchmarks.released import SequentialStructure, released_structure
 from evaluator.engine.clock import Stopwatch
 from evaluator.engine.pool import ExpertPool
 from evaluator.engine.store import LocalStore
@@ -159,6 +159,7 @@ def measure_execution(
     tasks: Sequence[str],
     only: Sequence[str] = PHASES,
     baseline_tasks: int = 0,
+    second: Planner | None = None,
     say: Callable[[str], None] = lambda _: None,
     save: Callable[[ExecutionReport], None] = lambda _: None,
     folder: Path | None = None,
@@ -170,6 +171,7 @@ def measure_execution(
         tasks: their keys; those that cannot run are left out of every phase.
         only: the phases wanted; all but `released` need `cold`.
         baseline_tasks: the baseline is measured on so many of the tasks, evenly spread; 0: on all.
+        second: the planner of the phase `second`; None: `SecondPlanner`.
         say: prints progress.
         save: is given the report after every phase.
         folder: where the engine's store is made; a temporary one by default.
@@ -181,7 +183,7 @@ def measure_execution(
             bench.cold()
             save(report)
         if "second" in only:
-            bench.second()
+            bench.second(second or SecondPlanner(prepared.suite))
             save(report)
         if "again" in only:
             bench.again()
@@ -213,10 +215,10 @@ class _Bench:
         plans = {record.task: self._plan(record.task) for record in complete}
         self._report.distinct = dict(sorted(distinct_calls(records=complete, plans=plans, sampling=sampling).items()))
 
-    def second(self) -> None:
+    def second(self, planner: Planner) -> None:
         """Another planner on the same evaluator, as a worker runs it."""
-        phase = Phase(name="second", what=f"this engine, store and experts as they are now: {SecondPlanner.name}")
-        self._run(phase=phase, planner=SecondPlanner(self._prepared.suite), evaluator=self._evaluator)
+        phase = Phase(name="second", what=f"this engine, store and experts as they are now: {planner.name}")
+        self._run(phase=phase, planner=planner, evaluator=self._evaluator)
 
     def again(self) -> None:
         """The first planner once more, with experts and scores forgotten: everything comes from the store."""
@@ -227,12 +229,14 @@ class _Bench:
     def released(self, *, count: int) -> None:
         """The baseline."""
         tasks = evenly(self._tasks, count=count)
-        phase = Phase(name="released", what="the released structure: task by task, nothing shared, nothing kept")
         prepared = self._prepared
-        baseline = ReleasedStructure(
+        baseline = released_structure(
             suite=prepared.suite, profile=prepared.profile, samples=prepared.samples, count=prepared.count,
             device=prepared.device,
         )  # fmt: skip
+        is_sequential = isinstance(baseline, SequentialStructure)
+        what = "call by call, nothing shared, models kept" if is_sequential else "task by task, nothing shared or kept"
+        phase = Phase(name="released", what=f"the released structure: {what}")
         scores: dict[str, float] = {}
         watch = Stopwatch()
         for number, key in enumerate(tasks, start=1):

@@ -1,9 +1,14 @@
-"""The structure of OpenAGI's released code, as a baseline: task by task, nothing shared and nothing kept.
+"""The structures of the released codes, as baselines: task by task, nothing shared and nothing kept.
 
-For each task the experts of its plan are made from their weights, the samples go through them batch by batch and step
-after step, the answers are scored, and the experts are dropped. Experts, samples and scorers are those of the profile,
-so that only the structure differs. Two things favour the baseline: scorers are loaded once for all tasks, and weights
-come from the page cache.
+OpenAGI's (`ReleasedStructure`): for each task the experts of its plan are made from their weights, the samples go
+through them batch by batch and step after step, the answers are scored, and the experts are dropped. Experts, samples
+and scorers are those of the profile, so that only the structure differs. Two things favour the baseline: scorers are
+loaded once for all tasks, and weights come from the page cache.
+
+ControlLLM's (`SequentialStructure`): for each sample the steps of a plan run one after the other, each as a call for
+one item; models are loaded when they are first called, and stay loaded. This baseline is favoured more: calls are
+function calls and no HTTP requests with whole pictures, no model is moved to its device again for each call, and all
+models fit into memory.
 """
 
 from collections import Counter
@@ -21,6 +26,7 @@ from evaluator.plans import Plan, Step
 from evaluator.plans.checks import execution_order
 from evaluator.suites.base import Suite, Task
 from evaluator.suites.samples import SampleSource
+from evaluator.tools.controlllm import CONTROLLLM
 from evaluator.values import Value, encode
 
 
@@ -91,3 +97,52 @@ class ReleasedStructure:
             for item, index in zip(batch, indices, strict=True)
         ]
         return cast(SamplingExpert, expert).run_seeded(batch=batch, seeds=[seed or 0 for seed in seeds])
+
+
+class SequentialStructure(ReleasedStructure):
+    """Evaluates tasks one after the other, and their steps one call after the other."""
+
+    def __init__(self, *, suite: Suite, profile: Profile, samples: SampleSource, count: int, device: str) -> None:
+        super().__init__(suite=suite, profile=profile, samples=samples, count=count, device=device)
+        self._loaded: dict[str, Expert] = {}
+
+    def score(self, *, task: Task, plan: Plan) -> float:
+        """Mean score of a plan over samples and answers."""
+        rows = [self._answers(task=task, plan=plan, index=index) for index in range(self._count)]
+        scores: list[float] = []
+        with self.scoring.running():
+            for number, part in enumerate(task.answers):
+                references = [self._samples.reference(task=part, index=index) for index in range(self._count)]
+                if part.metric not in self._scorers:
+                    self._scorers[part.metric] = self._make_scorer(name=part.metric)
+                outputs = [row[number] for row in rows]
+                scores += rounded(self._scorers[part.metric].score(outputs=outputs, references=references))
+        return sum(scores) / len(scores)
+
+    def _answers(self, *, task: Task, plan: Plan, index: int) -> list[Value]:
+        """The answers for one sample."""
+        files = self._samples.inputs(task=task, index=index)
+        have = {key: value for name, value in files.items() for key in (f"${name}", name)}
+        for step in execution_order(plan):
+            item = {name: have.get(value, value) for name, value in step.inputs.items()}
+            expert = self._expert(step.tool)
+            with self.experts.running():
+                (output,) = self._call(step=step, expert=expert, batch=[item], indices=[index])
+            self.calls[step.tool] += 1
+            have.update({reference: output[name] for name, reference in step.outputs.items()})
+        return [have[answer] for answer in plan.answers]
+
+    def _expert(self, tool: str) -> Expert:
+        if tool not in self._loaded:
+            with self.loading.running():
+                self._loaded[tool] = load_expert(spec=self._profile.experts[tool], device=self._device)
+            self.loads += 1
+        return self._loaded[tool]
+
+
+def released_structure(
+    *, suite: Suite, profile: Profile, samples: SampleSource, count: int, device: str
+) -> ReleasedStructure:
+    """The structure of the code that was released with the tools of a suite."""
+    structure = SequentialStructure if suite.catalogue.name == CONTROLLLM.name else ReleasedStructure
+    return structure(suite=suite, profile=profile, samples=samples, count=count, device=device)

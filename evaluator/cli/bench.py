@@ -1,5 +1,6 @@
 """The commands `planarena bench ...`: speed as ratios against a baseline in the same process."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,11 +20,18 @@ from evaluator.cli.usage import (
     usage_error,
     write_json,
 )
+from evaluator.engine.store import MemoryStore
+from evaluator.metrics.statistics import ends_in_words
+from evaluator.planners.named import planner_named
+from evaluator.planners.strategies.registry import PlannerNameError
+from evaluator.suites import Suite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from evaluator.benchmarks import ExecutionReport, Phase
+    from evaluator.benchmarks.chain import ChainReport
+    from evaluator.planners.protocol import Planner
 
 app = typer.Typer(help="Speed, as a ratio to a baseline in the same process.", no_args_is_help=True)
 EXIT_CLAIM_FAILED = 1
@@ -49,6 +57,7 @@ def bench() -> None:
     """Speed, as a ratio to a baseline in the same process."""
 
 
+# Long: one line for each option.
 @app.command()
 def execution(
     suite: ExecutedSuiteOption = "",
@@ -60,27 +69,29 @@ def execution(
         int, typer.Option(min=0, help="Tasks on which the baseline is measured, evenly spread; 0: all.")
     ] = 0,
     only: Annotated[str, typer.Option(help="Phases: cold, second, again, released.")] = ",".join(_PHASES),
+    second: Annotated[
+        str, typer.Option(help="The second planner: a bundled one or a strategy. Default: gold with mistakes.")
+    ] = "",
     device: Annotated[str, typer.Option(help="Torch device of the experts.")] = "cpu",
     json_out: JsonFile = None,
     verbose: VerboseOption = False,  # noqa: ARG001 - read by `evaluator.cli.main.main`
 ) -> None:
     """Measure the execution of the gold plans.
 
-    `released` is the structure of OpenAGI's released code: task by task, experts loaded for each, nothing shared or
-    kept. `cold` is this engine with nothing in its store; `second` another planner after it, which shares nine
-    of ten plans; `again` the first planner in a fresh evaluator on the same store.
+    `released` is the structure of the code that was released with the tools: OpenAGI's task by task, experts loaded for
+    each, nothing shared or kept; ControlLLM's call by call, models kept. `cold` is this engine with nothing in its
+    store; `second` another planner after it, by default one that shares nine of ten plans; `again` the first planner
+    in a fresh evaluator on the same store.
 
     Exit code 0 if all measured claims hold, 1 if one does not, 2 for bad usage.
     """
-    phases = [part.strip() for part in only.split(",") if part.strip()]
-    unknown = [part for part in phases if part not in _PHASES]
-    if unknown or ({"second", "again"} & set(phases) and "cold" not in phases):
-        raise usage_error(f"--only: the phases are {', '.join(_PHASES)}; second and again need cold")
+    phases = _phases(only)
     chosen = chosen_suite(suite)
     prepared = prepare(
         suite=chosen, settings=ExecutionSettings(profile=profile, split="public", samples=samples, device=device)
     )
     keys = selected_tasks(suite=chosen, text=tasks)
+    other = _second(second, suite=prepared.suite)
     from evaluator.benchmarks.execution import evenly, measure_execution
 
     def save(report: "ExecutionReport") -> None:
@@ -89,13 +100,29 @@ def execution(
 
     keys = evenly(keys, count=limit_tasks)
     report = measure_execution(
-        prepared=prepared, tasks=keys, only=phases, baseline_tasks=baseline_tasks, say=log.print, save=save
-    )
+        prepared=prepared, tasks=keys, only=phases, baseline_tasks=baseline_tasks, second=other, say=log.print,
+        save=save,
+    )  # fmt: skip
     if is_stdout(json_out):
         print_json(report.to_json())
     else:
         _print(report)
     check_claims(report.claims, console=log if is_stdout(json_out) else out)
+
+
+def _phases(only: str) -> list[str]:
+    phases = [part.strip() for part in only.split(",") if part.strip()]
+    unknown = [part for part in phases if part not in _PHASES]
+    if unknown or ({"second", "again"} & set(phases) and "cold" not in phases):
+        raise usage_error(f"--only: the phases are {', '.join(_PHASES)}; second and again need cold")
+    return phases
+
+
+def _second(name: str, *, suite: Suite) -> "Planner | None":
+    try:
+        return planner_named(name=name, suite=suite) if name else None
+    except PlannerNameError as error:
+        raise usage_error(error) from None
 
 
 @app.command()
@@ -132,6 +159,56 @@ def rewards(
         listing.show(out)
     write_json(report.to_json(), file=json_out)
     check_claims(report.claims, console=log if is_stdout(json_out) else out)
+
+
+@app.command("chain")
+def measure_corrections(
+    suite: Annotated[str, typer.Option(help="Slug of a suite with ControlLLM's tools whose plans are executed.")],
+    planner: Annotated[
+        str, typer.Option(help="One of ControlLLM's strategies, with :MODEL for a language model.")
+    ] = "controlllm/adaptive",
+    split: Annotated[str, typer.Option(help="Split of the data: public or validation.")] = "validation",
+    samples: Annotated[int, typer.Option(min=1, help="Data points per task.")] = 2,
+    limit_tasks: Annotated[int, typer.Option(min=0, help="At most this many tasks, evenly spread; 0: all.")] = 0,
+    profile: Annotated[str, typer.Option(help="Profile of the experts.")] = "lilliput",
+    device: Annotated[str, typer.Option(help="Torch device of the experts.")] = "cpu",
+    json_out: JsonFile = None,
+) -> None:
+    """Measure corrections at run time: ControlLLM's plans as they are, and with them (`planarena chain`).
+
+    Both are scored as the suite scores plans. Boards score plans as they are.
+    """
+    from evaluator.benchmarks.chain import measure_chain
+    from evaluator.benchmarks.execution import evenly
+    from evaluator.planners.language_models.protocol import LanguageModelError
+
+    chosen = chosen_suite(suite)
+    settings = ExecutionSettings(profile=profile, split=split, samples=samples, device=device)
+    prepared = replace(prepare(suite=chosen, settings=settings), store=MemoryStore())
+    keys = evenly([task.key for task in chosen.tasks], count=limit_tasks)
+    try:
+        report = measure_chain(prepared=prepared, planner=planner, tasks=keys)
+    except LookupError as error:
+        raise usage_error(error) from None
+    except LanguageModelError as error:
+        raise usage_error(error.failure.message) from None
+    if not is_stdout(json_out):
+        _print_chain(report)
+    write_json(report.to_json(), file=json_out)
+
+
+def _print_chain(report: "ChainReport") -> None:
+    columns = ("every subtask made", "answers as expected", "score", "95 % interval", "seconds", "calls")
+    table = Listing("way", *columns, title=f"{report.conditions['planner']} on {report.conditions['suite']}")
+    for name, way in report.ways.items():
+        shares = (f"{way.every_subtask_made:.3f}", f"{way.answers_as_expected:.3f}", f"{way.score:.4f}")
+        interval = ends_in_words(low=way.low, high=way.high)
+        table.add_row(name, *shares, interval, f"{way.seconds:.1f}", str(way.calls))
+    corrections = Listing("correction", "count")
+    for what, count in report.corrections.items():
+        corrections.add_row(what, str(count))
+    show_all((table, corrections), console=out)
+    out.print(f"better: {', '.join(report.better) or 'none'}; worse: {', '.join(report.worse) or 'none'}")
 
 
 @app.command()

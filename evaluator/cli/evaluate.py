@@ -46,6 +46,9 @@ def evaluate(
     profile: Annotated[str, typer.Option(help="Profile of the experts: lilliput or paper.")] = "lilliput",
     split: Annotated[str, typer.Option(help="Split of the data: public, validation or hidden.")] = "public",
     data: Annotated[str, typer.Option(help="The papers' data, for the profile paper: folder:PATH or hub[:PATH].")] = "",
+    inputs: Annotated[
+        str, typer.Option(help="Folder with the files that requests name, where a suite has none of its own.")
+    ] = "",
     samples: Annotated[int, typer.Option(min=1, help="Data points per task; intervals need ten.")] = 32,
     tasks: Annotated[str, typer.Option(help="Only these tasks: ids and ranges, such as 0-14,16,19.")] = "",
     timeout: Annotated[float, typer.Option(min=0.1, help="Timeout of one answer of an endpoint, in seconds.")] = 30.0,
@@ -72,7 +75,7 @@ def evaluate(
     keys = selected_tasks(suite=chosen, text=tasks)
     view = ProgressView(title=f"{planner} on {chosen.slug}", tasks=len(keys), console=log)
     settings = ExecutionSettings(
-        profile=profile, split=split, data=data, samples=samples, device=device,
+        profile=profile, split=split, data=data, inputs=inputs, samples=samples, device=device,
         store=store, store_limit=store_limit, memory_budget=memory_budget,
         arbiter=arbiter, arbiter_threshold=arbiter_threshold, arbiter_key_env=arbiter_key_env,
     )  # fmt: skip
@@ -82,6 +85,8 @@ def evaluate(
         evaluator = episode_of(chosen.slug).evaluator(suite=chosen, setting=setting)
     except SettingError as error:
         raise usage_error(error) from None
+    if gaps := getattr(evaluator, "gaps", ""):
+        log.print(gaps, markup=False, highlight=False, soft_wrap=True)
     try:
         document = _document(evaluator=evaluator, planner=chosen_planner, keys=keys, view=view, samples=samples)
     finally:

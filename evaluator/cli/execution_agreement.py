@@ -15,8 +15,7 @@ from evaluator.suites.base import Panel
 
 if TYPE_CHECKING:
     from evaluator.episodes.executed import Prepared
-    from evaluator.metrics.statistics import Interval
-    from evaluator.validity import AgreementReport
+    from evaluator.validity.executed_plans import AgreementReport
 
 _MOST_LISTED = 40
 
@@ -61,17 +60,8 @@ def tables(report: "AgreementReport") -> Iterator[Listing]:
     table = Listing(
         "figure", "value", "95 % interval", title=f"SE and execution on {report.suite}, {report.plans} plans"
     )
-    rows: list[tuple[str, Interval | None]] = [
-        ("good results among plans with SE = 1", report.good_if_solved),
-        ("good results among plans with SE = 0", report.good_if_not),
-        ("good results among undecided plans", report.good_if_undecided),
-        ("share of the gold plan's score, SE = 1", report.mean_if_solved),
-        ("share of the gold plan's score, SE = 0", report.mean_if_not),
-        ("SE and a good result agree", report.agree),
-    ]
-    for name, found in rows:
-        if found is not None:
-            table.add_row(name, f"{found.mean:.3f}", found.in_words(form=".3f"))
+    for name, found in report.figures():
+        table.add_row(name, f"{found.mean:.3f}", found.in_words(form=".3f"))
     yield table
     makers = Listing("plans", "executed", "mean SE", "share of gold's score", title="By kind of plan")
     for maker, (count, solved, relative) in report.by_maker.items():

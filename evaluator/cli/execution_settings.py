@@ -26,6 +26,8 @@ class ExecutionSettings:
     device: str = "cpu"
     data: str = ""
     """Location of the papers' data: `folder:PATH` or `hub[:PATH]`; empty for profiles that have their own data."""
+    inputs: str = ""
+    """Folder with the files that requests name; empty: the environment's."""
     store: str = ""
     """A folder, or `s3://bucket/prefix`; empty: `store` in the data folder."""
     store_limit: str = ""
@@ -56,6 +58,7 @@ def setting_of(settings: ExecutionSettings, *, listener: "Listener | None" = Non
         split=settings.split,
         hidden_seed=os.environ.get("PLANARENA_HIDDEN_SEED"),
         data=settings.data or None,
+        inputs=settings.inputs or None,
         samples=settings.samples,
         open_store=lambda: open_store(where=settings.store or str(data / "store"), data=data, max_bytes=limit),
         device=settings.device,

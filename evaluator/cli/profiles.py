@@ -74,7 +74,7 @@ def show_profile(
         for name, spec in found.scorers.items()
     ]
     if as_json:
-        print_json({"name": found.name, "digest": found.digest, "models": rows})
+        print_json({"name": found.name, "digest": found.digest, "models": rows, "unavailable": dict(found.unavailable)})
         return
     table = Listing("role", "model", "revision", "licence", "precision", "MB", "weights")
     for row in rows:
@@ -83,6 +83,8 @@ def show_profile(
         weights = _short(row["weights_digest"])
         table.add_row(row["role"], row["model"], revision, row["licence"] or "", row["precision"], memory, weights)
     table.show(out)
+    for tool, why in found.unavailable.items():
+        out.print(f"{tool}: no expert. {why}", markup=False, highlight=False)
     out.print(f"digest {found.digest}", highlight=False, soft_wrap=True)
 
 
@@ -189,12 +191,15 @@ def _report_unpinned(*, profile: "Profile", names: list[str], folder: Path) -> N
 
 
 def _load_problem(*, profile: "Profile", weights: str, device: str) -> str | None:
-    """Why an expert with these weights cannot be loaded, or None."""
+    """Why an expert with these weights cannot be loaded, or None. Others that it needs may not be there yet."""
     from evaluator.experts.profile import load_expert
     from evaluator.experts.protocol import ExpertError
+    from evaluator.experts.weights import is_unfetched
 
     for spec in profile.experts.values():
-        if spec.path.name == weights:
+        needed = {one.path.name: one.weights_digest for one in (spec, *spec.uses)}
+        needed |= {spec.base.name: spec.base_digest} if spec.base else {}
+        if weights in needed and not any(map(is_unfetched, needed.values())):
             try:
                 load_expert(spec=spec, device=device)
             except (ExpertError, OSError, RuntimeError, ValueError, LookupError, ImportError) as error:

@@ -307,6 +307,22 @@ def ship(
         typer.echo(f"written to {folder}")
 
 
+@app.command()
+def controlllm(
+    what: Annotated[str, typer.Argument(help="decomposer or scorer: train it; measure: on held-out pairs; ship.")],
+    work: Annotated[Path, typer.Option(help="Folder of both networks.")] = Path(".data/planners/controlllm"),
+    steps: Annotated[int | None, typer.Option(min=1, help="Number of steps. Default: the recipe's.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the initial weights and of the batches.")] = 0,
+    resume: ResumeOption = False,
+    stop_after: StopOption = None,
+) -> None:
+    """Train the networks of controlllm/trained, on requests drawn from a grammar."""
+    from evaluator.training.planners.decomposition.command import run
+
+    settings = _without_none(steps=steps, seed=seed, resume=resume, stop_after=stop_after)
+    typer.echo(_reporting_errors(lambda: run(what=what, work=work, settings=settings, report=_progress(what))))
+
+
 def _folder(model: str) -> Path:
     from evaluator.training.planners.checkpoints import model_folder
 
@@ -362,11 +378,11 @@ def _reporting_errors(work: Callable[[], Result]) -> Result:
     from evaluator.planners.language_models.local.model import ModelError
     from evaluator.training.planners.lessons import NoLessonsError
     from evaluator.training.planners.lora import LoraError
-    from evaluator.training.planners.runs import SettingsError
+    from evaluator.training.planners.runs import ChoiceError, SettingsError
 
     try:
         return work()
-    except (ModelError, NoLessonsError, LoraError, SettingsError) as error:
+    except (ModelError, NoLessonsError, LoraError, SettingsError, ChoiceError) as error:
         raise usage_error(error) from None
 
 

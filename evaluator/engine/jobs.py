@@ -50,6 +50,8 @@ class JobResult:
     steps: tuple[StepRun, ...]
     """The steps that were executed, found in the store, or failed; not those that waited for a failed one."""
     failure: StepFailure | None
+    failures: tuple[StepFailure, ...] = ()
+    """Every step that failed, in the order in which they did; `failure` is the first, where an answer is missing."""
 
     @property
     def answer(self) -> ArtefactReference | None:
@@ -160,6 +162,7 @@ class JobState:
             answers=made if complete else (),
             steps=runs,
             failure=None if complete else self.failures[0],
+            failures=tuple(self.failures),
         )
 
     def _give_up_users(self, step: Step) -> list[Step]:

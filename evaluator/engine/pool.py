@@ -150,7 +150,8 @@ class ExpertPool:
 
 def _weights_size(spec: ExpertSpec) -> int:
     own = sum(path.stat().st_size for path in spec.path.rglob("*.safetensors"))
-    return own + sum(_weights_size(used) for used in spec.uses)
+    base = sum(path.stat().st_size for path in spec.base.rglob("*.safetensors")) if spec.base else 0
+    return own + base + sum(_weights_size(used) for used in spec.uses)
 
 
 def _measured(*, expert: Expert, spec: ExpertSpec, before: int | None, device: str) -> int:

@@ -36,6 +36,8 @@ class Setting:
     """Data points per task."""
     data: str | None = None
     """Where the papers' data are: `folder:PATH` or `hub[:PATH]`."""
+    inputs: str | None = None
+    """Folder with the files that the requests of ControlLLM's suites name; None: the environment's."""
     open_store: "Callable[[], Store] | None" = None
     """Opens what artefacts are kept in; called, once, only where tools run."""
     device: str = "cpu"

@@ -21,7 +21,9 @@ def not_run_reasons(*, suite: Suite, profile: Profile, samples: SampleSource) ->
         no_data = next(filter(None, (samples.missing(task=answer) for answer in task.answers)), None)
         unscored = [name for answer in task.answers if (name := answer.metric) not in scores]
         if lacking:
-            found[task.key] = (Reason.NO_EXPERT, f"Profile {profile.name} has no expert for {', '.join(lacking)}.")
+            why = " ".join(profile.unavailable[tool] for tool in lacking if tool in profile.unavailable)
+            sentence = f"Profile {profile.name} has no expert for {', '.join(lacking)}."
+            found[task.key] = (Reason.NO_EXPERT, f"{sentence} {why}".strip())
         elif unscored:
             found[task.key] = (Reason.NO_EXPERT, f"Profile {profile.name} has no scorer for the {unscored[0]} score.")
         elif no_data is not None:

@@ -17,6 +17,7 @@ from evaluator.episodes.abstention import abstention_judged
 from evaluator.episodes.agreement import closed_answers, means_of, with_agreement
 from evaluator.episodes.beside_gold import Pending, task_of, with_relative
 from evaluator.episodes.coverage import not_run_reasons
+from evaluator.episodes.gold_references import GoldReferences
 from evaluator.episodes.judgement import Judge, with_judgement
 from evaluator.episodes.parts import Planned, faulty, not_run_records, plan_all, without_invalid
 from evaluator.episodes.sample_artefacts import KeptSamples
@@ -29,7 +30,7 @@ from evaluator.plans import PlanContext
 from evaluator.provenance import provenance
 from evaluator.records import ArtefactReference, Outcome, Reason, ResultRecord
 from evaluator.suites.base import Suite, Task
-from evaluator.suites.samples import SampleSource
+from evaluator.suites.samples import GoldComparedSource, SampleSource, WithGaps
 
 _UNREADABLE = (OSError, ValueError, LookupError, TypeError)
 """What sources of samples raise on missing and damaged files."""
@@ -86,6 +87,11 @@ class ExecutionEvaluator:
         self.scoring = Stopwatch()
         """Time that scorers took, loading them included."""
         self._samples = KeptSamples(source=samples, engine=self.engine)
+        self._by_gold = GoldReferences(samples, self.engine) if isinstance(samples, GoldComparedSource) else None
+        self.gaps = samples.gaps if isinstance(samples, WithGaps) else ""
+        """What is lacking of the data, as a sentence; empty if nothing is."""
+        if self._by_gold is not None and not beside_gold:
+            raise ValueError("results can be compared with the gold plan's only where gold plans are executed too")
         self._count, self._split, self._device = count, split, device
         self._judge, self._beside_gold = judge, beside_gold
         self._make_scorer = scorers or partial(_profile_scorer, profile=profile, device=device)
@@ -156,8 +162,9 @@ class ExecutionEvaluator:
 
     def _job(self, *, item: Planned, index: int) -> Job:
         resources = self._samples.inputs(task=item.task, index=index)
-        # Kept here and not when it is needed: the engine writes it before it hands out the first result.
-        self._references(task=item.task, index=index)
+        if self._by_gold is None:
+            # Kept here and not when it is needed: the engine writes it before it hands out the first result.
+            self._references(task=item.task, index=index)
         return Job(task=item.task.key, sample=index, plan=item.plan.plan, resources=resources)
 
     def _references(self, *, task: Task, index: int) -> tuple[ArtefactReference, ...]:
@@ -166,7 +173,11 @@ class ExecutionEvaluator:
 
     def _score(self, *, item: Planned, pending: Pending) -> ResultRecord:
         results = pending.results(self._count)
-        references = [self._references(task=item.task, index=result.job.sample) for result in results]
+        try:
+            references = self._compared_with(item=item, pending=pending, results=results)
+        except (*_UNREADABLE, ObjectDamagedError) as error:
+            message = f"There is nothing to compare this plan's results with: {error}."
+            return faulty(item.record, reason=Reason.EXPERT_FAILED, message=message)
         failures = [result.failure for result in results if result.failure is not None]
         unscored = partial(sample_results, task=item.task, results=results, references=references)
         if failures:
@@ -196,6 +207,22 @@ class ExecutionEvaluator:
             "indicators": {**item.record.indicators, **means_of(closed), **relative},
         }
         return item.record.model_copy(update=update)
+
+    def _compared_with(
+        self, *, item: Planned, pending: Pending, results: Sequence[JobResult]
+    ) -> list[tuple[ArtefactReference, ...]]:
+        """The references of each sample.
+
+        Raises:
+            LookupError: they are made by the gold plan, and it failed.
+        """
+        if self._by_gold is None:
+            return [self._references(task=item.task, index=result.job.sample) for result in results]
+        made = pending.gold_results(self._count)
+        failed = next((result.failure for result in made if result.failure is not None), None)
+        if failed is not None:
+            raise LookupError(f"the gold plan failed: {failed.message}")
+        return [self._by_gold.of(task=item.task, gold=result) for result in made]
 
     def _answer_scores(
         self,

@@ -10,6 +10,7 @@ from evaluator.experts.imaging import ImageExpert, Pixels, to_tensor
 from evaluator.experts.preparation import Preparation
 from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.protocol import ExpertSpec
+from evaluator.experts.texts import whole_number
 from evaluator.values import Image, Label, Labels, Value
 
 
@@ -41,16 +42,21 @@ class ViTClassifierExpert(ImageExpert):
 
 
 class ViTLabelsExpert(ViTClassifierExpert):
-    """Any image in, the names of its likely classes out: those of at least the parameter `least`, at any rate one."""
+    """Any image in, the names of its likely classes out: those of at least the parameter `least`, at any rate one.
+
+    With the parameter `most` there are so many, however unlikely they are.
+    """
 
     output: ClassVar[str] = "category"
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
         self._least = float(str(spec.parameters.get("least", 0.5)))
+        self._most = whole_number(spec=spec, name="most", default=0)
 
     def choose(self, logits: Tensor) -> Value:
         scores = logits.softmax(dim=-1)
         ranked = scores.argsort(descending=True).tolist()
         likely = [index for index in ranked if scores[index] >= self._least] or ranked[:1]
+        likely = ranked[: self._most] if self._most else likely
         return Labels(tuple(Label(self._names[index], round(float(scores[index]), 3)) for index in likely))

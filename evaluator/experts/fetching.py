@@ -123,8 +123,7 @@ class Fetcher:
             target = made / name
             target.parent.mkdir(parents=True, exist_ok=True)
             if name.endswith(".bin"):
-                stem = target.name.removesuffix(".bin").replace("pytorch_model", "model")
-                stem = stem if target.parent == made or stem == "model" else "diffusion_pytorch_model"
+                stem = "model" if target.name == "pytorch_model.bin" else "diffusion_pytorch_model"
                 self._convert(source=source / name, target=target.with_name(f"{stem}.safetensors"))
             else:
                 shutil.copyfile(source / name, target)

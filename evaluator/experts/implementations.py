@@ -66,8 +66,8 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
         "videomae": Implementation("watching", "VideoClassificationExpert", code_version="1"),
         "videomae-gpt2": Implementation("watching", "VideoCaptioningExpert", code_version="1"),
         "hed": Implementation("maps", "SoftEdgeExpert", code_version="1"),
-        "dpt": Implementation("maps", "DepthExpert", code_version="1"),
-        "dpt-normals": Implementation("maps", "NormalExpert", code_version="1"),
+        "dpt": Implementation("maps", "DepthExpert", code_version="2"),
+        "dpt-normals": Implementation("maps", "NormalExpert", code_version="2"),
         "vitpose": Implementation("posing", "PoseExpert", code_version="1"),
         "rt-detr-boxes": Implementation("object_boxes", "BoxesExpert", code_version="1"),
         "sam-instances": Implementation("segmenting", "InstanceExpert", code_version="1"),
@@ -75,6 +75,33 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
         "sam-mask": Implementation("segmenting", "RoughMaskExpert", code_version="1"),
         "sam-everything": Implementation("segmenting", "EverythingExpert", code_version="1"),
         "owl-vit": Implementation("grounding", "GroundingExpert", code_version="1"),
+        "trocr": Implementation("character_recognition", "CharacterRecognitionExpert", code_version="1"),
+        "t5-tags": Implementation("annotation", "TagsExpert", code_version="1"),
+        "detr-boxes": Implementation("object_boxes", "DetrBoxesExpert", code_version="1"),
+        "detr-panoptic": Implementation("panoptic", "PanopticExpert", code_version="1"),
+        "segment-anything": Implementation("sam_everything", "SegmentAnythingExpert", code_version="1"),
+        "grounding-dino": Implementation("grounding_dino", "GroundingDinoExpert", code_version="1"),
+        "dpt-depth-map": Implementation("depth_maps", "ReleasedDepthExpert", code_version="1"),
+        "dpt-normal-map": Implementation("depth_maps", "ReleasedNormalExpert", code_version="1"),
+        "annotator-hed": Implementation("annotators", "AnnotatedEdgeExpert", code_version="1"),
+        "annotator-scribble": Implementation("annotators", "AnnotatedScribbleExpert", code_version="1"),
+        "vitpose-people": Implementation("people", "PeopleExpert", code_version="1"),
+        "llava": Implementation("llava", "LlavaQuestionExpert", code_version="1"),
+        "videomae-actions": Implementation("clips", "ActionExpert", code_version="1"),
+        "timesformer-gpt2": Implementation("clips", "StoryExpert", code_version="1"),
+        "released-controlnet": Implementation(
+            "released_drawing", "ReleasedGuidedDrawingExpert", code_version="1", samples=True
+        ),
+        "pixart": Implementation("released_drawing", "PixArtExpert", code_version="1", samples=True),
+        "released-variation": Implementation(
+            "released_drawing", "ReleasedVariationExpert", code_version="1", samples=True
+        ),
+        "released-pix2pix": Implementation(
+            "released_editing", "ReleasedPictureEditingExpert", code_version="1", samples=True
+        ),
+        "released-inpainting": Implementation(
+            "released_editing", "ReleasedInpaintingExpert", code_version="1", samples=True
+        ),
         "git-vqa": Implementation("git_questions", "GitQuestionExpert", code_version="1"),
     }
 )

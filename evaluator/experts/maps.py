@@ -17,7 +17,9 @@ from evaluator.experts.imaging import Pixels, image_of, in_fixed_batches, stack,
 from evaluator.experts.preparation import Preparation, resized
 from evaluator.experts.pretrained import load_pretrained, load_state
 from evaluator.experts.protocol import ExpertSpec
+from evaluator.experts.sampling import number
 from evaluator.experts.texts import whole_number
+from evaluator.pictures.levelling import levelled
 from evaluator.pictures.normals import normal_map
 from evaluator.values import Image, Value
 
@@ -65,7 +67,11 @@ class GreyMapExpert(MapExpert[npt.NDArray[np.float32]]):
 
 
 class DepthExpert(GreyMapExpert):
-    """Any image in, a grey map out: white is near, black far away."""
+    """Any image in, a grey map out: white is near, black far away.
+
+    With the parameter `region_scale` nearness is levelled within the regions of the image (`pictures.levelling`): where
+    things are flat, that moves the steps of a soft estimate to their borders.
+    """
 
     output = "depth"
 
@@ -73,6 +79,7 @@ class DepthExpert(GreyMapExpert):
         super().__init__(spec=spec, device=device)
         self._model = load_pretrained(DPTForDepthEstimation, folder=spec.path, device=device, precision=spec.precision)
         self._preparation = Preparation(ViTImageProcessorPil, folder=spec.path, size=int(self._model.config.image_size))
+        self._region_scale = number(spec=spec, name="region_scale", default=0.0)
 
     def prepare(self, image: Image) -> Image:
         return self._preparation.resized(image)
@@ -81,7 +88,10 @@ class DepthExpert(GreyMapExpert):
         with torch.inference_mode():
             values = self._preparation.normalised(to_tensor(pixels=pixels, device=self._device))
             nearness = self._model(pixel_values=values.to(self._model.dtype)).predicted_depth
-        return list(nearness.float().cpu().numpy())
+        found = list(nearness.float().cpu().numpy())
+        if not self._region_scale:
+            return found
+        return [levelled(one, pixels=image, scale=self._region_scale) for one, image in zip(found, pixels, strict=True)]
 
 
 class NormalExpert(DepthExpert):

@@ -2,28 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 
-from evaluator.experts.detection import Detection, RTDetrExpert
+from evaluator.experts.detection import Detection, DetectionExpert, DetrExpert, RTDetrExpert
 from evaluator.experts.imaging import image_of, in_fixed_batches, stack
 from evaluator.values import Box, Boxes, Image, Value
 
 OUTPUT = "object"
 
 
-class BoxesExpert(RTDetrExpert):
+class _BoxFinder(DetectionExpert):
     """Finds labelled boxes in an image of any size, the most confident first.
 
-    Sides are in pixels of the image. Objects count from the score `threshold` of the profile's parameters on; of two
-    boxes that say the same about nearly the same place, the surer one is kept.
+    Sides are in pixels of the image. Objects count from the score `threshold` of the profile's parameters on.
     """
-
-    @staticmethod
-    def ordered(objects: list[Detection]) -> list[Detection]:
-        """The surest first, each object once."""
-        kept: list[Detection] = []
-        for one in sorted(objects, key=lambda detection: -detection.score):
-            if not any(one.name == other.name and overlap(one.box, other.box) > _SAME for other in kept):
-                kept.append(one)
-        return kept
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
         images = [image_of(item) for item in batch]
@@ -37,6 +27,28 @@ class BoxesExpert(RTDetrExpert):
         if not images:
             return []
         return in_fixed_batches(pixels=stack(images), batch_size=self._batch_size, run=self.detect)
+
+
+class BoxesExpert(_BoxFinder, RTDetrExpert):
+    """With an RT-DETR. Of two boxes that say the same about nearly the same place, the surer one is kept."""
+
+    @staticmethod
+    def ordered(objects: list[Detection]) -> list[Detection]:
+        """The surest first, each object once."""
+        kept: list[Detection] = []
+        for one in sorted(objects, key=lambda detection: -detection.score):
+            if not any(one.name == other.name and overlap(one.box, other.box) > _SAME for other in kept):
+                kept.append(one)
+        return kept
+
+
+class DetrBoxesExpert(_BoxFinder, DetrExpert):
+    """With a DETR, whose queries do not repeat each other: all boxes are kept."""
+
+    @staticmethod
+    def ordered(objects: list[Detection]) -> list[Detection]:
+        """The surest first."""
+        return sorted(objects, key=lambda detection: -detection.score)
 
 
 _SAME = 0.6

@@ -15,7 +15,8 @@ A profile is a TOML file beside the weights' lock file, which the training comma
     id = "lilliput/vit-score"
     weights = "vit-score"
 
-The expert of a line with `uses = ["TOOL"]` runs the expert of another line itself.
+The expert of a line with `uses = ["TOOL"]` runs the expert of another line itself. A line with `base = "NAME"` needs a
+second checkpoint besides its `weights`. A table `[unavailable]` says for tools without an expert why there is none.
 
 A profile with `[checkpoints.NAME]` tables (see `checkpoints.py`) instead of `weights` uses released models, which
 `planarena profiles fetch` puts into the data folder. It can be read before that: then its digests say so.
@@ -76,6 +77,8 @@ class Profile:
     """Released models by the name of their weights; none if the profile's weights are shipped."""
     reference_experts: Mapping[str, ExpertSpec] = field(default_factory=dict)
     """By tool name, what makes references when data are built; no planner's plan runs them."""
+    unavailable: Mapping[str, str] = field(default_factory=dict)
+    """By tool name, why the profile has no expert for it, as a sentence."""
 
 
 def profile_names(*, folder: Path = PROFILES) -> tuple[str, ...]:
@@ -123,6 +126,7 @@ def load_profile(
         scorers=MappingProxyType(scorers),
         checkpoints=MappingProxyType(dict(found.checkpoints)),
         reference_experts=MappingProxyType(read["reference_experts"]),
+        unavailable=MappingProxyType(dict(content.get("unavailable", {}))),
     )
 
 
@@ -136,6 +140,8 @@ def load_expert(*, spec: ExpertSpec, device: str = "cpu") -> Expert:
     for one in (spec, *spec.uses):
         if one.weights_digest != NO_WEIGHTS:
             verify_weights(folder=one.path, expected=one.weights_digest)
+        if one.base is not None:
+            verify_weights(folder=one.base, expected=one.base_digest)
     return cast(Expert, implementation_of(spec.implementation).factory()(spec=spec, device=device))
 
 
@@ -179,7 +185,7 @@ def _expert(
     *, tool: str, entries: Mapping[str, Mapping[str, Any]], weights: _Weights, precision: str | None
 ) -> ExpertSpec:
     entry = entries[tool]
-    known = {"id", "implementation", "weights", "batch_size", "precision", "parameters", "uses"}
+    known = {"id", "implementation", "weights", "batch_size", "precision", "parameters", "uses", "base"}
     _reject_unknown(entry=entry, known=known, where=f'expert "{tool}"')
     chosen = precision or entry.get("precision", "float32")
     if chosen not in PRECISIONS:
@@ -203,6 +209,8 @@ def _expert(
             _expert(tool=name, entries=entries, weights=weights, precision=precision)
             for name in _used(tool=tool, entries=entries)
         ),
+        base=weights.folder / entry["base"] if "base" in entry else None,
+        base_digest=weights.digest(entry["base"]) if "base" in entry else "",
     )
 
 

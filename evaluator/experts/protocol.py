@@ -32,6 +32,10 @@ class ExpertSpec:
     """Whether the model draws random numbers: then it is a `SamplingExpert`, and gets a seed for each item."""
     uses: tuple["ExpertSpec", ...] = ()
     """Further experts of the profile that it runs itself; its output depends on everything that theirs depends on."""
+    base: Path | None = None
+    """Folder of a second checkpoint that it needs: what a ControlNet is attached to, or whose tokenizer it reads."""
+    base_digest: str = ""
+    """The `weights_digest` of that folder; empty where there is none."""
 
     def facts(self) -> dict[str, JsonValue]:
         """What the expert computes depends on beside its inputs, for digests; equal facts, equal outputs."""
@@ -44,6 +48,8 @@ class ExpertSpec:
             "batch_size": self.batch_size,
             "parameters": cast(JsonValue, dict(self.parameters)),
         }
+        if self.base is not None:
+            facts["base"] = self.base_digest
         return {**facts, "uses": [used.facts() for used in self.uses]} if self.uses else facts
 
 

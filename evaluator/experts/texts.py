@@ -1,6 +1,7 @@
 """What all language experts share: texts to token ids of one fixed length, in batches of one fixed size."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
@@ -27,9 +28,9 @@ def text_of(item: Mapping[str, Value], *, name: str) -> str:
     return value
 
 
-def load_tokenizer(spec: ExpertSpec) -> Any:
-    """The tokenizer that lies beside a model's weights; it pads with its end token if it has nothing else."""
-    tokenizer = AutoTokenizer.from_pretrained(spec.path, local_files_only=True, trust_remote_code=False)
+def load_tokenizer(spec: ExpertSpec, *, folder: Path | None = None) -> Any:
+    """The tokenizer beside a model's weights, or in `folder`; it pads with its end token if it has nothing else."""
+    tokenizer = AutoTokenizer.from_pretrained(folder or spec.path, local_files_only=True, trust_remote_code=False)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer
@@ -48,7 +49,7 @@ def whole_number(*, spec: ExpertSpec, name: str, default: int) -> int:
 
 
 class TextExpert:
-    """An expert from texts to one text; subclasses say what happens to a batch.
+    """An expert from texts to one text; subclasses say what happens to a batch. The parameter `output` names it.
 
     Texts are padded (and cut) to one length and batches filled up to one size: kernels are chosen by shape, so a
     constant shape keeps an item's result from depending on the others.
@@ -60,6 +61,7 @@ class TextExpert:
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         self._batch_size = spec.batch_size
         self._device = device
+        self._output = str(spec.parameters.get("output", "text"))
         self._tokenizer = load_tokenizer(spec)
         self._length = whole_number(spec=spec, name="length", default=self._tokenizer.model_max_length)
         if self._length > _LONGEST:
@@ -81,7 +83,7 @@ class TextExpert:
             filled = chunk + chunk[:1] * (self._batch_size - len(chunk))
             with torch.inference_mode():
                 answers += self.answer(filled)[: len(chunk)]
-        return [{"text": answer} for answer in answers]
+        return [{self._output: answer} for answer in answers]
 
     def encode(self, texts: Sequence[tuple[str, ...]], **settings: object) -> Any:
         """Token ids and masks of shape (batch, length); of a pair the longer text is cut."""

@@ -23,8 +23,9 @@ def file_digest(path: Path) -> str:
 
 
 def has_weights(folder: Path) -> bool:
-    """Whether there is a model in the layout of `transformers`, whole or in parts, or a pipeline of `diffusers`."""
-    if any((folder / name).is_file() for name in ("model.safetensors", "model.safetensors.index.json")):
+    """Whether there is a model in the layout of `transformers`, whole or in parts, or of `diffusers`."""
+    single = ("model.safetensors", "model.safetensors.index.json", "diffusion_pytorch_model.safetensors")
+    if any((folder / name).is_file() for name in single):
         return True
     return (folder / "model_index.json").is_file() and any(folder.glob("*/*.safetensors"))
 

@@ -53,6 +53,35 @@ def judge_decomposition(*, predicted: str | None, gold: Decomposition) -> Verdic
     return Verdict(right=not differences, why=differences)
 
 
+FIELDS = ("subtasks", "task", "dep", "args", "returns", "description")
+
+
+def right_fields(*, predicted: str | None, gold: Decomposition) -> dict[str, bool]:
+    """Which of `FIELDS` are right in every subtask, by the rule of DeAcc; none is where the numbers of subtasks differ.
+
+    `subtasks` is right where there are as many as in the gold.
+    """
+    nothing = dict.fromkeys(FIELDS, False)
+    if predicted is None:
+        return nothing
+    try:
+        read = parse_decomposition(predicted)
+    except PlanSyntaxError:
+        return nothing
+    if len(read.subtasks) != len(gold.subtasks):
+        return nothing
+    wrong = set[str]()
+    for found, wanted in zip(read.subtasks, gold.subtasks, strict=True):
+        wrong |= {name for name in FIELDS if any(_differs(name, found=found, wanted=wanted))}
+    return {name: name not in wrong for name in FIELDS}
+
+
+def _differs(name: str, *, found: Subtask, wanted: Subtask) -> Iterator[bool]:
+    if name == "description":
+        yield from (True for _ in _description_differences(where="", found=found, wanted=wanted))
+    yield from (True for field, *_ in _unequal_fields(found=found, wanted=wanted) if field == name)
+
+
 def deacc(verdicts: Iterable[Verdict]) -> Interval:
     """Share of right decompositions, in [0, 1], with its 95 % Wilson interval.
 
@@ -81,16 +110,19 @@ def _differences(*, predicted: tuple[Subtask, ...], gold: tuple[Subtask, ...]) -
 
 
 def _field_differences(*, where: str, found: Subtask, wanted: Subtask) -> Iterator[str]:
-    fields = (
+    for name, is_now, should_be in _unequal_fields(found=found, wanted=wanted):
+        yield f"{where}: {name} is {_shown(is_now)}, not {_shown(should_be)}"
+
+
+def _unequal_fields(*, found: Subtask, wanted: Subtask) -> Iterator[tuple[str, object, object]]:
+    fields: tuple[tuple[str, object, object], ...] = (
         ("id", found.id, wanted.id),
         ("task", list(found.domains), list(wanted.domains)),
         ("dep", list(found.dependencies), list(wanted.dependencies)),
         ("args", _resources(found.args), _resources(wanted.args)),
         ("returns", _resources(found.returns), _resources(wanted.returns)),
     )
-    for name, is_now, should_be in fields:
-        if is_now != should_be:
-            yield f"{where}: {name} is {_shown(is_now)}, not {_shown(should_be)}"
+    yield from (field for field in fields if field[1] != field[2])
 
 
 def _description_differences(*, where: str, found: Subtask, wanted: Subtask) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Where a suite's data come from: the source of samples of a profile and split."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol, runtime_checkable
 
 from evaluator.suites.base import Task
@@ -38,4 +38,32 @@ class SharingSource(SampleSource, Protocol):
 
     def reference_key(self, *, task: Task) -> str:
         """Tasks with equal keys have equal references at every index."""
+        ...
+
+
+@runtime_checkable
+class GoldComparedSource(SampleSource, Protocol):
+    """A source without right results: those of the gold plan on the same sample take their place."""
+
+    def compared(self, *, task: Task, result: Value, given: Callable[[str], Value]) -> Value:
+        """What a plan's result is compared with.
+
+        Args:
+            task: one of the answers of a request.
+            result: what the gold plan gave for it.
+            given: the request's resources on this sample, by name.
+
+        Raises:
+            LookupError: nothing can be compared with this result.
+        """
+        ...
+
+
+@runtime_checkable
+class WithGaps(Protocol):
+    """A source that may lack a part of its data."""
+
+    @property
+    def gaps(self) -> str:
+        """What is lacking and how much, as a sentence; empty if nothing is."""
         ...

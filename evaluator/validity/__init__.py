@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evaluator.validity.execution_agreement import AgreementReport, measure_agreement
+    from evaluator.validity.execution_agreement import measure_agreement
     from evaluator.validity.floors import ConstantAnswer, Floors, UntouchedImages, measure_floors
     from evaluator.validity.images import Agreement, ImageReport, Images, measure_images
     from evaluator.validity.judged import JudgedReport, NotComparableError, measure_judged
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = [
     "ORDER",
     "Agreement",
-    "AgreementReport",
     "ConstantAnswer",
     "Floors",
     "ImageReport",
@@ -40,7 +39,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "execution_agreement": ("AgreementReport", "measure_agreement"),
+    "execution_agreement": ("measure_agreement",),
     "floors": ("ConstantAnswer", "Floors", "UntouchedImages", "measure_floors"),
     "images": ("Agreement", "ImageReport", "Images", "measure_images"),
     "judged": ("JudgedReport", "NotComparableError", "measure_judged"),

@@ -10,6 +10,7 @@ from PIL import Image as PillowImage
 from evaluator.metrics import rule_names
 from evaluator.metrics.results.found import answer_score, box_score, label_score, mask_score, segment_score
 from evaluator.metrics.results.pictures import depth_score, edit_score, normal_score, outline_score, pose_score
+from evaluator.metrics.results.texts import reading_score
 from evaluator.values import Boxes, Clip, Labels, Masks, Value
 
 
@@ -53,6 +54,7 @@ RULE_SCORES: Mapping[str, RuleScore] = MappingProxyType(
             RuleScore(rule_names.NORMALS, _PICTURE, _PICTURE, normal_score),
             RuleScore(rule_names.POSE, _PICTURE, _PICTURE, pose_score),
             RuleScore(rule_names.EDIT, _PICTURE, Clip, edit_score),
+            RuleScore(rule_names.READING, str, str, reading_score),
         )
     }
 )

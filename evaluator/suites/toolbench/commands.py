@@ -38,6 +38,7 @@ from evaluator.suites import Suite
 from evaluator.suites.base import shown_columns
 from evaluator.suites.toolbench.plan_scores import Report, ScoredLine, report_to_json, score_lines
 from evaluator.suites.toolbench.released import source
+from evaluator.suites.toolbench.released.inputs_command import inputs
 from evaluator.suites.toolbench.suite import ToolTask, is_tool_suite
 from evaluator.suites.toolbench.terms import describe, interpret
 
@@ -129,7 +130,12 @@ def _explain_row(*, suite: Suite, row: ScoredLine) -> None:
     lines += _goal_lines(row.task)
     if row.judged is not None:
         lines.append("Plan, with the result of each step:")
-        calls = interpret(plan=row.judged.plan, catalogue=suite.catalogue, files=row.task.files)
+        calls = interpret(
+            plan=row.judged.plan,
+            catalogue=suite.catalogue,
+            files=row.task.files,
+            as_executed=suite.conditions.experts,
+        )
         lines += [f"  step {call.number}: {describe(call.outputs[0])}" for call in calls]
         lines += [f"  tolerated: {note}" for note in row.judged.tolerated]
     for name, reason in row.why.items():
@@ -217,6 +223,12 @@ def search(
     without_prior_knowledge: Annotated[
         bool, typer.Option("--without-prior-knowledge", help="Describe each subtask by the request, as in Table 4.")
     ] = False,
+    thresholds: Annotated[
+        str, typer.Option(help="Least scores of a tool that adaptive enters, with a row each, such as 2,2.5,3.")
+    ] = "3",
+    per_step: Annotated[
+        bool, typer.Option("--per-step", help="Let a tool's score depend on the step of the search.")
+    ] = False,
     json_out: JsonFile = None,
 ) -> None:
     """Compare the search strategies of ControlLLM without a language model: solution rates and times.
@@ -226,24 +238,36 @@ def search(
     from evaluator.suites.toolbench.search_benchmark import measure_search
 
     chosen = _tool_suite(suite)
-
-    report = measure_search(suite=chosen, gold=gold_decompositions, prior_knowledge=not without_prior_knowledge)
+    report = measure_search(
+        suite=chosen, gold=gold_decompositions, prior_knowledge=not without_prior_knowledge,
+        thresholds=_thresholds(thresholds), per_step=per_step,
+    )  # fmt: skip
     if not is_stdout(json_out):
         _print_search(report)
     write_json(report.to_json(), file=json_out)
 
 
+def _thresholds(text: str) -> list[float]:
+    from evaluator.planners.strategies.controlllm.strategy import threshold_of
+
+    try:
+        return [threshold_of(part) for part in text.split(",")]
+    except ValueError as error:
+        raise usage_error(f"--thresholds: {error}") from None
+
+
 def _print_search(report: "SearchReport") -> None:
     levels = ("easy", "medium", "hard")
     names = ("IR", "NR", "HR", "CR", "SE")
-    title = f"{report.suite}, decompositions: {report.decompositions}. SE also by level"
-    quality = Listing("strategy", *names, *levels, title=title)
+    title = f"{report.suite}, decompositions: {report.decompositions}, scores {report.scores}. SE also by level"
+    quality = Listing("strategy", "threshold", *names, *levels, title=title)
     title = "SE of the best of 5 plans; milliseconds per subtask: search (median, p95, max), stage 2 (median, p95)"
     times = Listing("strategy", "best of 5", "wall", "CPU", "p95", "max", "stage 2", "p95", title=title)
     for name, found in report.figures.items():
         shares = [found.indicators[key] for key in names]
         by_level = [f"{found.se_by_level[level]:.3f}" if level in found.se_by_level else "-" for level in levels]
-        quality.add_row(name, *(f"{share:.3f}" for share in shares), *by_level)
+        threshold = "-" if found.threshold is None else f"{found.threshold:g}"
+        quality.add_row(name, threshold, *(f"{share:.3f}" for share in shares), *by_level)
         cpu, planning = found.search_cpu, found.planning_cpu
         figures = (found.search_wall.median, cpu.median, cpu.p95, cpu.most, planning.median, planning.p95)
         times.add_row(name, f"{found.indicators['SE_best']:.3f}", *(f"{figure:.2f}" for figure in figures))
@@ -251,6 +275,33 @@ def _print_search(report: "SearchReport") -> None:
     tasks = next((found.tasks for found in report.figures.values()), 0)
     subtasks = next((found.subtasks for found in report.figures.values()), 0)
     out.print(f"{tasks} tasks with {subtasks} subtasks; {len(report.left_out)} tasks omitted", highlight=False)
+
+
+def decompositions(
+    suite: Annotated[str, typer.Option(help="Slug of a suite whose plans are judged.")] = "toolmini",
+    json_out: JsonFile = None,
+) -> None:
+    """DeAcc of the decomposers that need no language model: the rules and the trained network, also by field."""
+    from evaluator.planners.strategies.controlllm.trained.strategy import trained_decomposition
+    from evaluator.suites.toolbench.decomposition_benchmark import decompose_by_rules, measure_decompositions
+
+    chosen = _tool_suite(suite)
+    try:
+        reports = [
+            measure_decompositions(suite=chosen, name=name, decompose=decompose)
+            for name, decompose in (("rules", decompose_by_rules), ("trained", trained_decomposition))
+        ]
+    except ValueError as error:
+        raise usage_error(error) from None
+    if not is_stdout(json_out):
+        fields = tuple(reports[0].fields)
+        table = Listing("decomposer", "n", "DeAcc", "95 % interval", "but description", *fields, title=chosen.title)
+        for one in reports:
+            shares = (f"{share.mean:.3f}" for share in (one.but_description, *one.fields.values()))
+            ends = one.deacc.in_words(form=".3f")
+            table.add_row(one.decomposer, str(one.deacc.count), f"{one.deacc.mean:.3f}", ends, *shares)
+        show_all((table,), console=out)
+    write_json([one.to_json() for one in reports], file=json_out)
 
 
 def fetch_released(folder: Path | None) -> Mapping[Path, str]:
@@ -288,5 +339,11 @@ def download_released(target: Path) -> Mapping[str, str]:
     return source.fetch(download=released, target=target)
 
 
-COMMANDS = {"score-plans": score_plans, "score-decompositions": score_decompositions, "bench search": search}
+COMMANDS = {
+    "score-plans": score_plans,
+    "score-decompositions": score_decompositions,
+    "bench search": search,
+    "bench decompositions": decompositions,
+    "suites inputs": inputs,
+}
 RELEASED = {"controlllm": fetch_released}

@@ -1,13 +1,18 @@
 """ControlLLM's suites in the registry."""
 
+import os
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from evaluator.episodes.base import Setting
 from evaluator.episodes.executed import ExecutedPlans
 from evaluator.episodes.judged import JudgedPlans
-from evaluator.suites.registry import Entry
+from evaluator.suites.hidden import HIDDEN
+from evaluator.suites.registry import Entry, suite_of
 from evaluator.suites.toolbench.abstain.suite import SLUG, toolmini_abstain_suite
 from evaluator.suites.toolbench.judging import ToolJudge
+from evaluator.suites.toolbench.released import executed
 from evaluator.suites.toolbench.released.source import fetched_folder
 from evaluator.suites.toolbench.suite import tool2k_suite, tool100_suite, toolmini_suite
 from evaluator.suites.toolbench.world import SLUG as WORLD
@@ -36,6 +41,25 @@ def _samples(setting: Setting) -> "SampleSource":
     return samples_of(setting)
 
 
+def _released(setting: Setting, *, slug: str) -> "SampleSource":
+    # Loads numpy, which tests of endpoints have no memory for.
+    from evaluator.suites.toolbench.released.inputs import released_inputs
+
+    if setting.split == HIDDEN:
+        raise LookupError(f"the requests of {slug} are published data; there is no hidden split of them")
+    return released_inputs(folder=setting.inputs, tasks=suite_of(slug).tasks, slug=slug)
+
+
+def _has_inputs() -> bool:
+    """Whether a folder with the requests' files is named: without one, nothing of these suites can run."""
+    return _is_fetched() and bool(os.environ.get("PLANARENA_TOOL_INPUTS"))
+
+
+def _on_files(slug: str, build: "Callable[[], Suite]") -> Entry:
+    episode = ExecutedPlans(samples=partial(_released, slug=slug), judge=WorldJudge(), beside_gold=True)
+    return Entry(slug=slug, build=build, episode=episode, catalogue=_CATALOGUE, is_available=_has_inputs)
+
+
 _EPISODE = JudgedPlans(judge=ToolJudge())
 _CATALOGUE = CONTROLLLM.name
 
@@ -50,5 +74,7 @@ SUITES = (
     ),
     Entry(slug="tool100", build=tool100_suite, episode=_EPISODE, catalogue=_CATALOGUE, is_available=_is_fetched),
     Entry(slug="tool2k", build=tool2k_suite, episode=_EPISODE, catalogue=_CATALOGUE, is_available=_is_fetched),
+    _on_files(executed.TOOL100, executed.tool100_executed),
+    _on_files(executed.TOOL2K, executed.tool2k_executed),
 )
 COMMANDS = "evaluator.suites.toolbench.commands"

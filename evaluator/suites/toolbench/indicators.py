@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from evaluator.plans.model import Plan
 from evaluator.suites.toolbench.goals.goal import Goal, Matching
 from evaluator.suites.toolbench.meaning.verdict import Pair, Settle, Verdict, leave_undecided, some
-from evaluator.suites.toolbench.terms import ReadCall, interpret
+from evaluator.suites.toolbench.terms import CallTerm, ReadCall, interpret, normal_reference
 from evaluator.tools.types import Catalogue, ResourceType
 
 INDICATORS = ("IR", "NR", "HR", "CR", "SE")
@@ -53,8 +53,9 @@ def judge_plan(
     catalogue: Catalogue,
     files: Mapping[str, frozenset[ResourceType]],
     settle: Settle = leave_undecided,
+    as_executed: bool = False,
 ) -> Judgement:
-    """Judge a plan as it is written, top to bottom.
+    """Judge a plan as it is written, top to bottom, or as it is executed.
 
     Args:
         plan: the plan.
@@ -62,13 +63,16 @@ def judge_plan(
         catalogue: the tools there are.
         files: the request's files and the types in which it gives them.
         settle: settles pairs of texts on which the rules are undecided. It is asked for no other.
+        as_executed: whether steps are read in the order in which they run, and each part of the goal must be met by the
+            answer in its place; otherwise by any output.
     """
-    calls = interpret(plan=plan, catalogue=catalogue, files=files)
+    calls = interpret(plan=plan, catalogue=catalogue, files=files, as_executed=as_executed)
+    answers = _answers(plan=plan, calls=calls) if as_executed else None
     irrelevant = _irrelevant(calls=calls, goal=goal)
     lacking = _lacking(calls=calls, goal=goal)
     false = _false_resources(calls)
     conflicts = _conflicts(calls=calls, catalogue=catalogue)
-    unmet, undecided = _unmet(calls=calls, goal=goal, settle=settle)
+    unmet, undecided = _unmet(calls=calls, goal=goal, settle=settle, answers=answers)
     return Judgement(
         IR=int(bool(irrelevant)),
         NR=int(not lacking),
@@ -134,16 +138,31 @@ def _conflicts(*, calls: Sequence[ReadCall], catalogue: Catalogue) -> list[str]:
     return found
 
 
-def _unmet(*, calls: Sequence[ReadCall], goal: Goal, settle: Settle) -> tuple[list[str], tuple[Pair, ...]]:
+def _answers(*, plan: Plan, calls: Sequence[ReadCall]) -> list[CallTerm | None]:
+    """What a plan hands in, in its order; None for what no call makes."""
+    made = {
+        normal_reference(reference): term
+        for call in calls
+        for reference, term in zip(call.step.outputs.values(), call.outputs, strict=False)
+    }
+    return [made.get(normal_reference(answer)) for answer in plan.answers]
+
+
+def _unmet(
+    *, calls: Sequence[ReadCall], goal: Goal, settle: Settle, answers: Sequence[CallTerm | None] | None
+) -> tuple[list[str], tuple[Pair, ...]]:
     """The parts that no output meets, as sentences, and the pairs on which it depends whether the others are met."""
     outputs = [term for call in calls for term in call.outputs if term.known]
     unmet: list[str] = []
     undecided: dict[Pair, None] = {}
-    for part in goal.parts:
+    for place, part in enumerate(goal.parts):
         matching = Matching(goal=goal, settle=settle)
-        verdict = some(matching.met_by(part=part.number, term=term) for term in outputs)
+        handed_in = outputs if answers is None else [term for term in answers[place : place + 1] if term in outputs]
+        verdict = some(matching.met_by(part=part.number, term=term) for term in handed_in if term is not None)
         if verdict is Verdict.DIFFERENT:
-            unmet.append(f"{part.sentence()}: no output is this")
+            unmet.append(
+                f"{part.sentence()}: {'no output is' if answers is None else f'answer {place + 1} is not'} this"
+            )
         elif verdict is Verdict.UNDECIDED:
             undecided |= matching.undecided
     return unmet, tuple(undecided)

@@ -98,7 +98,14 @@ def judge_parsed(*, suite: Suite, task: ToolTask, parsed: ParsedPlan, arbiter: A
         refusal = judge_refusal(parsed.plan)
         return JudgedPlan(parsed.plan, parsed.tolerated, refusal, refusal_indicators(parsed.plan))
     context = all_tools(suite=suite, task=task)
-    judged = partial(judge_plan, plan=parsed.plan, goal=task.goal, catalogue=suite.catalogue, files=task.files)
+    judged = partial(
+        judge_plan,
+        plan=parsed.plan,
+        goal=task.goal,
+        catalogue=suite.catalogue,
+        files=task.files,
+        as_executed=suite.conditions.experts,
+    )
     by_rules = judged()
     found = settlement(undecided=by_rules.undecided, arbiter=arbiter)
     judgement = judged(settle=found.settle) if found.settled else by_rules

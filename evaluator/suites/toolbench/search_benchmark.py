@@ -6,6 +6,7 @@ evaluated can get at them: strategies see a request, and only this module hands 
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from statistics import fmean, median, quantiles
 from time import process_time
 
@@ -15,6 +16,7 @@ from evaluator.planners.protocol import request_for
 from evaluator.planners.strategies.controlllm.offline_decomposing import decompose_offline
 from evaluator.planners.strategies.controlllm.planning import Planned, Toolbox, plan_offline, plans_of
 from evaluator.planners.strategies.controlllm.search import (
+    GOOD,
     CandidateFunction,
     adaptive,
     beam,
@@ -34,6 +36,7 @@ STRATEGIES: Mapping[str, CandidateFunction] = {
     "adaptive": adaptive,
     "exhaustive": exhaustive,
 }
+ADAPTIVE = "adaptive"
 LEVELS = ("easy", "medium", "hard")
 
 
@@ -58,6 +61,8 @@ class StrategyFigures:
 
     tasks: int
     subtasks: int
+    threshold: float | None
+    """The least score of a tool that is entered; None: the strategy has none."""
     indicators: Mapping[str, float]
     """Means of the five indicators, and `SE_best` of up to five plans."""
     se_by_level: Mapping[str, float]
@@ -79,6 +84,8 @@ class SearchReport:
     suite: str
     digest: str
     decompositions: str
+    scores: str
+    """Whether a tool's score is the same in every step of a subtask."""
     figures: Mapping[str, StrategyFigures] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
     """Keys of tasks that no plan can meet, without a goal, or without a gold decomposition that can be typed."""
@@ -94,12 +101,21 @@ class _Case:
     subtasks: tuple[TypedSubtask, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row:
+    name: str
+    choose: CandidateFunction
+    threshold: float | None = None
+
+
 def measure_search(
     *,
     suite: Suite,
     gold: bool,
     prior_knowledge: bool = True,
     strategies: Iterable[str] = tuple(STRATEGIES),
+    thresholds: Sequence[float] = (GOOD,),
+    per_step: bool = False,
 ) -> SearchReport:
     """Plan every task that has a goal with each strategy, offline, and judge the plans.
 
@@ -108,7 +124,10 @@ def measure_search(
         gold: whether to take the gold decompositions; else the offline decomposer's.
         prior_knowledge: whether descriptions stay as they are; else each is the request, as in the paper's Table 4.
         strategies: names of `STRATEGIES`.
+        thresholds: of the adaptive strategy, which has a row for each; the default's row has no number in its name.
+        per_step: whether scores depend on the node of the search (`assessment.assess_step`).
     """
+    rows = [row for name in strategies for row in _rows(name=name, thresholds=thresholds)]
     toolbox = Toolbox.of(tuple(suite.catalogue.tools.values()))
     tasks = [task for task in suite.tasks if isinstance(task, ToolTask)]
     cases = [case for task in tasks if (case := _case(task=task, suite=suite, toolbox=toolbox, gold=gold)) is not None]
@@ -119,8 +138,9 @@ def measure_search(
         suite=suite.slug,
         digest=suite.digest,
         decompositions=("gold" if gold else "offline") + ("" if prior_knowledge else ", described by the request"),
-        figures={name: _figures(suite=suite, cases=cases, toolbox=toolbox, choose=STRATEGIES[name])
-                 for name in strategies} if cases else {},
+        scores="per step" if per_step else "per subtask",
+        figures={row.name: _figures(suite=suite, cases=cases, toolbox=toolbox, row=row, per_step=per_step)
+                 for row in rows} if cases else {},
         left_out=tuple(task.key for task in tasks if task.key not in judged),
     )  # fmt: skip
 
@@ -147,13 +167,26 @@ def _without_knowledge(case: _Case) -> _Case:
     return replace(case, subtasks=tuple(replace(subtask, description=case.task.text) for subtask in case.subtasks))
 
 
-def _figures(*, suite: Suite, cases: Sequence[_Case], toolbox: Toolbox, choose: CandidateFunction) -> StrategyFigures:
+def _rows(*, name: str, thresholds: Sequence[float]) -> list["_Row"]:
+    if name != ADAPTIVE:
+        return [_Row(name=name, choose=STRATEGIES[name])]
+    return [
+        _Row(
+            name=name if least == GOOD else f"{name}@{least:g}",
+            choose=partial(adaptive, least=least),
+            threshold=float(least),
+        )
+        for least in thresholds
+    ]
+
+
+def _figures(*, suite: Suite, cases: Sequence[_Case], toolbox: Toolbox, row: "_Row", per_step: bool) -> StrategyFigures:
     planned: list[Planned] = []
     seconds: list[float] = []
     rows: list[dict[str, float]] = []
     for case in cases:
         before = process_time()
-        own = plan_offline(subtasks=case.subtasks, toolbox=toolbox, choose=choose)
+        own = plan_offline(subtasks=case.subtasks, toolbox=toolbox, choose=row.choose, per_step=per_step)
         seconds += [(process_time() - before) / max(1, len(own))] * len(own)
         planned += own
         rows.append(_indicators(suite=suite, task=case.task, planned=own))
@@ -161,6 +194,7 @@ def _figures(*, suite: Suite, cases: Sequence[_Case], toolbox: Toolbox, choose: 
     return StrategyFigures(
         tasks=len(cases),
         subtasks=len(planned),
+        threshold=row.threshold,
         indicators={name: fmean(row[name] for row in rows) for name in (*INDICATORS, "SE_best")},
         se_by_level={
             level: fmean(row["SE"] for row, own in zip(rows, levels, strict=True) if own == level)

@@ -1,11 +1,12 @@
 """What a plan computes, symbolically: every output carries its provenance as a term.
 
 A plan is read as it is written, top to bottom: an output exists from the step that makes it onwards. A reference to
-anything else is a false resource.
+anything else is a false resource. Where plans are executed, steps are read in the order in which they run: an output
+exists for every step that does not lead to it.
 """
 
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -130,7 +131,7 @@ class ReadCall:
 
 
 def interpret(
-    *, plan: Plan, catalogue: Catalogue, files: Mapping[str, frozenset[ResourceType]]
+    *, plan: Plan, catalogue: Catalogue, files: Mapping[str, frozenset[ResourceType]], as_executed: bool = False
 ) -> tuple[ReadCall, ...]:
     """Read a plan top to bottom.
 
@@ -138,12 +139,16 @@ def interpret(
         plan: the plan, in the order in which it was written.
         catalogue: the tools there are.
         files: the request's files with the types that the request gives them.
+        as_executed: whether steps are read in the order in which they run: each after those whose results it takes.
+
+    Returns:
+        The calls in the order in which they are written, whose numbers they have.
     """
     made: dict[str, tuple[CallTerm, ResourceType | None]] = {}
     later = {normal_reference(reference) for step in plan.steps for reference in step.outputs.values()}
     identities: dict[tuple[object, ...], int] = {}
     calls = []
-    for number, step in enumerate(plan.steps, start=1):
+    for number, step in _in_order(plan.steps, as_executed=as_executed):
         known = step.tool in catalogue
         signature = catalogue[step.tool].outputs if known else {}
         arguments = {
@@ -166,7 +171,25 @@ def interpret(
                 identity=identity,
             )
         )
-    return tuple(calls)
+    return tuple(sorted(calls, key=lambda call: call.number))
+
+
+def _in_order(steps: Sequence[Step], *, as_executed: bool) -> Iterator[tuple[int, Step]]:
+    """Steps with their numbers; as executed, each behind those that it waits for. Steps that wait for each other come
+    last, as they are written."""
+    waiting = dict(enumerate(steps, start=1))
+    while waiting and as_executed:
+        made_later = {normal_reference(reference) for step in waiting.values() for reference in step.outputs.values()}
+        ready = {number: step for number, step in waiting.items() if not _taken(step) & made_later}
+        if not ready:
+            break
+        yield from ready.items()
+        waiting = {number: step for number, step in waiting.items() if number not in ready}
+    yield from waiting.items()
+
+
+def _taken(step: Step) -> frozenset[str]:
+    return frozenset(normal_reference(value.strip()) for value in step.inputs.values())
 
 
 def _type_of_output(*, signature: Mapping[str, ResourceType], name: str, place: int) -> ResourceType | None:

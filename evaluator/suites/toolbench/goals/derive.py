@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from evaluator.plans.decomposition import Argument, Decomposition, Subtask
+from evaluator.suites.toolbench.goals import intents
+from evaluator.suites.toolbench.goals.annotating import annotation_of, tool_named
 from evaluator.suites.toolbench.goals.asked_for import named_under, object_asked_for
 from evaluator.suites.toolbench.goals.goal import Goal
-from evaluator.suites.toolbench.goals.intents import COUNTING, DESCRIBING, SPECIFIC
 from evaluator.suites.toolbench.goals.parts import MAPS, File, Kind, Part, ResultOf, Source
 from evaluator.suites.toolbench.meaning.sentences import base_forms, mentions, next_to
 
@@ -23,31 +24,6 @@ _ABOUT_OBJECTS = frozenset(
     {Kind.COUNT, Kind.LOCATE, Kind.HIGHLIGHT, Kind.PRESENCE, Kind.RECOGNISE, Kind.MASK, Kind.CUT_OUT, Kind.REMOVE}
 )
 _PICTURES = frozenset({Kind.GENERATE, Kind.GENERATE_LIKE, Kind.SIMILAR})
-_DRAWING = re.compile(
-    r"\b(highlight\w*|mark(s|ed|ing)?|border\w*|outline\w*|draw\w*|annotat\w+|encircl\w+|circle[sd]?|pinpoint\w*"
-    r"|point(ed|ing)? out|bounding box\w*|box(es)? around|show (me|us|where)|you show|label(s|l?ed|l?ing)?)\b"
-)
-_PRESENCE = re.compile(
-    r"\b(is|are|was|were) (there|any|an?|the)\b|\bif\b|\bwhether\b|\bcontain\w*|\bpresen(t|ce)\b|\bexist\w*"
-    r"|\bvisible\b|\bverify\b|\bconfirm\b|\bcheck\b|\b(has|have|having) (an?|any)\b|\bshowing\b|\bincludes?\b"
-    r"|\bfeatures?\b|\bappears?\b|\bspot any\b"
-)
-_LISTING = re.compile(
-    r"\b(all|every|what|which|list|complete|everything|different|various|other)\b[^.?!]*\b(objects?|items?|things|elements"
-    r"|entit\w+|contents?)\b|\b(objects?|items?|things)\b[^.?!]*\b(present|visible|see|find|depicted|list)\b"
-    r"|\b(perform|do|conduct|carry out)\b[^.?!]*\b(recognition|classification)\b|\bclassif\w+\b"
-)
-_ONE_OBJECT = re.compile(
-    r"\b(including|include|such as|specifically|focus\w*|particular\w*|especially|along with|as well as)\b"
-    r"|\b(identify|recognize|recognise|find|detect|locate)\b (any |the |an? |all the |all )?(?!all\b|objects?\b|every)"
-)
-_PLACE = re.compile(r"\b(location|position|coordinates?)\b")
-"""Asked for a place, boxes are the answer, however it is said; drawing them is then optional."""
-_CUTTING = re.compile(
-    r"\b(crop|cut|extract|isolat|separat|only|background|clip|keep|rest of|trim|remov|except|focus|zoom|prominent"
-    r"|segment)"
-)
-_FINDING = re.compile(r"\b(locat\w*|position|where|find|detect\w*|identify|is there|are there|contain\w*|present)\b")
 _DETECTED = re.compile(r"\bdetect (?:all |the |an? )?(?P<word>.+?) in\b", re.IGNORECASE)
 _THERE = re.compile(
     r"(?:is|are) there (?:an? |any )?(?P<word>\w+(?: \w+){0,2}?)"
@@ -100,9 +76,16 @@ class _Derivation:
 
     def _is_on_the_way(self, subtask: Subtask) -> bool:
         kinds = {_type(result) for result in subtask.returns}
+        if any(self._annotated(other) is subtask for other in self.subtasks):
+            return True
         if not kinds <= _ON_THE_WAY:
             return False
         return any(subtask.id in self._needs(other) for other in self.subtasks if other.id > subtask.id)
+
+    def _annotated(self, subtask: Subtask) -> Subtask | None:
+        """The subtask that makes the text about which something is said; None where the request gives the text."""
+        found = GENERATED.fullmatch(self._value(subtask, "text") or "") if annotation_of(subtask) else None
+        return None if found is None else next((one for one in self.subtasks if one.id == int(found[1])), None)
 
     def _needs(self, subtask: Subtask) -> set[int]:
         named = {int(found[1]) for argument in subtask.args if (found := GENERATED.fullmatch(argument.value))}
@@ -116,7 +99,7 @@ class _Derivation:
         return any(
             other.id != subtask.id and _is_count(other) and self._value(other, "image") == image
             for other in self.subtasks
-        ) and bool(COUNTING.search((self._value(subtask, "text") or "").lower()))
+        ) and bool(intents.COUNTING.search((self._value(subtask, "text") or "").lower()))
 
     # --- one subtask ---
 
@@ -230,9 +213,9 @@ def _finding(made: _Derivation, subtask: Subtask) -> Part:
     """Boxes of an object: to be found, drawn, or only known to be there."""
     source, target = made.source(subtask), made.target(subtask)
     clause = made.clause(about=target, source=source)
-    if _DRAWING.search(clause) and not _PLACE.search(clause):
+    if intents.DRAWING.search(clause) and not intents.PLACE.search(clause):
         return made.new(Kind.HIGHLIGHT, source=source, target=target)
-    kind = Kind.PRESENCE if _PRESENCE.search(clause) else Kind.LOCATE
+    kind = Kind.PRESENCE if intents.PRESENCE.search(clause) else Kind.LOCATE
     return made.new(kind, source=source, target=target)
 
 
@@ -240,7 +223,7 @@ def _cutting(made: _Derivation, subtask: Subtask) -> Part:
     """The decomposition cuts an object out; where the words ask only to find or mark it, that is what is wanted."""
     source, target = made.source(subtask), made.target(subtask)
     clause = made.clause(about=target, source=source)
-    if not _CUTTING.search(clause) and (_DRAWING.search(clause) or _FINDING.search(clause)):
+    if not intents.CUTTING.search(clause) and (intents.DRAWING.search(clause) or intents.FINDING.search(clause)):
         return replace(_finding(made, subtask), cutting_helps=True)
     return made.new(Kind.CUT_OUT, source=source, target=target)
 
@@ -301,7 +284,7 @@ def _drawing(made: _Derivation, subtask: Subtask) -> Part:
 
 def _detecting(made: _Derivation, subtask: Subtask) -> Part:
     source = made.source(subtask)
-    drawn = bool(_DRAWING.search(made.clause(about="", source=source)))
+    drawn = bool(intents.DRAWING.search(made.clause(about="", source=source)))
     return made.new(Kind.DETECT_ALL, source=source, single_object=drawn)
 
 
@@ -310,7 +293,7 @@ def _image_and_text_to_text(made: _Derivation, subtask: Subtask) -> Part:
     if _is_count(subtask):
         return made.new(Kind.COUNT, source=source, target=question)
     lowered = question.lower()
-    if DESCRIBING.search(lowered) and not SPECIFIC.search(lowered):
+    if intents.DESCRIBING.search(lowered) and not intents.SPECIFIC.search(lowered):
         return made.new(Kind.DESCRIBE, source=source, target=question)
     there = _THERE.fullmatch(lowered.strip())
     if there is not None:
@@ -321,14 +304,15 @@ def _image_and_text_to_text(made: _Derivation, subtask: Subtask) -> Part:
 def _recognising(made: _Derivation, subtask: Subtask) -> Part:
     source = made.source(subtask)
     clause = made.clause(about="", source=source)
-    listing = bool(_LISTING.search(clause))
-    one = not listing or bool(_ONE_OBJECT.search(clause))
+    listing = bool(intents.LISTING.search(clause))
+    one = not listing or bool(intents.ONE_OBJECT.search(clause))
     target = object_asked_for(clause) if one else ""
     return made.new(Kind.RECOGNISE, source=source, single_object=one, target=target)
 
 
 def _describing(made: _Derivation, subtask: Subtask) -> Part:
-    return made.new(Kind.DESCRIBE, source=made.source(subtask))
+    kind = Kind.READ if tool_named(subtask) == "optical_character_recognition" else Kind.DESCRIBE
+    return made.new(kind, source=made.source(subtask))
 
 
 def _classified(made: _Derivation, subtask: Subtask) -> Part:
@@ -351,7 +335,20 @@ def _watching(made: _Derivation, subtask: Subtask) -> Part:
     return made.new(Kind.ACTIONS, source=made.source(subtask, "video"))
 
 
+def _annotating(made: _Derivation, subtask: Subtask) -> Part:
+    """What is said about a text: one of the request, or one that is made of a picture or a clip."""
+    kind, before = annotation_of(subtask), made._annotated(subtask)
+    if kind is None:
+        raise UncoveredError(f"subtask {subtask.id}: its description names no tool for texts")
+    if before is None:
+        return made.new(kind, target=made._value(subtask, "text") or "")
+    taken = "video" if any(_type(argument) == "video" for argument in before.args) else "image"
+    return made.new(kind, source=made.source(before, taken), via=tool_named(before))
+
+
 def _asking(made: _Derivation, subtask: Subtask) -> Part:
+    if annotation_of(subtask) is not None:
+        return _annotating(made, subtask)
     return made.new(Kind.ASK_TEXT, target=made._value(subtask, "text") or "")
 
 
@@ -394,6 +391,7 @@ _RULES: dict[tuple[tuple[str, ...], str], Callable[[_Derivation, Subtask], Part]
     (("video",), "category"): _watching,
     (("video",), "text"): _watching,
     (("text",), "text"): _asking,
+    **{(("text",), said): _annotating for said in ("title", "tags", "location")},
     (("text",), "image"): _imagining,
     **{(("image",), kind): _mapping(kind) for kind in MAPS},
     **{(tuple(sorted((kind, "text"))), "image"): _following(kind) for kind in (*MAPS, "segmentation")},

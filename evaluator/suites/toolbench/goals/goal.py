@@ -19,6 +19,7 @@ from evaluator.suites.toolbench.goals.parts import (
     File,
     From,
     Kind,
+    Literal,
     Object,
     OneOf,
     Part,
@@ -26,6 +27,7 @@ from evaluator.suites.toolbench.goals.parts import (
     Saying,
     SayingKind,
     Using,
+    Verbatim,
 )
 from evaluator.suites.toolbench.goals.rules import alternatives_of, roundabouts_of
 from evaluator.suites.toolbench.meaning.actions import compare_actions
@@ -33,7 +35,7 @@ from evaluator.suites.toolbench.meaning.instructions import Intent, compare_inte
 from evaluator.suites.toolbench.meaning.objects import compare_objects
 from evaluator.suites.toolbench.meaning.questions import compare_questions
 from evaluator.suites.toolbench.meaning.sentences import LONGEST, base_forms, names_file
-from evaluator.suites.toolbench.meaning.texts import compare_prompts, compare_texts
+from evaluator.suites.toolbench.meaning.texts import compare_prompts, compare_texts, compare_verbatim
 from evaluator.suites.toolbench.meaning.verdict import Pair, Settle, Verdict, every, leave_undecided, some
 from evaluator.suites.toolbench.terms import CallTerm, FileTerm, LiteralTerm, Term
 
@@ -105,7 +107,7 @@ class Matching:
             return Verdict.of(is_text)
         return self._says(term.text, pattern) if isinstance(term, LiteralTerm) else Verdict.DIFFERENT
 
-    def _says(self, text: str, pattern: Object | Action | Asking | Saying) -> Verdict:
+    def _says(self, text: str, pattern: Literal) -> Verdict:
         found = says(text=text[:LONGEST], pattern=pattern)
         if found is Verdict.SAME and self._repeats_request(text, pattern):
             found = Pair(kind="question", wanted=_wanted(pattern), given=text, why=_REPEATED)
@@ -116,7 +118,7 @@ class Matching:
             self.undecided.setdefault(found)
         return settled
 
-    def _repeats_request(self, text: str, pattern: Object | Action | Asking | Saying) -> bool:
+    def _repeats_request(self, text: str, pattern: Literal) -> bool:
         """Whether a text for a tool that is handed one file is the whole request.
 
         Not where a language model is asked. Nor where something is counted: the released decompositions themselves
@@ -130,8 +132,10 @@ class Matching:
 _REPEATED = "it repeats the whole request, and says of files what a tool that is handed one of them cannot know"
 
 
-def says(*, text: str, pattern: Object | Action | Asking | Saying) -> Verdict | Pair:
+def says(*, text: str, pattern: Literal) -> Verdict | Pair:
     """Whether a literal says what a pattern wants; a pair where the rules are undecided."""
+    if isinstance(pattern, Verbatim):
+        return compare_verbatim(pattern.text, text)
     if isinstance(pattern, Action):
         return compare_actions(pattern.name, text)
     if isinstance(pattern, Object):
@@ -148,11 +152,11 @@ def says(*, text: str, pattern: Object | Action | Asking | Saying) -> Verdict | 
     return _undecided(verdict, kind=pattern.kind.value, wanted=pattern.text, given=text, why=why)
 
 
-def _wanted(pattern: Object | Action | Asking | Saying) -> str:
+def _wanted(pattern: Literal) -> str:
     """What a pattern wants, in words."""
     if isinstance(pattern, Asking):
         return f"{pattern.intent}: {pattern.about}" if pattern.about else str(pattern.intent)
-    return pattern.text if isinstance(pattern, Saying) else pattern.name
+    return pattern.text if isinstance(pattern, Saying | Verbatim) else pattern.name
 
 
 def _said(*, text: str, wanted: str, pattern: Saying) -> tuple[Verdict, str]:

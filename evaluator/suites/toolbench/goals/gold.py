@@ -15,6 +15,7 @@ from evaluator.suites.toolbench.goals.parts import (
     Pattern,
     Saying,
     Using,
+    Verbatim,
 )
 from evaluator.suites.toolbench.meaning.instructions import Intent
 from evaluator.tools.types import Catalogue
@@ -65,6 +66,8 @@ class _Builder:
             return _QUESTIONS[pattern.intent].format(pattern.about)
         if isinstance(pattern, Saying):
             return pattern.text or _ANY_TEXT
+        if isinstance(pattern, Verbatim):
+            return pattern.text
         assert isinstance(pattern, Object | Action)
         return pattern.name
 

@@ -47,6 +47,20 @@ class Kind(StrEnum):
     """An image that follows a map: a given one, or one made of an image."""
     SIMILAR = "similar"
     """An image similar to another, with or without a text."""
+    READ = "read"
+    """The writing in an image."""
+    TITLE = "title"
+    """The title of a text."""
+    TAGS = "tags"
+    """What a text is about, as a list."""
+    NAMES = "names"
+    """The names in a text."""
+    SUMMARISE = "summarise"
+    """A shorter text."""
+    MOOD = "mood"
+    """Whether a text is positive or negative."""
+    PLACE = "place"
+    """The place that a text is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +103,8 @@ class Part:
     """For `recognise`: one object is asked about, so selecting it is not irrelevant. Its name is the target."""
     attributes: frozenset[str] = frozenset()
     """Base forms of the words that the request has next to the target; where it is a prompt, of all its words."""
+    via: str = ""
+    """For what is said about a text: the tool that makes the text of the source; empty where the target is the text."""
     only: str = ""
     """The tool that must make the result, where the request's words leave no other; else empty."""
 
@@ -99,6 +115,8 @@ class Part:
             of = f" in {self.source.name}"
         elif isinstance(self.source, ResultOf):
             of = f" in the result of part {self.source.part + 1}"
+        if self.via:
+            of = f" of the {self.via.replace('_', ' ')}{of}"
         what = f" {self.map_type}" if self.map_type else ""
         target = self.target if len(self.target) <= 60 else self.target[:57] + "..."
         about = f' "{target}"' if target else ""
@@ -162,6 +180,13 @@ class Saying:
 
 
 @dataclass(frozen=True, slots=True)
+class Verbatim:
+    """Matches a literal with the same words."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class AnyText:
     """Matches any literal, and any text that a step made."""
 
@@ -181,7 +206,8 @@ class OneOf:
     patterns: tuple["Pattern", ...]
 
 
-Pattern = From | Object | Action | Asking | Saying | AnyText | Using | OneOf
+Literal = Object | Action | Asking | Saying | Verbatim
+Pattern = From | Literal | AnyText | Using | OneOf
 
 
 MAPS = ("edge", "line", "hed", "scribble", "pose", "depth", "normal")

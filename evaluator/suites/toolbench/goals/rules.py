@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from evaluator.suites.toolbench.goals.annotating import ANNOTATING
 from evaluator.suites.toolbench.goals.parts import (
     MAPS,
     Action,
@@ -17,6 +18,7 @@ from evaluator.suites.toolbench.goals.parts import (
     Saying,
     SayingKind,
     Using,
+    Verbatim,
     use,
 )
 from evaluator.suites.toolbench.meaning.instructions import Intent
@@ -190,6 +192,17 @@ def _similar(source: Pattern, part: Part) -> Iterator[Pattern]:
     yield use("text_to_image", text=described)
 
 
+def _read(source: Pattern, part: Part) -> Iterator[Pattern]:
+    del part
+    yield use("optical_character_recognition", image=source)
+
+
+def _annotation(source: Pattern, part: Part) -> Iterator[Pattern]:
+    taken = "video" if part.via == "video_captioning" else "image"
+    text = use(part.via, **{taken: source}) if part.via else Verbatim(part.target)
+    yield use(ANNOTATING[part.kind], text=text)
+
+
 def _asking(*, source: Pattern, part: Part, others: tuple[str, ...]) -> Iterator[Pattern]:
     said = Saying(_SAID.get(part.kind, SayingKind.TEXT), part.target, others, part.attributes)
     if part.kind is Kind.ASK_IMAGE:
@@ -207,4 +220,5 @@ _RULES = {
     Kind.RECOGNISE: _recognise, Kind.DETECT_ALL: _detect_all, Kind.MASK: _mask, Kind.SEGMENT_ALL: _segment_all,
     Kind.CUT_OUT: _cut_out, Kind.REMOVE: _remove, Kind.DESCRIBE: _describe, Kind.ACTION: _action,
     Kind.ACTIONS: _actions, Kind.MAP: _map, Kind.GENERATE_LIKE: _generate_like, Kind.SIMILAR: _similar,
+    Kind.READ: _read, **dict.fromkeys(ANNOTATING, _annotation),
 }  # fmt: skip

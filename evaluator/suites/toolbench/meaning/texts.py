@@ -62,6 +62,12 @@ def _shown(text: str) -> tuple[Concept, ...]:
     return tuple(dict.fromkeys(concepts_in(base_forms(text), plain=plain)))
 
 
+def compare_verbatim(wanted: str, given: str) -> Verdict:
+    """Whether a text is handed on as the request gives it: with the same words, whatever quotes are around them."""
+    first, second = (" ".join(text.strip(" \t\n\"'“”„").split()) for text in (wanted, given))
+    return Verdict.of(first == second)
+
+
 @lru_cache(maxsize=65536)
 def compare_texts(wanted: str, given: str) -> Finding:
     """Whether a text asks a language model for what is wanted."""

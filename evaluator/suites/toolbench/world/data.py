@@ -15,11 +15,13 @@ from evaluator.suites.toolbench.world.task import WorldTask
 from evaluator.suites.toolbench.world.wanted import Want, Wanted
 from evaluator.tools.types import ResourceType
 from evaluator.values import Clip, Value
+from evaluator.world import annotations
 from evaluator.world.seeds import PICTURES_VERSION, WORLD_VERSION, Split, split_secret
+from evaluator.world.signs import paint_sign
 from evaluator.world.tableaux import frames_of
 
 SPLITS = ("public", "validation", "hidden")
-DATA_VERSION = "1"
+DATA_VERSION = "2"
 """Raised by hand whenever files or references change although requests and world do not."""
 _KEPT = 512
 
@@ -94,6 +96,8 @@ def _value(*, given: Given, task: WorldTask, source: materials.Source) -> Value:
 
     if given.material is Material.CLIP:
         return Clip(frames_of(materials.clip(given=given, source=source)))
+    if given.material is Material.SIGN:
+        return PillowImage.fromarray(paint_sign(materials.sign(given=given, source=source)))
     if given.masked:
         picture = _picture(task.file(given.masked), source)
         return references.masks_of(picture=picture, demand=given.demands[0])
@@ -110,7 +114,12 @@ def _reference(*, wanted: Wanted, task: WorldTask, source: materials.Source) -> 
     if wanted.kind is Want.DRAWING:
         assert wanted.sketch is not None
         return wanted.sketch.text
+    if wanted.said is not None:
+        return references.of_text(wanted=wanted, said=wanted.said)
     given = task.file(wanted.file)
+    if given.material is Material.SIGN:
+        words = materials.sign(given=given, source=source).words
+        return references.of_text(wanted=wanted, said=annotations.of_words(words))
     if given.material is Material.CLIP:
         return references.of_clip(wanted=wanted, clip=materials.clip(given=given, source=source))
     return references.of_picture(wanted=wanted, picture=_picture(given, source))

@@ -22,6 +22,8 @@ class Material(StrEnum):
     """A scene of the things of a `Sketch`, in other colours and on another background; or its mere map."""
     CLIP = "clip"
     """A clip of one moving thing."""
+    SIGN = "sign"
+    """One to three written words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,5 +77,7 @@ class Given:
     """Whether the motion is shown on all samples."""
     sketch: Sketch | None = None
     """For layouts."""
+    writes: str = ""
+    """For signs: what at least one of the words is, a `name` or a `tag`; empty: anything."""
     masked: str = ""
     """For masks: the file that they are of."""

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evaluator.suites.toolbench.world.given import Demand, Given, Material, Sketch
+from evaluator.world import annotations
 from evaluator.world.scenes import Scene, SceneObject, contrasting_colour, contrasts, direction_between, draw_scene
 from evaluator.world.seeds import Split, generator
+from evaluator.world.signs import Sign, draw_sign
 from evaluator.world.tableaux import ClipRecord, Content, Painting, Tableau, draw_clip, draw_tableau, paint
 from evaluator.world.tableaux.drawing import is_clear
 from evaluator.world.tableaux.painting import base_of, tableau_of
@@ -76,6 +78,16 @@ def clip(*, given: Given, source: Source) -> ClipRecord:
         if given.motion is None or (record.motion is given.motion) is shown:
             return record
     raise LookupError(f"no clip meets the demands of {given.name} in {source.key}")
+
+
+def sign(*, given: Given, source: Source) -> Sign:
+    """A sign with words of the kind that a file is to show."""
+    for index, _ in source.attempts(given.name):
+        drawn = draw_sign(split=source.split, index=index, hidden_seed=source.hidden_seed)
+        said = annotations.of_words(drawn.words)
+        if {"": True, "name": bool(said.names), "tag": bool(said.tags)}[given.writes]:
+            return drawn
+    raise LookupError(f"no sign meets the demands of {given.name} in {source.key}")
 
 
 @dataclass(frozen=True, slots=True)

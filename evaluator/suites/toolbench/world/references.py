@@ -10,8 +10,10 @@ from PIL import Image as PillowImage
 from evaluator.pictures.regions import cropped, kept, outlined
 from evaluator.suites.toolbench.world.given import Demand
 from evaluator.suites.toolbench.world.materials import Picture
-from evaluator.suites.toolbench.world.wanted import Asked, Want, Wanted
+from evaluator.suites.toolbench.world.wanted import TEXT_KINDS, Asked, Want, Wanted
 from evaluator.values import Box, Boxes, Clip, Label, Labels, Mask, Masks, Value
+from evaluator.world import annotations
+from evaluator.world.annotations import Annotated
 from evaluator.world.grammar import main_caption
 from evaluator.world.grammar.labels import BACKGROUNDS, NUMBERS
 from evaluator.world.scenes import SIZE, Scene, SceneObject
@@ -25,11 +27,29 @@ _SIZE = (SIZE, SIZE)
 
 def of_picture(*, wanted: Wanted, picture: Picture) -> Value:
     """The right result of a request about a picture."""
+    if wanted.kind in TEXT_KINDS:
+        return of_text(wanted=wanted, said=annotations.of_caption(_scene_of(picture)))
     return _OF_PICTURES[wanted.kind](wanted, picture)
+
+
+def of_text(*, wanted: Wanted, said: Annotated) -> Value:
+    """The right result of a request about a text."""
+    listed = {Want.TAGS: said.tags, Want.NAMES: said.names}
+    if wanted.kind in listed:
+        return Labels(tuple(map(Label, listed[wanted.kind])))
+    return {
+        Want.READING: said.text,
+        Want.TITLE: said.title,
+        Want.PLACE: said.place,
+        Want.SUMMARY: said.summary,
+        Want.MOOD: said.mood,
+    }[wanted.kind]
 
 
 def of_clip(*, wanted: Wanted, clip: ClipRecord) -> Value:
     """The right result of a request about a clip."""
+    if wanted.kind in TEXT_KINDS:
+        return of_text(wanted=wanted, said=annotations.of_clip(clip))
     if wanted.kind is Want.STORY:
         return clip_caption(clip)
     if wanted.kind is Want.MOTION:

@@ -37,7 +37,16 @@ from evaluator.suites.toolbench.world.sentences import (
     similar,
     story,
 )
-from evaluator.suites.toolbench.world.wanted import Asked, Wanted
+from evaluator.suites.toolbench.world.text_sentences import (
+    of_caption,
+    of_sign,
+    of_story_of_clip,
+    of_text,
+    read,
+    review,
+)
+from evaluator.suites.toolbench.world.text_sentences import story as story_text
+from evaluator.suites.toolbench.world.wanted import Asked, Want, Wanted
 
 SEED = "toolworld/1"
 MAPS = ("edge", "line", "hed", "scribble", "pose", "depth", "normal")
@@ -69,7 +78,6 @@ def together(*sentences: Sentence) -> Sentence:
 
 _MAP_WORDINGS = (
     "Make the {map} map of {image}.",
-    "I would like to have the {map} map of {image}.",
     "Process {image} so that I get its {map} map.",
 )
 _GIVEN_WORDING = "Using the {map} map {map_file}, generate a new image of this: {scene}"
@@ -104,7 +112,7 @@ GROUPS: dict[str, tuple[tuple[Sentence, ...], ...]] = {
             "I need the quantity of {things} visible in {image}.",
         )
     )
-    * 3,
+    * 2,
     "image_segmentation": (
         (mask("I need the mask of the {thing} in {image}."),),
         (mask("Make a segmentation mask for the {thing} that {image} shows."),),
@@ -112,7 +120,7 @@ GROUPS: dict[str, tuple[tuple[Sentence, ...], ...]] = {
         (mask("Return the mask of the {thing} in {image}."),),
         (segments("Please give me the segmentation map of {image} with all its segments."),),
     )
-    * 3,
+    * 2,
     "image_QA": (
         (ask(_ASKED, Asked.COLOUR),),
         (describe("Describe {image} in one sentence."),),
@@ -122,7 +130,7 @@ GROUPS: dict[str, tuple[tuple[Sentence, ...], ...]] = {
         (describe("What does {image} show? Give me a caption."),),
         (ask("Look at {image}. {question} Answer yes or no.", Asked.EXISTENCE),),
     )
-    * 3,
+    * 2,
     "image_classification": (
         (classify("Recognise the object that {image} shows."),),
         (classify("Name the main object of {image}."),),
@@ -152,6 +160,46 @@ GROUPS: dict[str, tuple[tuple[Sentence, ...], ...]] = {
         (story("Describe in a sentence what happens in {video}."),),
     )
     * 3,
+    "text": (
+        (read("What does the sign in {image} say?"),),
+        (read("Read the words that are written in {image}."),),
+        (read("What is written in {image}? Give me the words."),),
+        (of_text('Give this text a title: "{text}"', Want.TITLE, story_text),),
+        (of_text('What would be a title for the following? "{text}"', Want.TITLE, review),),
+        (of_text('Tag this text: "{text}"', Want.TAGS, story_text),),
+        (of_text('Give me tags for this review: "{text}"', Want.TAGS, review),),
+        (of_text('Which names of people and days are in this text? "{text}"', Want.NAMES, story_text),),
+        (of_text('List the named entities of this text: "{text}"', Want.NAMES, story_text),),
+        (of_text('Extract the location that this text is about: "{text}"', Want.PLACE, review),),
+        (of_text('Summarize this text in one sentence: "{text}"', Want.SUMMARY, story_text),),
+        (of_text('Shorten the following to its main points: "{text}"', Want.SUMMARY, story_text),),
+        (of_text('What is the mood of this review, positive or negative? "{text}"', Want.MOOD, review),),
+        (of_text('Analyse the sentiment of this text: "{text}"', Want.MOOD, review),),
+        (of_caption("Give me tags for a caption of {image}.", Want.TAGS),),
+        (of_caption("Caption {image} and make a title of the caption.", Want.TITLE),),
+        (of_story_of_clip("Make a title for {video} from a sentence about what happens in it.", Want.TITLE),),
+        (of_story_of_clip("Tag {video} by a sentence that describes it.", Want.TAGS),),
+        (of_sign("Which names are among the words written in {image}?", Want.NAMES),),
+        (of_sign("Read {image} and tag its writing.", Want.TAGS),),
+        (
+            read("What is written in {image}?"),
+            of_text('And give this text a title: "{text}"', Want.TITLE, story_text),
+        ),
+        (
+            of_sign("List the named entities in the writing of {image}.", Want.NAMES),
+            of_story_of_clip("Then make a title for {video} from a sentence about what happens in it.", Want.TITLE),
+        ),
+        (
+            of_text('Summarize this text in one sentence: "{text}"', Want.SUMMARY, story_text),
+            of_caption("Then give me tags for a caption of {image}.", Want.TAGS),
+            read("Finally, read the words that are written in {image}."),
+        ),
+        (
+            of_sign("Read {image} and tag its writing.", Want.TAGS),
+            highlight("Highlight the {thing} in {image}."),
+            of_story_of_clip("Then tag {video} by a sentence that describes it.", Want.TAGS),
+        ),
+    ),
     "compound_instructions": (
         (together(count("How many {things} are in {image}?"), mask("Give me the mask of the {thing} in it, too.")),),
         (remove("Remove the {thing} from {image}."), motions("Also tell me which motion {video} shows.")),

@@ -20,8 +20,8 @@ from evaluator.tools.controlllm import CONTROLLLM
 
 VERSION = "1"
 _METRICS = {
-    rule_names.ANSWER: ("Answers", "Counts and answers to questions: share that is right."),
-    rule_names.LABELS: ("Labels", "Classes and motions: F1 of the names."),
+    rule_names.ANSWER: ("Answers", "Counts, answers, titles, places and moods: share that is right."),
+    rule_names.LABELS: ("Labels", "Classes, motions, tags and names in texts: F1 of the names."),
     rule_names.BOXES: ("Boxes", "F1 of the boxes with the right name and an overlap of at least 0.5."),
     rule_names.MASKS: ("Masks", "Intersection over union of the masks with the right name."),
     rule_names.SEGMENTS: ("Segment maps", "Intersection over union of the segments of a map."),
@@ -30,10 +30,11 @@ _METRICS = {
     rule_names.NORMALS: ("Normal maps", "Correlation of surface normals."),
     rule_names.POSE: ("Poses", "Share of the joints of a figure that are in their place."),
     rule_names.EDIT: ("Edits", "How much of the wanted change of a picture was made, and nothing else."),
+    rule_names.READING: ("Reading", "Writing: 1 - edit distance over length."),
     "ViT": ("ViT", "Pictures with one right result: mean ViT score."),
     rule_names.VARIATION: ("Variations", "Pictures like another one: mean ViT score, 0 for a copy."),
     "CLIP": ("CLIP", "Pictures drawn from words alone: mean CLIP score."),
-    "BERT": ("BERT", "Captions of pictures and clips: mean BERT score."),
+    "BERT": ("BERT", "Captions and summaries: mean BERT score."),
     SEVERAL: ("Several", "Requests for several results: the mean of their scores."),
 }
 _JUDGED = ("SE", "undecided", "SE_low", "SE_high", "IR", "NR", "HR", "CR")
@@ -72,8 +73,8 @@ FACETS = replace(
 )
 SCORING = (
     "Plans are executed on every sample, and each result is compared with the truth of the picture or clip. A request "
-    "for several results scores their mean. The same plans are judged as they are written: SE, IR, NR, HR and CR are "
-    "ControlLLM's figures and change no score."
+    "for several results scores their mean. The same plans are judged besides: SE, IR, NR, HR and CR are ControlLLM's "
+    "figures and change no score."
 )
 
 
@@ -83,7 +84,7 @@ def toolworld_suite() -> Suite:
         slug=SLUG,
         version=VERSION,
         title=SLUG,
-        description="180 requests about pictures and clips of the miniature world, with execution.",
+        description="180 requests about pictures, clips and texts of the miniature world, with execution.",
         metrics=COLUMNS,
         catalogue=CONTROLLLM,
         tasks=tuple(map(world_task, public_requests())),

@@ -6,6 +6,7 @@ from enum import StrEnum
 from evaluator.metrics import rule_names
 from evaluator.suites.toolbench.world.given import Demand, Sketch
 from evaluator.tools.types import ResourceType
+from evaluator.world.annotations import Annotated
 
 
 class Want(StrEnum):
@@ -30,6 +31,13 @@ class Want(StrEnum):
     DRAWING = "drawing"
     GUIDED_DRAWING = "guided drawing"
     VARIATION = "variation"
+    READING = "reading"
+    TITLE = "title"
+    TAGS = "tags"
+    NAMES = "names"
+    PLACE = "place"
+    SUMMARY = "summary"
+    MOOD = "mood"
 
 
 _RESULTS: dict[Want, tuple[str, ResourceType]] = {
@@ -51,8 +59,17 @@ _RESULTS: dict[Want, tuple[str, ResourceType]] = {
     Want.DRAWING: ("CLIP", ResourceType.IMAGE),
     Want.GUIDED_DRAWING: ("ViT", ResourceType.IMAGE),
     Want.VARIATION: (rule_names.VARIATION, ResourceType.IMAGE),
+    Want.READING: (rule_names.READING, ResourceType.TEXT),
+    Want.TITLE: (rule_names.ANSWER, ResourceType.TITLE),
+    Want.TAGS: (rule_names.LABELS, ResourceType.TAGS),
+    Want.NAMES: (rule_names.LABELS, ResourceType.TAGS),
+    Want.PLACE: (rule_names.ANSWER, ResourceType.LOCATION),
+    Want.SUMMARY: ("BERT", ResourceType.TEXT),
+    Want.MOOD: (rule_names.ANSWER, ResourceType.TEXT),
 }
 """By kind, the score and the type of the result; of maps, both depend on the map."""
+TEXT_KINDS = frozenset({Want.READING, Want.TITLE, Want.TAGS, Want.NAMES, Want.PLACE, Want.SUMMARY, Want.MOOD})
+"""Of a text: one that the request gives, the writing of a sign, or the caption of a picture or a clip."""
 _MAP_SCORES = {
     "depth": rule_names.DEPTH,
     "normal": rule_names.NORMALS,
@@ -87,6 +104,8 @@ class Wanted:
     """For answers."""
     sketch: Sketch | None = None
     """For drawings."""
+    said: Annotated | None = None
+    """For what is said about a text that the request gives: the text, with what is right to say."""
     tool: str = ""
     """The tool that must make it, where the words leave no other although a goal of this kind would."""
     tags: tuple[str, ...] = field(default=())

@@ -1,0 +1,177 @@
+"""The command `planarena chain`: ControlLLM's whole chain for one request."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evaluator.canonical_json import digest
+from evaluator.cli.execution_settings import ExecutionSettings, prepare, setting_of
+from evaluator.cli.listing import Listing
+from evaluator.cli.usage import JsonFile, VerboseOption, chosen_suite, is_stdout, log, out, usage_error, write_json
+
+if TYPE_CHECKING:
+    from evaluator.chain import ChainRequest, ChainRunner, Finished
+    from evaluator.engine.run import Engine
+
+EXIT_INCOMPLETE = 1
+EXIT_MODEL = 4
+
+
+# Long: one line for each option.
+def chain(
+    request: Annotated[str, typer.Argument(help="What is asked; empty with --task.")] = "",
+    file: Annotated[
+        list[str] | None,
+        typer.Option(help="A file of the request: PATH, NAME=PATH or NAME:TYPE=PATH. Repeat for several."),
+    ] = None,
+    suite: Annotated[str, typer.Option(help="Suite of --task, whose plans are executed.")] = "",
+    task: Annotated[str, typer.Option(help="Id of a task of the suite, instead of a request of your own.")] = "",
+    sample: Annotated[int, typer.Option(min=0, help="Which data point of the task.")] = 0,
+    split: Annotated[str, typer.Option(help="Split of the task's data.")] = "public",
+    planner: Annotated[
+        str, typer.Option(help="controlllm/greedy, beam, adaptive or exhaustive, with :MODEL for a language model.")
+    ] = "controlllm/adaptive",
+    correct: Annotated[
+        bool, typer.Option("--correct/--as-planned", help="Correct arguments at run time, or run the plan as it is.")
+    ] = True,
+    results: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder of the result files. Default: one in the data folder.", show_default=False),
+    ] = None,
+    profile: Annotated[str, typer.Option(help="Profile of the experts.")] = "lilliput",
+    store: Annotated[str, typer.Option(help="Store of artefacts, kept between runs; in memory if empty.")] = "",
+    device: Annotated[str, typer.Option(help="Torch device of the experts.")] = "cpu",
+    json_out: JsonFile = None,
+    verbose: VerboseOption = False,  # noqa: ARG001 - read by `evaluator.cli.main.main`
+) -> None:
+    """Serve a request with ControlLLM's whole chain: decompose, search, choose, execute, correct, respond.
+
+    Independent steps run together, in batches. Where a step fails because of its arguments, they are corrected from
+    the results that are there; then the next solution of the subtask is tried. Evaluations score a planner's plan as it
+    is, without corrections.
+
+    Exit code 0 if every subtask made its result, 1 if one did not, 2 for bad usage, 4 if the language model failed.
+    """
+    settings = ExecutionSettings(profile=profile, split=split, samples=sample + 1, device=device, store=store)
+    asked = _of_task(suite=suite, task=task, sample=sample, settings=settings, also=request or file)
+    if asked is None:
+        asked = _of_words(request=request, files=file or (), profile=profile)
+    runner, engine = _runner(planner=planner, suite=asked.request.suite, settings=settings)
+    finished = _finished(runner=runner, asked=asked, correct=correct)
+    _report(asked=asked, planner=planner, finished=finished, engine=engine, folder=results, json_out=json_out)
+    if not finished.is_complete:
+        raise typer.Exit(EXIT_INCOMPLETE)
+
+
+def _of_task(*, suite: str, task: str, sample: int, settings: ExecutionSettings, also: object) -> "ChainRequest | None":
+    """The task that is named; None if none is.
+
+    Raises:
+        typer.Exit: the options do not go together, or there is no such task.
+    """
+    if not task:
+        if suite:
+            raise usage_error("--suite needs --task")
+        return None
+    if also:
+        raise usage_error("give a request with its files, or --suite and --task, not both")
+    from evaluator.chain.asking import request_of_task
+
+    prepared = prepare(suite=chosen_suite(suite), settings=settings)
+    try:
+        return request_of_task(prepared=prepared, key=task, sample=sample)
+    except LookupError as error:
+        raise usage_error(error) from None
+
+
+def _of_words(*, request: str, files: Sequence[str], profile: str) -> "ChainRequest":
+    from evaluator.chain.asking import request_in_words
+    from evaluator.chain.files import FileError, read_given
+    from evaluator.experts.profile import ProfileError, load_profile
+
+    try:
+        given = [read_given(text) for text in files]
+        return request_in_words(text=request, files=given, profile=load_profile(profile))
+    except (FileError, ProfileError, ValueError) as error:
+        raise usage_error(error) from None
+
+
+def _runner(*, planner: str, suite: str, settings: ExecutionSettings) -> "tuple[ChainRunner, Engine]":
+    from evaluator.chain import ChainRunner
+    from evaluator.chain.asking import chain_planner
+    from evaluator.engine import Engine, ExpertPool, MemoryStore
+    from evaluator.experts.profile import load_profile
+    from evaluator.planners.strategies.registry import PlannerNameError
+
+    try:
+        strategy, model = chain_planner(planner)
+    except PlannerNameError as error:
+        raise usage_error(error) from None
+    opened = setting_of(settings).open_store
+    assert opened is not None
+    pool = ExpertPool(profile=load_profile(settings.profile), device=settings.device)
+    engine = Engine(pool=pool, store=opened() if settings.store else MemoryStore(), salt=suite)
+    return ChainRunner(strategy=strategy, engine=engine, model=model), engine
+
+
+def _finished(*, runner: "ChainRunner", asked: "ChainRequest", correct: bool) -> "Finished":
+    from evaluator.planners.language_models.protocol import LanguageModelError
+
+    try:
+        return runner.run(asked, correcting=correct)
+    except LanguageModelError as error:
+        log.print(f"planarena: {error.failure.message}", style="red", markup=False, highlight=False, soft_wrap=True)
+        raise typer.Exit(EXIT_MODEL) from None
+
+
+def _report(
+    *,
+    asked: "ChainRequest",
+    planner: str,
+    finished: "Finished",
+    engine: "Engine",
+    folder: Path | None,
+    json_out: Path | None,
+) -> None:
+    from evaluator.chain.files import write_results
+    from evaluator.chain.transcript import transcript
+
+    target = folder or _default_folder(asked)
+    try:
+        paths = write_results(results=finished.results, engine=engine, folder=target)
+    except OSError as error:
+        raise usage_error(f"{target} cannot be written: {error.strerror}") from None
+    document = transcript(request=asked.request, planner=planner, finished=finished)
+    document["files_written"] = [str(path) for path in paths]
+    if not is_stdout(json_out):
+        _print(document)
+    write_json(document, file=json_out)
+
+
+def _default_folder(asked: "ChainRequest") -> Path:
+    """A folder of the data folder, for each request another one."""
+    request = digest([asked.request.task.request, asked.sample])
+    return Path(os.environ.get("PLANARENA_DATA", ".data")) / "chain" / request[:12]
+
+
+def _print(document: dict[str, Any]) -> None:
+    subtasks = Listing("subtask", "description", "outcome", "tools", prose="description", title=document["request"])
+    for one in document["subtasks"]:
+        tools = ", ".join(action["tool_name"] for action in one["actions"])
+        subtasks.add_row(str(one["id"]), one["description"], one["outcome"], tools or one["why"])
+    subtasks.show(out)
+    if document["corrections"]:
+        corrections = Listing("problem", "correction", "outcome", prose="problem", title="Corrections at run time")
+        for one in document["corrections"]:
+            corrections.add_row(one["message"], f"{one['what']} ({one['why']})", one["outcome"])
+        corrections.show(out)
+    state = Listing("reference", "type", "made by", "value", prose="value", title="State")
+    for one in document["state"]:
+        state.add_row(one["reference"], one["type"], one["made_by"], one["value"])
+    state.show(out)
+    out.print(document["response"], highlight=False, markup=False, soft_wrap=True)
+    for path in document["files_written"]:
+        out.print(path, highlight=False, markup=False, soft_wrap=True)
