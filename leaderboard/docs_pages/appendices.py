@@ -8,7 +8,11 @@ from pathlib import Path
 from evaluator.suites import suite_names, suite_of
 from evaluator.suites.metadata import MetadataError, datasheet
 
-WEIGHTS = Path(str(files("evaluator"))) / "world" / "weights"
+_EVALUATOR = Path(str(files("evaluator")))
+WEIGHTS = (
+    _EVALUATOR / "world" / "weights",
+    _EVALUATOR / "planners" / "strategies" / "controlllm" / "trained" / "weights",
+)
 
 
 def datasheets() -> str:
@@ -28,7 +32,7 @@ def _datasheets() -> Iterator[str]:
 
 def model_cards() -> str:
     """The cards of all shipped models."""
-    cards = sorted(WEIGHTS.rglob("card.md"))
+    cards = [path for folder in WEIGHTS for path in sorted(folder.rglob("card.md"))]
     return "\n".join(_demoted(path.read_text(encoding="utf-8")) for path in cards)
 
 

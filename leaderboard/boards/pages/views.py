@@ -12,6 +12,7 @@ from evaluator.metrics.undecided import ranged
 from evaluator.suites.reference_rows import reference_digest
 from leaderboard.boards.contents import BoardContent, all_content, all_version, content_of, contents_of
 from leaderboard.boards.models import Snapshot
+from leaderboard.boards.pages.execution_agreement import agreement_on, agreement_shown
 from leaderboard.boards.pages.page_cache import tagged_page
 from leaderboard.boards.pages.presenters import MOST_NARROW, board_table, first_rows, progress_rows
 from leaderboard.boards.pages.reference import reported
@@ -89,6 +90,9 @@ def board(request: HttpRequest, suite: str) -> HttpResponse:
                 request=request, suite=found, snapshot=snapshot, content=content, selection=selection
             )
             # Not on the pages of snapshots: what those show never changes, and papers' figures belong to no snapshot.
+            context["agreement"] = agreement_shown(
+                agreement_on(suite=found, rows=content_of(snapshot).rows, samples=snapshot.samples)
+            )
             context["has_reported"] = bool(reference_digest(suite))
             context["reported"] = reported(
                 suite=found, metrics=context["table"].metrics, hidden=selection.reference == HIDE
