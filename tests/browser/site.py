@@ -42,6 +42,7 @@ from leaderboard.queue.workers import logs
 from leaderboard.queue.workers.tokens import create_worker_token
 from leaderboard.site import admin as operators
 from tests.fakes.launcher import reset_launcher
+from tests.leaderboard.executed import make_executed_evaluation
 from tests.leaderboard.factories import make_submission, make_team
 from tests.leaderboard.pages.factories import (
     make_evaluation,
@@ -145,7 +146,7 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
     operator.refresh_from_db()
     # First: running it sweeps, and would bring on what is to stay as it is.
     clumsy = make_clumsy_evaluation(user=ada)
-    states = _executed(ada=ada, bea=bea)
+    states = _executed(ada=ada, bea=bea) | {"found": _with_findings(bea)}
     register_suite(
         tool_suite(slug="tool100", title="Tool100", description="A suite without a row.", raw=toolmini_tasks()[:3])
     )
@@ -231,6 +232,12 @@ def _executed(*, ada: User, bea: User) -> dict[str, Evaluation]:
     found["cancelled"] = make_evaluation(planner=planner, suite=suite, state=state.CANCELLED)
     found["queued"] = _submit(ada, suite)
     found["running"] = _running(ada, suite)
+    return found
+
+
+def _with_findings(user: User) -> Evaluation:
+    found = make_executed_evaluation(user=user)
+    publish(found)
     return found
 
 

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 from evaluator.benchmarks.execution import ExecutionReport
 from evaluator.cli.bench import check_claims
+from evaluator.cli.main import app
+from evaluator.suites.registry import suite_of
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -34,6 +37,33 @@ def test_the_engine_makes_exactly_the_distinct_calls_and_scores_as_the_baseline(
     assert {phase["scored"] for phase in phases.values()} == {3}
     assert set(report["ratios"]) == {f"{name}_{by}" for name in ("cold", "second", "again") for by in ("wall", "cpu")}
     assert "Expert calls" in done.stdout
+
+
+@pytest.mark.timeout(300)
+def test_tool_plans_are_measured_against_calls_one_after_the_other_and_with_any_second_planner(tmp_path):
+    out = tmp_path / "report.json"
+    tasks = "image_detection/0,count_object/0,compound_instructions/0"
+    done = CliRunner().invoke(
+        app,
+        ["bench", "execution", "--suite", "toolworld", "--tasks", tasks, "--samples", "2", "--second", "no-op",
+         "--json", str(out)],
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    report = json.loads(out.read_text())
+    assert report["same_scores"] is report["calls_are_distinct_nodes"] is True
+    released, cold = report["phases"]["released"], report["phases"]["cold"]
+    plans = [suite_of("toolworld").task(key).gold for key in tasks.split(",")]
+    assert sum(released["calls"].values()) == 2 * sum(len(plan.steps) for plan in plans)
+    assert released["loads"] == len(released["calls"])
+    assert sum(cold["calls"].values()) < sum(released["calls"].values())
+    assert report["phases"]["second"]["what"].endswith(": no-op")
+    assert report["phases"]["second"]["calls"] == {}
+
+
+def test_a_second_planner_that_there_is_not_is_refused():
+    done = CliRunner().invoke(app, ["bench", "execution", "--suite", "toolworld", "--second", "nothing"])
+    assert done.exit_code == 2
+    assert "there is no bundled planner 'nothing'" in done.stderr
 
 
 def test_phases_that_cannot_be_are_refused():

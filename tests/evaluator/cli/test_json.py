@@ -22,10 +22,13 @@ INVOCATIONS = {
     "tools list": ("--json",),
     "score-plans": ("-", "--suite", "toolmini", "--json"),
     "evaluate": ("--suite", "toolmini", "--tasks", "QA/0", "--json", "-"),
+    "chain": ("--suite", "toolworld", "--task", "count_object/0", "--json", "-"),
+    "bench chain": ("--suite", "toolworld", "--samples", "1", "--limit-tasks", "2", "--json", "-"),
     "validity": ("--tasks", "14", "--samples", "1", "--json", "-"),
     "bench execution": ("--only", "cold", "--tasks", "14", "--samples", "1", "--json", "-"),
     "bench rewards": ("--limit-tasks", "1", "--samples", "1", "--json", "-"),
     "bench search": ("--gold-decompositions", "--json", "-"),
+    "bench decompositions": ("--json", "-"),
     "lilliput contamination": ("--samples", "2", "--only", "reviews (sentiment)", "--json"),
 }
 """A call of each command that prints a table. A new command needs a line here."""
@@ -39,10 +42,20 @@ TYPES = {
     "tools list": [{"name": str, "domain": str, "inputs": dict, "outputs": dict}],
     "score-plans": {"metrics": dict, "tasks": list, "counts": dict},
     "evaluate": {"summary": dict, "results": list, "suite": dict},
+    "chain": {
+        "decomposition": dict,
+        "search": list,
+        "rounds": list,
+        "corrections": list,
+        "state": list,
+        "response": str,
+    },
+    "bench chain": {"ways": dict, "corrections": dict, "better": list},
     "validity": {"metrics": list, "ranking": dict},
     "bench execution": {"ratios": dict, "phases": dict},
     "bench rewards": {"phases": dict, "conditions": dict, "claims": dict},
     "bench search": {"suite": str, "figures": dict},
+    "bench decompositions": [{"suite": str, "decomposer": str, "deacc": dict, "fields": dict}],
     "lilliput contamination": [{"texts": str, "seen": int, "count": int, "share": float, "distinct": int}],
 }
 """Keys that programs rely on."""

@@ -14,7 +14,7 @@ from evaluator.experts.checkpoints import Checkpoint, FetchError, checkpoint, re
 from evaluator.experts.conversion import convert
 from evaluator.experts.fetching import Fetcher, problem_of
 from evaluator.experts.hub import needed_files
-from evaluator.experts.profile import ProfileError, load_expert, load_profile
+from evaluator.experts.profile import NO_WEIGHTS, ProfileError, load_expert, load_profile
 from evaluator.experts.weights import WeightsError
 from tests.evaluator.experts.hub_server import serving
 from tests.evaluator.experts.tiny import restormer, save_checkpoint
@@ -181,10 +181,14 @@ def test_only_what_is_needed_is_chosen():
 
 class TestProfile:
     def test_every_tool_has_an_expert_before_anything_is_fetched(self, tmp_path):
+        from evaluator.tools.controlllm import CONTROLLLM
         from evaluator.tools.openagi import OPENAGI
 
         profile = load_profile("paper", weights=tmp_path)
-        assert set(profile.experts) == set(OPENAGI.tools)
+        without = set(profile.unavailable)
+        assert set(OPENAGI.tools) == {tool for tool in profile.experts if tool not in CONTROLLLM.tools}
+        assert without == {"openai_chat_model"}
+        assert not without & set(profile.experts)
         assert set(profile.scorers) == {"ViT", "BERT", "CLIP"}
         with pytest.raises(WeightsError, match="run `planarena profiles fetch paper`"):
             load_expert(spec=profile.experts["Image Denoising"])
@@ -192,12 +196,22 @@ class TestProfile:
     def test_every_checkpoint_is_used_and_says_where_it_comes_from(self):
         profile = load_profile("paper")
         specs = [*profile.experts.values(), *profile.scorers.values(), *profile.reference_experts.values()]
-        assert {spec.path.name for spec in specs} == set(profile.checkpoints)
+        bases = {spec.base.name for spec in profile.experts.values() if spec.base is not None}
+        rules = {spec.path.name for spec in specs} - set(profile.checkpoints)
+        assert {spec.path.name for spec in specs} | bases == {*profile.checkpoints, *rules}
+        assert rules == {NO_WEIGHTS}
         for item in profile.checkpoints.values():
             assert item.licence
             assert item.values > 0
         loose = {name for name, item in profile.checkpoints.items() if not item.is_pinned}
-        assert loose == {"detection", "visual-questions", "vit-score", "denoising", "deblurring"}
+        of_openagi = {"detection", "visual-questions", "vit-score", "denoising", "deblurring"}
+        of_controlllm = {
+            "llava", "detection-boxes", "segment-anything", "visual-grounding", "depth", "normals", "people",
+            "video-classification", "video-captioning", "image-variations", "stable-diffusion-15",
+            "instruction-editing", "text-to-text", "controlnet-mlsd", "controlnet-hed", "controlnet-scribble",
+            "controlnet-openpose", "controlnet-seg", "controlnet-canny", "controlnet-normal",
+        }  # fmt: skip
+        assert loose == of_openagi | of_controlllm
         assert not [item for item in profile.checkpoints.values() if "see model card" in item.licence]
 
     def test_listing_loads_no_torch(self):

@@ -13,6 +13,7 @@ from evaluator.experts.weights import WeightsError, verify_weights, weights_dige
 from evaluator.tools.controlllm import CONTROLLLM
 from evaluator.tools.openagi import OPENAGI
 from evaluator.training.experts.quality.cards import card, record_quality
+from evaluator.training.experts.reading.recipes import READING_RECIPES
 from evaluator.training.experts.recipes import RECIPES
 from evaluator.training.experts.tableaux.recipes import TABLEAU_RECIPES
 
@@ -35,6 +36,7 @@ def change(folder: Path, *, old: str, new: str) -> None:
 
 
 TABLEAU_MODELS = frozenset(recipe.name for recipe in TABLEAU_RECIPES)
+READING_MODELS = frozenset(recipe.name for recipe in READING_RECIPES)
 
 
 def models(profile: Profile) -> list[ExpertSpec | ScorerSpec]:
@@ -56,12 +58,16 @@ def test_the_shipped_profile_names_tools_of_the_catalogue_and_existing_weights()
 
 def test_the_shipped_weights_stay_small():
     folder = load_profile("lilliput").experts["Image Denoising"].path.parent
-    sizes = Counter[bool]()
+    sizes = Counter[str]()
     for path in folder.rglob("*"):
         if path.is_file():
-            sizes[path.relative_to(folder).parts[0] in TABLEAU_MODELS] += path.stat().st_size
-    assert sizes[False] < 30_000_000
-    assert 0 < sizes[True] < 15_000_000
+            name = path.relative_to(folder).parts[0]
+            sizes["tableaux" if name in TABLEAU_MODELS else "reading" if name in READING_MODELS else ""] += (
+                path.stat().st_size
+            )
+    assert sizes[""] < 30_000_000
+    assert 0 < sizes["tableaux"] < 15_000_000
+    assert 0 < sizes["reading"] < 850_000
 
 
 def test_every_model_has_a_card_with_its_licence():

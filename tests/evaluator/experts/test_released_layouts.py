@@ -27,12 +27,14 @@ from evaluator.suites import suite_of
 from evaluator.suites.openagi.released import ReleasedFolderSamples
 from evaluator.tools.openagi import OPENAGI
 from tests.evaluator.experts.hub_server import serving
+from tests.evaluator.experts.paper.released import TOOL_BUILDERS, TOOL_FILES
 from tests.evaluator.experts.released import BUILDERS, OLD_CLIP, write
 from tests.evaluator.experts.tiny import restormer, save_colorizer
 from tests.evaluator.suites.test_openagi_data import release_task
 
 ROOT = Path(__file__).resolve().parents[3]
-CHECKPOINTS = load_profile("paper").checkpoints
+PROFILE = load_profile("paper")
+CHECKPOINTS = PROFILE.checkpoints
 SINGLE_FILES = ("denoising", "deblurring", "colorization")
 SIZES = {"dim": 8, "num_blocks": [1, 1, 1, 1], "num_refinement_blocks": 1, "heads": [1, 2, 2, 4]}
 SMALL = {
@@ -116,7 +118,10 @@ def run(expert, tool):
 
 
 def test_every_checkpoint_of_the_profile_is_made():
-    assert {*BUILDERS, *SINGLE_FILES} == set(CHECKPOINTS)
+    of_openagi = {PROFILE.experts[tool].path.name for tool in OPENAGI.tools}
+    others = {spec.path.name for spec in (*PROFILE.scorers.values(), *PROFILE.reference_experts.values())}
+    assert {*BUILDERS, *SINGLE_FILES} == of_openagi | others
+    assert {*BUILDERS, *SINGLE_FILES, *TOOL_BUILDERS, *TOOL_FILES} == set(CHECKPOINTS)
 
 
 def test_what_was_fetched_is_verified_and_loads(cache):
@@ -136,7 +141,7 @@ def test_only_what_is_needed_is_fetched(cache):
     assert "text_model.embeddings.position_ids" in load_file(cache / "clip-score" / "model.safetensors")
 
 
-@pytest.mark.parametrize("tool", load_profile("paper").experts)
+@pytest.mark.parametrize("tool", OPENAGI.tools)
 def test_an_expert_runs_as_the_profile_says_and_nothing_in_it_is_random(paper, tool):
     """A parameter that the released file names otherwise would be left as it was initialised."""
     results = []

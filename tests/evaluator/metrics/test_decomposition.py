@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from evaluator.metrics.decomposition import deacc, description_f1, judge_decomposition
+from evaluator.metrics.decomposition import FIELDS, deacc, description_f1, judge_decomposition, right_fields
 from evaluator.plans.decomposition import parse_decomposition
 from evaluator.suites.toolbench.mini.requests import toolmini_tasks
 
@@ -105,3 +105,24 @@ def test_deacc_counts_missing_answers():
     found = deacc(verdicts)
     assert (found.mean, found.count) == (0.8, 10)
     assert found.low < 0.8 < found.high
+
+
+@pytest.mark.parametrize(
+    ("fields", "wrong"),
+    [
+        ({}, set()),
+        ({"task": ["image-editing"]}, {"task"}),
+        ({"dep": [1], "args": []}, {"dep", "args"}),
+        ({"description": "Do it"}, {"description"}),
+        ({"returns": [{"type": "bbox", "value": "<GENERATED>-0"}]}, {"returns"}),
+    ],
+)
+def test_each_field_is_right_by_itself(fields, wrong):
+    found = right_fields(predicted=written(changed(0, **fields)), gold=parse_decomposition(written(GOLD)))
+    assert {name for name, is_right in found.items() if not is_right} == wrong
+    assert tuple(found) == FIELDS
+
+
+@pytest.mark.parametrize("predicted", [None, "no list", written(GOLD[:1])])
+def test_no_field_is_right_where_the_subtasks_cannot_be_paired(predicted):
+    assert not any(right_fields(predicted=predicted, gold=parse_decomposition(written(GOLD))).values())

@@ -24,7 +24,7 @@ from evaluator.suites.toolbench.released.source import FILES
 from evaluator.suites.toolbench.suite import tool_suite
 
 ROOT = Path(__file__).resolve().parents[3]
-RELEASED = ("tool100", "tool2k")
+RELEASED = ("tool100", "tool2k", "tool100-executed", "tool2k-executed")
 SLUGS = ("openagi", "openagi-season", "toolmini", "toolmini-abstain", "toolworld", *RELEASED)
 
 

@@ -8,6 +8,7 @@ from django.test import Client
 
 from evaluator.experts.profile import NO_WEIGHTS, load_profile
 from evaluator.planners.language_models.shipped import VARIANTS
+from evaluator.planners.strategies.controlllm.trained.shipped import DECOMPOSER, SCORER
 from evaluator.suites import suite_names, suite_of
 from leaderboard.docs_pages.chapters import BY_SLUG, DOCS, EXAMPLES, anchor_of, page_of
 
@@ -80,7 +81,7 @@ def test_datasheets_and_model_cards_follow_their_chapters():
     profile = load_profile("lilliput")
     specs = (*profile.experts.values(), *profile.scorers.values())
     models = {spec.path.name for spec in specs if spec.weights_digest != NO_WEIGHTS}
-    assert len(cards.sections) == len(models) + len(VARIANTS)
+    assert len(cards.sections) == len(models) + len(VARIANTS) + len((DECOMPOSER, SCORER))
     assert cards.html.count("Intended use: ") == len(models)
 
 

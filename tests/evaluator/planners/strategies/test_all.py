@@ -112,6 +112,7 @@ SCRIPTS: Mapping[str, Mapping[str, Script]] = {
     "controlllm/beam": SEARCH,
     "controlllm/exhaustive": SEARCH,
     "controlllm/greedy": SEARCH,
+    "controlllm/trained": texts(toolmini="It asks no model."),
     "gpt4tools": texts(**{suite: "\n".join(lines) for suite, lines in CALLS.items()}),
     "hugginggpt": HUGGINGGPT,
     "openagi/constrained": SEQUENCE,

@@ -32,7 +32,9 @@ def test_every_listed_strategy_says_what_it_does_and_can_be_made():
             "toolmini-abstain",
             "toolworld",
             "tool100",
+            "tool100-executed",
             "tool2k",
+            "tool2k-executed",
         }
 
 

@@ -5,84 +5,16 @@ import re
 import pytest
 from django.test import Client
 
-from evaluator.episodes import Setting
-from evaluator.metrics.aggregate import TaskScore, indicators_of_samples, scores_of_samples, summarise
-from evaluator.planners.given import GivenPlans
-from evaluator.plans import plan_to_json
-from evaluator.plans_file import GivenPlan
-from evaluator.records import Outcome, Reason, ResultRecord
-from evaluator.suites.registry import episode_of, suite_of
-from evaluator.values import Artefact, MediaType
+from evaluator.records import Outcome, Reason
 from leaderboard.boards.services import publish
-from leaderboard.catalog.models import Suite, Task
-from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation, TaskResult
-from leaderboard.results.objects import server_store
-from leaderboard.results.results import plan_summary
-from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_user
-
-SLUG = "toolworld"
-SUITE = suite_of(SLUG)
-BOXES, MASK, MOTION, LINES, REMOVAL = (
-    "image_detection/0", "image_segmentation/0", "video_classification/0", "image_processing/0", "image_editing/0",
-)  # fmt: skip
-WRONG_SIZE, COUNT = "image_detection/1", "count_object/0"
-
-
-def records() -> list[ResultRecord]:
-    """Gold plans of a few requests, and two bad ones."""
-    plans = {key: GivenPlan(plan_to_json(SUITE.task(key).gold)) for key in (BOXES, MASK, MOTION, LINES, REMOVAL)}
-    name = next(iter(SUITE.task(COUNT).resources))
-    detect = {
-        "id": "s1",
-        "tool": "object_detection",
-        "inputs": {"image": f"${name}"},
-        "outputs": {"object": "s1.object"},
-    }
-    # Everything that is there is counted, not what was asked for.
-    count = {
-        "id": "s2", "tool": "count_objects", "inputs": {"bbox_list": "s1.object"}, "outputs": {"length": "s2.length"}
-    }  # fmt: skip
-    plans[COUNT] = GivenPlan({"steps": [detect, count], "answers": ["s2.length"]})
-    image = f"${next(iter(SUITE.task(WRONG_SIZE).resources))}"
-    # Boxes of the picture are drawn on a crop of it.
-    crop = {
-        "id": "s2", "tool": "image_cropping", "inputs": {"image": image, "object": "s1.object"},
-        "outputs": {"image": "s2.image"},
-    }  # fmt: skip
-    highlight = {
-        "id": "s3", "tool": "highlight_object_on_image", "inputs": {"image": "s2.image", "bbox": "s1.object"},
-        "outputs": {"result": "s3.result"},
-    }  # fmt: skip
-    plans[WRONG_SIZE] = GivenPlan(
-        {"steps": [detect | {"inputs": {"image": image}}, crop, highlight], "answers": ["s3.result"]}
-    )
-    store = server_store(split="public")
-    setting = Setting(profile="lilliput", samples=2, open_store=lambda: store)
-    evaluator = episode_of(SLUG).evaluator(suite=SUITE, setting=setting)
-    return list(evaluator.run(planner=GivenPlans(plans, name="a few"), tasks=list(plans)))
+from tests.leaderboard.executed import BOXES, COUNT, MASK, MOTION, SLUG, WRONG_SIZE, make_executed_evaluation
+from tests.leaderboard.pages.factories import make_user
 
 
 @pytest.fixture
 def evaluation(db: None) -> Evaluation:
-    register_suite(SUITE)
-    suite = Suite.objects.get(slug=SLUG, current=True)
-    made = records()
-    summary = summarise(suite=SUITE, results=map(TaskScore.of, made), samples=2)
-    found = make_evaluation(
-        planner=make_planner(owner=make_user()), suite=suite, summary=summary, tasks_total=len(made), samples=2,
-        tasks_not_run=0,
-    )  # fmt: skip
-    for record in made:
-        artefact = Artefact(data=record.model_dump_json().encode(), media_type=MediaType.TEXT)
-        TaskResult.objects.create(
-            evaluation=found, task=Task.objects.get(suite=suite, key=record.task), outcome=record.outcome,
-            reason=record.reason or "", reason_text=record.reason_text, score=record.score,
-            sample_scores=list(scores_of_samples(record)), indicators=record.indicators,
-            sample_indicators=indicators_of_samples(record), seconds=0.2, plan_summary=plan_summary(record),
-            record_digest=server_store(split="public").put(artefact),
-        )  # fmt: skip
-    return found
+    return make_executed_evaluation(user=make_user())
 
 
 def read(client: Client, address: str) -> str:
@@ -149,3 +81,27 @@ def test_the_board_has_the_score_before_what_the_judge_says(client: Client, eval
     assert columns.index("score") < columns.index("relative") < columns.index("SE")
     assert "compared with the truth of the picture" in html
     assert read(client, f"/evaluations/{evaluation.pk}/")
+
+
+def test_the_board_says_whether_a_judgement_predicts_the_result(client: Client, evaluation: Evaluation):
+    publish(evaluation)
+    html = read(client, f"/boards/{SLUG}/")
+    section = html[html.index('id="execution-agreement"') :].split("</section>")[0]
+    # Five right plans, one that counts too much, and a fault, which was not executed and says nothing.
+    assert "Counted are the 6 plans of this board" in " ".join(section.split())
+    found = dict(re.findall(r'<th scope="row">([^<]+)</th><td class="right num">([^<]+)</td>', section))
+    assert found["Good results among plans with SE = 1"] == "1.000"
+    count = TaskResult.objects.get(evaluation=evaluation, task__key=COUNT)
+    assert float(found["Share of the gold plan&#x27;s score, SE = 0"]) == pytest.approx(
+        count.indicators["relative"], abs=1e-3
+    )
+    # Too few requests for an interval.
+    assert "fewer than 10" in section
+
+
+def test_gold_plans_say_nothing_about_a_judgement(client: Client, evaluation: Evaluation):
+    planner = evaluation.submission.planner
+    planner.bundled_name = "gold"
+    planner.save()
+    publish(evaluation)
+    assert "execution-agreement" not in read(client, f"/boards/{SLUG}/")

@@ -312,7 +312,14 @@ def test_given_resources_that_nobody_takes_come_before_old_results():
 
 def test_the_offline_response_lists_calls_and_results():
     text = responding.respond_offline(calls=["image_captioning(image=a.png)"], results={"<GENERATED>-0": "a dog"})
-    assert text == "I called 1 tools: image_captioning(image=a.png). The results: <GENERATED>-0 is a dog."
+    assert text == "I called 1 tool: image_captioning(image=a.png). The results: <GENERATED>-0 is a dog."
+
+
+def test_the_response_says_what_failed():
+    text = responding.respond_offline(calls=["a()", "b()"], results={"r.png": "x"}, failures=["Count it (no boxes)"])
+    assert text == "I called 2 tools: a(); b(). The results: r.png is x. I could not do: Count it (no boxes)."
+    call = responding.response_call(request="q", calls=[], results={}, failures=["Count it (no boxes)"])
+    assert call.messages[-1].content.endswith("Failed:\n- Count it (no boxes)")
 
 
 def test_without_results_the_response_says_so():

@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.planners.language_models.protocol import Ability, Failure, FailureKind, LanguageModelError
 from evaluator.planners.strategies.controlllm import (
-    STRATEGIES,
+    SEARCHING,
     AdaptiveControlLLM,
     BeamControlLLM,
     ExhaustiveControlLLM,
@@ -67,18 +67,20 @@ class Model:
 
 
 def test_four_strategies_with_distinct_names_for_the_suites_of_the_catalogue():
-    assert [one.name for one in STRATEGIES] == [
+    assert [one.name for one in SEARCHING] == [
         "controlllm/greedy",
         "controlllm/beam",
         "controlllm/adaptive",
         "controlllm/exhaustive",
     ]
-    assert all(one.description for one in STRATEGIES)
-    suites = ("tool100", "tool2k", "toolmini", "toolmini-abstain", "toolworld")
-    assert all(strategies()[one.name].suites == suites for one in STRATEGIES)
+    assert all(one.description for one in SEARCHING)
+    suites = (
+        "tool100", "tool100-executed", "tool2k", "tool2k-executed", "toolmini", "toolmini-abstain", "toolworld"
+    )  # fmt: skip
+    assert all(strategies()[one.name].suites == suites for one in SEARCHING)
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", SEARCHING)
 def test_without_a_model_nothing_is_asked_and_a_plan_comes(strategy):
     draft, rounds = converse(strategy().converse(REQUEST), lambda call: pytest.fail("no model"))
     assert strategy().needs == frozenset()
@@ -86,7 +88,7 @@ def test_without_a_model_nothing_is_asked_and_a_plan_comes(strategy):
     assert parsed(draft.plan, **{"river.png": "image"}).plan.steps
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", SEARCHING)
 def test_with_a_model_every_stage_asks_it(strategy):
     model = Model()
     draft, rounds = converse(strategy(with_model=True).converse(REQUEST), model)

@@ -1,0 +1,125 @@
+"""Whole chains on the miniature world, with the experts that come with PlanArena."""
+
+import pytest
+
+from evaluator.chain import ChainRequest, ChainRunner
+from evaluator.chain.asking import chain_planner, request_in_words, request_of_task
+from evaluator.chain.files import GivenFile
+from evaluator.chain.transcript import transcript
+from evaluator.engine import Engine, ExpertPool, MemoryStore
+from evaluator.episodes.base import Setting
+from evaluator.experts.profile import load_profile
+from evaluator.planners.language_models.scripted import ScriptedModel
+from evaluator.planners.strategies.controlllm import AdaptiveControlLLM
+from evaluator.suites.registry import episode_of, suite_of
+from evaluator.tools.types import ResourceType
+
+
+@pytest.fixture(scope="module")
+def prepared():
+    setting = Setting(split="validation", profile="lilliput", samples=2, open_store=MemoryStore)
+    return episode_of("toolworld").prepared(suite=suite_of("toolworld"), setting=setting)
+
+
+@pytest.fixture(scope="module")
+def engine(prepared):
+    return Engine(pool=ExpertPool(profile=prepared.profile), store=MemoryStore(), salt="toolworld")
+
+
+@pytest.fixture
+def serve(prepared, engine):
+    strategy, _ = chain_planner("controlllm/adaptive")
+
+    def run(key, *, sample=0, correcting=True):
+        asked = request_of_task(prepared=prepared, key=key, sample=sample)
+        return asked, ChainRunner(strategy=strategy, engine=engine).run(asked, correcting=correcting)
+
+    return run
+
+
+def test_a_request_of_two_parts_is_served_whole(serve):
+    asked, end = serve("compound_instructions/5")
+    assert "Cut out" in asked.request.task.request
+    assert end.is_complete
+    assert end.corrections == ()
+    assert [*end.results] == ["result-1-image.png", "result-2-edge.png"]
+    assert all(name in end.response for name in end.results)
+    assert [entry.maker for entry in end.state.entries()][:2] == ["", ""]
+
+
+def test_a_count_becomes_right_because_the_condition_is_spelled_as_the_detector_spells_it(serve):
+    asked, end = serve("count_object/4", sample=1)
+    assert asked.request.task.request.startswith("I need the quantity of yellow stars visible in")
+    assert [one.what for one in end.corrections] == ["condition: yellow stars visible -> yellow star"]
+    (result,) = end.results.values()
+    labels = next(entry.labels for entry in end.state.entries() if entry.maker == "image_instance_segmentation")
+    assert result.text == str(labels.count("yellow star")) != "0"
+    _, planned = serve("count_object/4", sample=1, correcting=False)
+    assert [entry.text for entry in planned.results.values()] == ["0"]
+
+
+def test_boxes_of_another_size_than_the_picture_are_put_on_the_picture_that_they_are_of(serve):
+    _, planned = serve("image_editing/1", correcting=False)
+    assert not planned.is_complete
+    assert "they must be equal" in planned.progress[0].why
+    _, end = serve("image_editing/1")
+    (correction,) = end.corrections
+    assert (correction.problem, correction.helped) == ("unfit input", True)
+    assert correction.what.endswith("-> kitchen_003.png")
+    assert end.is_complete
+
+
+def test_a_subtask_that_fails_leaves_the_other_one_its_result(prepared, engine):
+    decomposition = """<Solution>[
+        {"description": "Read aloud what it shows.", "task": ["audio-generation"], "id": 0, "dep": [-1],
+         "args": [{"type": "image", "value": "a.png"}], "returns": [{"type": "audio", "value": "<GENERATED>-0"}]},
+        {"description": "Detect all objects.", "task": ["image-perception"], "id": 1, "dep": [-1],
+         "args": [{"type": "image", "value": "a.png"}], "returns": [{"type": "bbox", "value": "<GENERATED>-1"}]}
+        ]</Solution>"""
+    answers = {"Split a request": decomposition, "Tools were called": "It is in result-1-bbox.json."}
+
+    def script(call):
+        stage = call.messages[0].content
+        known = next((text for start, text in answers.items() if stage.startswith(start)), None)
+        return known or '<Solution>{"thought": "t", "score": 3}</Solution>'
+
+    picture = next(iter(request_of_task(prepared=prepared, key="image_detection/0", sample=0).files.values()))
+    asked = request_in_words(
+        text="Read a.png aloud, and find all objects.",
+        files=[GivenFile(name="a.png", type=ResourceType.IMAGE, value=picture)],
+        profile=load_profile("lilliput"),
+    )
+    model = ScriptedModel(script)
+    end = ChainRunner(strategy=AdaptiveControlLLM(with_model=True), engine=engine, model=model).run(asked)
+    assert [str(one.outcome) for one in end.progress] == ["failed", "made"]
+    assert [*end.results] == ["result-1-bbox.json"]
+    assert end.response == "It is in result-1-bbox.json."
+    last = model.calls[-1].messages[-1].content
+    assert "Failed:\n- Read aloud what it shows." in last
+    document = transcript(request=asked.request, planner="controlllm/adaptive:scripted", finished=end)
+    assert document["decomposition"]["by"] == "language model"
+    assert not document["complete"]
+
+
+def test_the_transcript_holds_every_stage(serve):
+    asked, end = serve("image_editing/1")
+    document = transcript(request=asked.request, planner="controlllm/adaptive", finished=end)
+    assert document["decomposition"]["subtasks"][0]["args"][0] == {"type": "image", "value": "kitchen_003.png"}
+    assert document["search"][0]["candidates"]
+    assert [step["error"] is None for step in document["rounds"][0]].count(False) == 1
+    assert all(step["error"] is None for step in document["rounds"][-1])
+    assert document["corrections"][0]["outcome"] == "it ran"
+    assert {entry["reference"] for entry in document["state"]} >= {"kitchen_003.png", "<GENERATED>-0"}
+    assert document["results"]["result-1-image.png"]["reference"] == "<GENERATED>-0"
+    assert "result-1-image.png" in document["response"]
+    assert document["plan"]
+
+
+def test_many_requests_share_their_calls(prepared):
+    strategy, _ = chain_planner("controlllm/adaptive")
+    engine = Engine(pool=ExpertPool(profile=prepared.profile), store=MemoryStore(), salt="toolworld")
+    asked = request_of_task(prepared=prepared, key="count_object/4", sample=1)
+    again = ChainRequest(request=asked.request, files=asked.files, sample=1)
+    ends = ChainRunner(strategy=strategy, engine=engine).run_all([asked, again])
+    assert [entry.text for one in ends for entry in one.results.values()] == ["3", "3"]
+    assert engine.calls["image_instance_segmentation"] == 1

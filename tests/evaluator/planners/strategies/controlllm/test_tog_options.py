@@ -1,0 +1,219 @@
+"""The threshold of the adaptive strategy, scores that depend on the step, and what the solution expert is asked."""
+
+import json
+from functools import partial
+
+import pytest
+from typer.testing import CliRunner
+
+from evaluator.cli.main import app
+from evaluator.planners.named import planner_named
+from evaluator.planners.strategies.controlllm import AdaptiveControlLLM, ExhaustiveControlLLM, assessment, solutions
+from evaluator.planners.strategies.controlllm.planning import plan_by_asking, plan_offline
+from evaluator.planners.strategies.controlllm.search import SearchStep, adaptive, exhaustive, search
+from evaluator.planners.strategies.controlllm.solutions import Ranked
+from evaluator.planners.strategies.registry import PlannerNameError
+from evaluator.suites.registry import suite_of
+from evaluator.suites.toolbench.search_benchmark import measure_search
+from tests.evaluator.planners.strategies.controlllm.tog_factories import (
+    ALL,
+    TOOLBOX,
+    converse,
+    kinds,
+    request,
+    subtask,
+    tools,
+)
+
+SUITE = suite_of("toolmini")
+HIGHLIGHT = subtask(
+    "Detect all objects, select the boxes of the otter, draw them.",
+    domains=("image-perception", "image-editing"), returns="image", image="river.png", text="otter",
+)  # fmt: skip
+
+MASK = subtask("Segment the otter and select its mask.", returns="mask", image="river.png", text="otter")
+
+
+def paths(planned):
+    return {tuple(tool.name for tool in path) for path in planned.searching.found.paths}
+
+
+def test_a_threshold_is_part_of_the_name():
+    assert AdaptiveControlLLM().name == "controlllm/adaptive"
+    assert AdaptiveControlLLM(option="3").name == "controlllm/adaptive"
+    planner = planner_named(name="controlllm/adaptive@2.5", suite=SUITE)
+    assert planner.name == "controlllm/adaptive@2.5"
+    assert planner.identity()["strategy"] == "controlllm/adaptive@2.5"
+
+
+def test_a_lower_threshold_finds_what_a_higher_one_finds_and_more():
+    found = [
+        paths(plan_offline(subtasks=[HIGHLIGHT], toolbox=TOOLBOX, choose=AdaptiveControlLLM(option=least).choose())[0])
+        for least in ("1", "2", "3")
+    ]
+    assert found[0] > found[2]
+    assert found[0] >= found[1] >= found[2]
+    everything = plan_offline(subtasks=[HIGHLIGHT], toolbox=TOOLBOX, choose=exhaustive)[0]
+    assert found[0] == paths(everything)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("controlllm/adaptive@", "the least score of a tool that is entered"),
+        ("controlllm/adaptive@0", "a threshold is a number from 1 to 5, not '0'"),
+        ("controlllm/adaptive@nan", "not 'nan'"),
+        ("controlllm/adaptive@three", "not 'three'"),
+        ("controlllm/beam@3", "controlllm/beam has no option: leave '@3' out"),
+        ("controlllm/adaptiv@3", "nor a strategy of that name"),
+    ],
+)
+def test_what_is_no_threshold_is_refused(name, sentence):
+    with pytest.raises(PlannerNameError) as error:
+        planner_named(name=name, suite=SUITE)
+    assert sentence in str(error.value)
+
+
+def test_the_ablation_has_a_row_and_a_column_for_each_threshold():
+    report = measure_search(suite=SUITE, gold=False, strategies=("beam", "adaptive"), thresholds=(2, 3, 3.5))
+    assert {name: row.threshold for name, row in report.figures.items()} == {
+        "beam": None, "adaptive@2": 2, "adaptive": 3, "adaptive@3.5": 3.5,
+    }  # fmt: skip
+    rates = {name: row.indicators["SE"] for name, row in report.figures.items()}
+    assert rates["adaptive@2"] >= rates["adaptive"] >= rates["adaptive@3.5"]
+
+
+@pytest.mark.parametrize("text", ["", "2,x", "6"])
+def test_the_command_refuses_other_thresholds(text):
+    found = CliRunner().invoke(app, ["bench", "search", "--thresholds", text])
+    assert found.exit_code == 2
+    assert "--thresholds: a threshold is a number from 1 to 5" in found.stderr
+
+
+# --- scores that depend on the step -------------------------------------------------------------------------------
+
+
+def at(*path: str, idle=(), missing=()):
+    return SearchStep(path=tools(*path), idle=frozenset(kinds(*idle)), missing=frozenset(kinds(*missing)))
+
+
+def test_at_a_node_a_tool_that_closes_the_gap_of_types_becomes_a_candidate():
+    scores = {tool.name: 2.0 for tool in ALL} | {"image_cropping": 4.5}
+    step = at("object_detection", idle=("bbox",), missing=("image",))
+    found = assessment.assess_step(step=step, scores=scores, tools=ALL)
+    assert found["highlight_object_on_image"] == assessment.CLOSES_THE_GAP
+    assert found["image_cropping"] == 4.5
+    assert found["text_to_image"] == 2.0
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        at(idle=("bbox",), missing=("image",)),
+        at("object_detection", idle=("mask",), missing=("image",)),
+        at("object_detection", idle=("bbox",), missing=("text",)),
+    ],
+)
+def test_elsewhere_the_score_is_that_of_the_subtask(step):
+    scores = {tool.name: 2.0 for tool in ALL}
+    found = assessment.assess_step(step=step, scores=scores, tools=tools("highlight_object_on_image"))
+    assert found == {"highlight_object_on_image": 2.0}
+
+
+def test_the_search_asks_for_the_scores_of_each_node():
+    steps = []
+
+    def at_node(step):
+        steps.append(step)
+        return {tool.name: 3.0 for tool in ALL}
+
+    some = tools("object_detection", "select_bbox", "highlight_object_on_image")
+    found = search(
+        tools=some, args=kinds("image", "text"), returns=kinds("image"), choose=adaptive, scores={}, step_scores=at_node
+    )
+    assert found == search(
+        tools=some, args=kinds("image", "text"), returns=kinds("image"), choose=exhaustive, scores={}
+    )
+    first, second, *_ = steps
+    assert (first.path, first.idle, first.missing) == ((), frozenset(kinds("image", "text")), frozenset(kinds("image")))
+    assert [tool.name for tool in second.path] == ["object_detection"]
+    assert second.idle == frozenset(kinds("text", "bbox"))
+
+
+def test_scores_per_step_find_what_scores_per_subtask_find_and_more():
+    vague = subtask("Show where the otter is.", domains=HIGHLIGHT.domains, returns="image", image="a.png", text="otter")
+    once, each = (
+        plan_offline(subtasks=[vague], toolbox=TOOLBOX, choose=adaptive, per_step=per_step)[0]
+        for per_step in (False, True)
+    )
+    assert paths(each) > paths(once)
+
+
+# --- what the solution expert is asked ----------------------------------------------------------------------------
+
+
+def judged_by_model(choose):
+    """The solutions that a model is asked about."""
+    asked = []
+
+    def answer(call):
+        if call.messages[0].content.startswith("You judge"):
+            asked.append(call.messages[-1].content.split("Solution:\n")[1])
+        return json.dumps({"thought": "t", "score": 3})
+
+    (planned,), rounds = converse(plan_by_asking(request="r", subtasks=[MASK], toolbox=TOOLBOX, choose=choose), answer)
+    return asked, planned, rounds
+
+
+def test_the_exhaustive_strategy_has_all_solutions_judged_in_one_round():
+    asked, planned, rounds = judged_by_model(exhaustive)
+    assert len(asked) == len(planned.searching.found.paths) > solutions.MOST_JUDGED
+    assert planned.judged == planned.notes()["solutions_judged"] == len(asked)
+    assert len(asked) == len(set(asked)) == len(rounds[0])
+
+
+def test_the_others_have_15_judged():
+    asked, planned, _ = judged_by_model(partial(adaptive, least=1))
+    assert len(planned.searching.found.paths) > solutions.MOST_JUDGED
+    assert len(asked) == planned.judged == solutions.MOST_JUDGED
+
+
+def test_a_solution_that_the_words_rank_last_can_win():
+    ranked = plan_offline(subtasks=[MASK], toolbox=TOOLBOX, choose=exhaustive)[0].searching.ranked
+    last = solutions.describe(ranked[-1].path)
+
+    def answer(call):
+        text = call.messages[-1].content
+        return json.dumps({"thought": "t", "score": 5 if text.endswith(f"Solution:\n{last}") else 2})
+
+    (planned,), _ = converse(plan_by_asking(request="r", subtasks=[MASK], toolbox=TOOLBOX, choose=exhaustive), answer)
+    assert planned.candidates[0].path == tuple(tool.name for tool in ranked[-1].path)
+    assert len(ranked) > solutions.MOST_JUDGED
+
+
+def test_of_more_than_the_bound_the_shortest_are_judged_in_their_order(monkeypatch):
+    long, short = tools("object_detection", "select_bbox"), tools("visual_grounding")
+    ranked = [Ranked(path=long, score=5), Ranked(path=short, score=4), Ranked(path=long, score=3)]
+    monkeypatch.setattr(solutions, "MOST_JUDGED_OF_ALL", 2)
+    assert solutions.to_judge(ranked, most=2) == ranked[:2]
+    assert solutions.to_judge(ranked[::-1], most=2) == [ranked[2], ranked[1]]
+    assert solutions.to_judge([*ranked[::2], ranked[1]], most=1) == [ranked[1]]
+    assert solutions.to_judge(ranked, most=3) == ranked
+
+
+def test_a_request_is_planned_by_the_exhaustive_strategy_with_a_model():
+    asked = request("Give me the mask of the otter in river.png.", river_png="image")
+    decomposition = json.dumps(
+        [{"description": MASK.description, "task": list(MASK.domains), "id": 0, "dep": [-1],
+          "args": [{"type": "image", "value": "river.png"}, {"type": "text", "value": "otter"}],
+          "returns": [{"type": "mask", "value": "<GENERATED>-0"}]}]
+    )  # fmt: skip
+
+    def answer(call):
+        first = call.messages[0].content.startswith("Split")
+        return f"<Solution>{decomposition}</Solution>" if first else json.dumps({"thought": "t", "score": 3})
+
+    draft, rounds = converse(ExhaustiveControlLLM(with_model=True).converse(asked), answer)
+    (notes,) = draft.notes["search"]
+    assert notes["solutions_judged"] == notes["solutions_found"] > solutions.MOST_JUDGED
+    assert len(rounds) <= 4

@@ -1,0 +1,182 @@
+"""The grammar of linear decompositions: what follows it can be written out, in the request's own words and files."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evaluator.metrics.decomposition import judge_decomposition
+from evaluator.planners.strategies.controlllm.subtasks import protocol_text, typed_subtasks
+from evaluator.planners.strategies.controlllm.trained.kinds import KINDS, Form
+from evaluator.planners.strategies.controlllm.trained.linear import (
+    END,
+    MOST_SUBTASKS,
+    Grammar,
+    LinearSubtask,
+    Text,
+    back,
+    kind_token,
+    linear_tokens,
+    marker,
+    parsed,
+    tokens,
+    written,
+)
+from evaluator.planners.strategies.controlllm.trained.reading import read_request
+from evaluator.plans.decomposition import parse_decomposition
+from evaluator.suites.toolbench.mini import gold as gold_of
+from evaluator.suites.toolbench.mini.gold import Gold
+from evaluator.tools.controlllm import CONTROLLLM
+from evaluator.tools.types import ResourceType
+
+FILES = {"a.png": ResourceType.IMAGE, "b.mp4": ResourceType.VIDEO, "m.png": ResourceType.MASK}
+REQUEST = "Remove the teddy bears from a.png. How many are left?"
+
+
+def reading_of(text=REQUEST, files=FILES):
+    return read_request(text=text, files=files)
+
+
+def walk(reading, seed):
+    """A random sequence by the grammar."""
+    rng, grammar, sequence = random.Random(seed), Grammar(reading), []
+    while not sequence or sequence[-1] != END:
+        allowed = grammar.allowed(sequence)
+        assert allowed, f"nothing may follow {sequence}"
+        sequence.append(rng.choice(allowed))
+    return sequence
+
+
+@given(
+    text=st.text(max_size=200),
+    names=st.dictionaries(st.sampled_from(["a.png", "b.png", "c.mp4", "m.png"]), st.sampled_from(list(ResourceType))),
+    seed=st.integers(min_value=0, max_value=2**31),
+)
+@settings(max_examples=150, deadline=None)
+def test_whatever_follows_the_grammar_is_a_decomposition_of_the_requests_files_and_words(text, names, seed):
+    names = {name: kind for name, kind in names.items() if kind is not ResourceType.TEXT}
+    reading = read_request(text=f"{text} {' '.join(names)}", files=names)
+    subtasks = parsed(walk(reading, seed))
+    read = parse_decomposition(written(subtasks=subtasks, reading=reading))
+    typed_subtasks(read)
+    assert not read.tolerated
+    assert len(read.subtasks) <= MOST_SUBTASKS
+    results = [result.value for subtask in read.subtasks for result in subtask.returns]
+    for linear, subtask in zip(subtasks, read.subtasks, strict=True):
+        for source, argument in zip(linear.arguments, subtask.args, strict=True):
+            if argument.type != "text":
+                assert argument.value in {*names, *results[: subtask.id]}
+            elif source.form is Form.SAY:
+                assert argument.value in reading.request
+
+
+def test_a_request_without_words_and_files_has_no_subtask():
+    reading = reading_of("", {})
+    assert Grammar(reading).allowed([]) == [END]
+    assert parsed([END]) == ()
+
+
+def test_without_a_video_nothing_may_be_asked_of_one():
+    allowed = Grammar(reading_of(files={"a.png": ResourceType.IMAGE})).allowed([])
+    assert kind_token("recognise") in allowed
+    assert kind_token("action") not in allowed
+    assert kind_token("erase") not in allowed
+    assert END not in allowed
+
+
+def test_the_last_word_is_never_before_the_first_and_results_have_the_type_that_is_taken():
+    grammar = Grammar(reading_of())
+    begun = [kind_token("mask"), "<image0>", "<text-one>", marker(3)]
+    assert grammar.allowed(begun)[0] == marker(3)
+    done = [*begun, marker(4), kind_token("erase"), "<image0>"]
+    assert grammar.allowed(done) == ["<mask0>", back(1)]
+
+
+def test_a_sequence_is_read_back_as_it_was_written():
+    subtasks = (
+        LinearSubtask("mask", ("<image0>", Text(Form.ONE, 2, 3))),
+        LinearSubtask("erase", ("<image0>", 1)),
+        LinearSubtask("ask", (1, Text(Form.SAY, 6, 9))),
+        LinearSubtask("ask", (2, Text(Form.DESCRIBE))),
+    )
+    assert parsed(linear_tokens(subtasks)) == subtasks
+    read = parse_decomposition(written(subtasks=subtasks, reading=reading_of()))
+    assert [[one.value for one in subtask.args] for subtask in read.subtasks] == [
+        ["a.png", "teddy bear"],
+        ["a.png", "<GENERATED>-0"],
+        ["<GENERATED>-1", "How many are left?"],
+        ["<GENERATED>-1", "Describe this image in detail."],
+    ]
+    assert [subtask.dependencies for subtask in read.subtasks] == [(), (0,), (1,), (1,)]
+
+
+def test_a_long_question_goes_to_the_end_of_the_request():
+    text = "Explain " + "very " * 300 + "much."
+    reading = reading_of(text, {})
+    subtasks = (LinearSubtask("answer", (Text(Form.SAY, 0, len(reading.positions) - 1),)),)
+    (only,) = parse_decomposition(written(subtasks=subtasks, reading=reading)).subtasks
+    assert only.args[0].value == text
+
+
+IMAGE = "a.png"
+MADE = {
+    "draw-boxes": lambda gold: gold_of.locate(gold, image=IMAGE, thing="teddy bears"),
+    "crop": lambda gold: gold_of.crop(gold, image=IMAGE, thing="teddy bears"),
+    "recognise": lambda gold: gold_of.recognise(gold, image=IMAGE),
+    "recognise-one": lambda gold: gold_of.recognise_one(gold, image=IMAGE, thing="teddy bears"),
+    "action": lambda gold: gold_of.action(gold, video="b.mp4", name="teddy bears"),
+    "actions": lambda gold: gold_of.actions(gold, video="b.mp4"),
+    "mask": lambda gold: gold_of.mask(gold, image=IMAGE, thing="teddy bears"),
+    "segment": lambda gold: gold_of.segment_all(gold, image=IMAGE),
+    "detect": lambda gold: gold_of.detect_all(gold, image=IMAGE),
+    "erase": lambda gold: gold_of.remove_masked(gold, image=IMAGE, given="m.png"),
+    "similar": lambda gold: gold_of.similar(gold, image=IMAGE),
+    "ask": lambda gold: gold_of.ask(gold, image=IMAGE, question="teddy bears"),
+    "answer": lambda gold: gold_of.answer(gold, question="teddy bears"),
+    "edge-map": lambda gold: gold_of.make_map(gold, image=IMAGE, kind="edge"),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_kind_is_written_as_the_gold_of_our_own_suite_writes_it(name):
+    """Including its description, by the rule of DeAcc."""
+    slots = {ResourceType.IMAGE: "<image0>", ResourceType.VIDEO: "<video0>", ResourceType.MASK: "<mask0>"}
+    arguments = tuple(slots.get(kind, Text(Form.SAY, 2, 3)) for kind in KINDS[name].takes)
+    gold = Gold()
+    MADE[name](gold)
+    text = written(subtasks=[LinearSubtask(name, arguments)], reading=reading_of())
+    verdict = judge_decomposition(predicted=text, gold=parse_decomposition(gold.text()))
+    assert verdict.right, verdict.why
+
+
+def test_every_kind_names_tools_of_the_catalogue_and_every_token_is_another():
+    for kind in KINDS.values():
+        assert kind.chains
+        for chain in kind.chains:
+            last = CONTROLLLM[chain.split()[-1]]
+            assert kind.gives in last.output_types
+            assert all(CONTROLLLM[name].domain in {*kind.domains, "general"} for name in chain.split())
+    assert len(set(tokens())) == len(tokens())
+
+
+def test_the_protocols_text_of_typed_subtasks_is_read_back():
+    subtasks = (LinearSubtask("mask", ("<image0>", Text(Form.ONE, 2, 3))), LinearSubtask("erase", ("<image0>", 1)))
+    text = written(subtasks=subtasks, reading=reading_of())
+    assert protocol_text(typed_subtasks(parse_decomposition(text))) == text
+
+
+def test_a_name_neither_begins_nor_ends_with_function_words_and_holds_no_file():
+    text = "Please remove the walking stick, and the dog in a.png."
+    reading = reading_of(text)
+    grammar = Grammar(reading)
+    begun = [kind_token("mask"), "<image0>", "<text-say>"]
+    said = [reading.positions[int(token[2:-1])].text for token in grammar.allowed(begun)]
+    assert said == ["remove", "walking", "stick", "dog"]
+    walking = [one.text for one in reading.positions].index("walking")
+    assert grammar.allowed([*begun, marker(walking)]) == [marker(walking), marker(walking + 1)]
+
+
+def test_where_no_word_can_be_a_name_any_word_may_be_one():
+    grammar = Grammar(reading_of("Is it in the a.png?"))
+    assert grammar.allowed([kind_token("mask"), "<image0>", "<text-say>"]) == [marker(place) for place in range(5)]

@@ -1,0 +1,112 @@
+"""`controlllm/trained` with the networks that ship: it loads, it plans our own requests, and bad input does no harm."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from evaluator.episodes.judgement import all_tools
+from evaluator.experts.weights import weights_digest
+from evaluator.metrics.decomposition import judge_decomposition
+from evaluator.planners.named import planner_named
+from evaluator.planners.protocol import Expected, request_for
+from evaluator.planners.strategies.controlllm.planning import Toolbox
+from evaluator.planners.strategies.controlllm.trained.scorer import shipped_scorer
+from evaluator.planners.strategies.controlllm.trained.shipped import DECOMPOSER, SCORER, WEIGHTS, shipped_folder
+from evaluator.planners.strategies.controlllm.trained.strategy import TrainedControlLLM, trained_decomposition
+from evaluator.planners.strategies.registry import PlannerNameError
+from evaluator.plans.decomposition import parse_decomposition
+from evaluator.suites import suite_of
+from evaluator.suites.toolbench.judging import judge
+from evaluator.tools.controlllm import CONTROLLLM
+from tests.evaluator.planners.strategies.controlllm.tog_factories import converse, request, subtask
+
+SUITE = suite_of("toolmini")
+FIFTEEN_MEGABYTES = 15_000_000
+SAMPLED = tuple(SUITE.tasks)[::4]
+LEAST_RIGHT, LEAST_SOLVED = 0.5, 0.55
+"""Of what is measured on all of them, less what a sample of thirty may miss."""
+
+
+@pytest.mark.parametrize("name", [DECOMPOSER, SCORER])
+def test_both_networks_are_locked_and_have_a_card(name):
+    folder = shipped_folder(name)
+    lock = json.loads((WEIGHTS / "lock.json").read_text())
+    assert lock[name] == weights_digest(folder)
+    card = (folder / "card.md").read_text()
+    assert "Apache-2.0" in card
+    assert "planarena train controlllm" in card
+
+
+def test_together_they_take_less_than_fifteen_megabytes():
+    files = [path for name in (DECOMPOSER, SCORER) for path in shipped_folder(name).rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < FIFTEEN_MEGABYTES
+
+
+def asked(task):
+    return request_for(suite=SUITE, task=task, context=all_tools(suite=SUITE, task=task))
+
+
+def test_as_many_decompositions_of_our_own_requests_are_right_as_measured():
+    right = [judge_decomposition(predicted=trained_decomposition(asked(task)), gold=task.decomposition).right
+             for task in SAMPLED]  # fmt: skip
+    assert sum(right) >= LEAST_RIGHT * len(SAMPLED)
+
+
+def test_as_many_of_its_plans_for_our_own_requests_solve_them_as_measured():
+    planner = planner_named(name="controlllm/trained", suite=SUITE)
+    solved = [judge(suite=SUITE, task=task, value=planner.plan(asked(task)).plan).judgement.SE for task in SAMPLED]
+    assert sum(solved) >= LEAST_SOLVED * len(SAMPLED)
+
+
+def test_the_plan_for_a_request_that_nobody_wrote_before():
+    draft, rounds = converse(
+        TrainedControlLLM().converse(request("Remove the wug from quux.png, please.", quux_png="image")), str
+    )
+    assert rounds == []
+    tools = [step["tool_name"] for steps in draft.plan for step in steps]
+    assert tools == ["image_instance_segmentation", "select_mask", "image_inpainting"]
+    assert draft.notes["decomposition"]["by"] == DECOMPOSER
+    text = draft.notes["decomposition"]["subtasks"][0]["args"][1]
+    assert text == {"type": "text", "value": "wug"}
+
+
+@pytest.mark.parametrize("text", ["word " * 10_000, "?!", "", "\n\x00\ue000", "Remove the dog from a.png"])
+def test_requests_that_make_no_sense_or_give_no_file_are_decomposed_all_the_same(text):
+    parse_decomposition(trained_decomposition(request(text)))
+    draft, _ = converse(TrainedControlLLM().converse(request(text)), str)
+    assert isinstance(draft.plan, list)
+
+
+def test_the_tool_that_is_asked_for_scores_more_than_one_that_only_fits():
+    scorer = shipped_scorer()
+    wanted = subtask("Use the `image_to_depth` tool on a.png and give the depth map.", domains=("image-processing",),
+                     returns="depth", image="a.png")  # fmt: skip
+    named, other = scorer.tools(subtask=wanted, tools=[CONTROLLLM["image_to_depth"], CONTROLLLM["image_to_edge"]])
+    assert named > 4 > 3 > other
+
+
+def test_a_count_is_asked_for_once_where_the_request_says_how_many_results_it_expects():
+    counting = request("How many dogs are there in a.png?", a_png="image")
+    both, _ = converse(TrainedControlLLM().converse(counting), str)
+    assert [steps[-1]["tool_name"] for steps in both.plan] == ["count_objects", "image_question_answering"]
+    one, _ = converse(TrainedControlLLM().converse(counting.model_copy(update={"expects": Expected(type="text")})), str)
+    assert one.plan == both.plan[:1]
+
+
+def test_it_takes_no_language_model():
+    with pytest.raises(PlannerNameError, match="works without a language model"):
+        planner_named(name="controlllm/trained:chat:http://127.0.0.1/v1#m", suite=SUITE)
+
+
+def test_without_any_tool_there_is_an_empty_plan():
+    bare = request("Remove the dog from a.png", a_png="image").model_copy(update={"tools": []})
+    draft, _ = converse(TrainedControlLLM().converse(bare), str)
+    assert draft.plan == []
+    assert Toolbox.of(()).tools == ()
+
+
+def test_importing_it_loads_no_torch():
+    code = "import sys, evaluator.planners.strategies.controlllm; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

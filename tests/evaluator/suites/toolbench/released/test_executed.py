@@ -1,0 +1,301 @@
+"""Requests of Tool100 executed under the profile `paper`: small random models, a folder of small pictures."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from evaluator.engine import MemoryStore
+from evaluator.episodes.base import Setting, SettingError
+from evaluator.episodes.execution import ExecutionEvaluator
+from evaluator.experts.profile import load_profile
+from evaluator.metrics import rule_names
+from evaluator.metrics.rule_names import RULE_NAMES
+from evaluator.planners import PlannerReply
+from evaluator.plans.model import Plan, Step, plan_to_json
+from evaluator.records import Outcome, PlannerCall, Reason
+from evaluator.suites import episode_of, registry, suite_names, suite_of
+from evaluator.suites.toolbench.judging import judge_digest
+from evaluator.suites.toolbench.released import source
+from evaluator.suites.toolbench.released.executed import SEVERAL, TOOL2K, TOOL100
+from evaluator.suites.toolbench.released.inputs import ReleasedInputs
+from evaluator.suites.toolbench.released.results import results_of
+from evaluator.tools.controlllm import CONTROLLLM
+from evaluator.tools.types import ResourceType
+from tests.evaluator.experts.paper.world import fetch_tools, small
+from tests.evaluator.suites.toolbench.released.files import picture, write_files
+
+ROOT = Path(__file__).resolve().parents[5]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory, controlllm_folder):
+    """The released files, fetched; the environment says where."""
+    folder = tmp_path_factory.mktemp("data")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PLANARENA_DATA", str(folder))
+        patch.delenv("PLANARENA_TOOL_INPUTS", raising=False)
+        source.take(folder=controlllm_folder, target=source.suite_folder())
+        registry.forget()
+        yield folder
+    registry.forget()
+
+
+@pytest.fixture(scope="module")
+def suite(data):
+    return suite_of(TOOL100)
+
+
+@pytest.fixture(scope="module")
+def chosen(suite):
+    """As few requests as have every tool that can run, among them a video, a mask and each kind of map."""
+    tools = set(load_profile("paper").experts)
+    runnable = [task for task in suite.tasks if task.gold is not None and set(task.gold.tools()) <= tools]
+    found, called, given = [], set(), set()
+    for task in sorted(runnable, key=lambda task: len(task.gold.steps)):
+        types = set(task.resources.values())
+        if set(task.gold.tools()) - called or types - given or (task.metric == SEVERAL and len(found) < 30):
+            found.append(task)
+            called |= set(task.gold.tools())
+            given |= types
+    return found
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, chosen):
+    found = tmp_path_factory.mktemp("inputs")
+    write_files(found, tasks=chosen)
+    return found
+
+
+@pytest.fixture(scope="module")
+def paper(tmp_path_factory):
+    cache = tmp_path_factory.mktemp("cache")
+    also = ("classification", "text-generation", "machine-translation", "vit-score", "bert-score", "clip-score")
+    fetch_tools(folder=cache, mirror=tmp_path_factory.mktemp("mirror"), names=also)
+    return small(load_profile("paper", weights=cache))
+
+
+@pytest.fixture(scope="module")
+def make_evaluator(suite, paper, folder):
+    store = MemoryStore()
+
+    def make(*, inputs=folder):
+        return ExecutionEvaluator(
+            suite=suite, profile=paper, samples=ReleasedInputs(inputs, tasks=suite.tasks), count=1, store=store,
+            judge=episode_of(TOOL100).judge, beside_gold=True,
+        )  # fmt: skip
+
+    return make
+
+
+class Given:
+    """A planner with a plan for each task."""
+
+    name = "given"
+
+    def __init__(self, plans):
+        self._plans = plans
+
+    def plan(self, request):
+        return PlannerReply(plan=plan_to_json(self._plans[request.task.id]), call=PlannerCall(seconds=0.0))
+
+
+def test_the_chosen_requests_cover_tools_and_types(chosen):
+    assert len(chosen) >= 12
+    types = {kind for task in chosen for kind in task.resources.values()}
+    assert {ResourceType.VIDEO, ResourceType.MASK, ResourceType.EDGE, ResourceType.SEGMENTATION} <= types
+    assert any(task.metric == SEVERAL for task in chosen)
+
+
+def test_gold_plans_run_on_the_folder_and_have_one_by_construction(make_evaluator, chosen):
+    evaluator = make_evaluator()
+    keys = [task.key for task in chosen]
+    records = list(evaluator.run(planner=Given({task.key: task.gold for task in chosen}), tasks=keys))
+    assert {record.task: (record.outcome, record.reason_text) for record in records} == dict.fromkeys(
+        keys, (Outcome.SCORED, "")
+    )
+    assert {record.task: record.score for record in records} == dict.fromkeys(keys, pytest.approx(1.0, abs=1e-5))
+    assert {record.indicators["SE"] for record in records} == {1.0}
+    called = {tool for task in chosen for tool in task.gold.tools()}
+    assert set(evaluator.facts()["expert_calls"]) == called
+    # All of the gold plans' tools but the one that has no expert.
+    assert len(called) == 30
+
+
+def test_another_plan_is_compared_with_what_the_gold_plan_made(make_evaluator, chosen):
+    """The same file drawn along another map, or edited in another way, is less like it."""
+    task = next(
+        task for task in chosen if task.gold.tools() == ("image_to_hed",) or "image_to_hed" in task.gold.tools()
+    )
+    assert task.metric == rule_names.OUTLINES
+    (step,) = task.gold.steps
+    other = Plan(
+        steps=(replace(step, tool="image_to_scribble", outputs={"scribble": "s1.scribble"}),), answers=("s1.scribble",)
+    )
+    (record,) = make_evaluator().run(planner=Given({task.key: other}), tasks=[task.key])
+    assert record.outcome is Outcome.PLANNER_FAULT
+    assert "this request expects hed" in record.reason_text
+
+
+def test_a_question_in_other_words_is_scored_by_its_answer(make_evaluator, chosen):
+    task = next(
+        task for task in chosen if task.gold.tools() == ("image_question_answering",) and len(task.answers) == 1
+    )
+    (step,) = task.gold.steps
+    other = Plan(steps=(replace(step, inputs={**step.inputs, "text": "What?"}),), answers=task.gold.answers)
+    (record,) = make_evaluator().run(planner=Given({task.key: other}), tasks=[task.key])
+    assert record.outcome is Outcome.SCORED
+    assert 0 <= record.score <= 1
+    assert record.samples[0].reference != record.samples[0].answer or record.score == pytest.approx(1.0)
+
+
+def test_an_edit_is_compared_with_the_picture_before_and_after(make_evaluator, chosen):
+    """A copy of the picture has made nothing of the change."""
+    task = next(task for task in chosen if task.metric == rule_names.EDIT)
+    name = task.results[0].before
+    masked = next(step for step in task.gold.steps if step.tool in {"mask_image", "image_inpainting"})
+    nothing = Plan(
+        steps=(
+            Step(id="s1", tool="object_detection", inputs={"image": name}, outputs={"object": "s1.object"}),
+            Step(
+                id="s2", tool="select_bbox", inputs={"bbox_list": "s1.object", "condition": "no such thing"},
+                outputs={"result": "s2.result"},
+            ),
+            Step(
+                id="s3", tool="highlight_object_on_image", inputs={"image": name, "bbox": "s2.result"},
+                outputs={"result": "s3.result"},
+            ),
+        ),
+        answers=("s3.result",),
+    )  # fmt: skip
+    (record,) = make_evaluator().run(planner=Given({task.key: nothing}), tasks=[task.key])
+    assert record.outcome is Outcome.SCORED
+    # Everything but the masked region was to become black; a random detector finds no mask, so all of it.
+    assert record.score < 0.2, masked.tool
+
+
+def test_pictures_larger_than_the_engine_works_on_are_reduced(make_evaluator, chosen, tmp_path):
+    """As photographs are: 640x480 pixels are more than an expert is given."""
+    task = next(task for task in chosen if "image_inpainting" in task.gold.tools())
+    write_files(tmp_path, tasks=[task], size=(640, 480))
+    (record,) = make_evaluator(inputs=tmp_path).run(planner=Given({task.key: task.gold}), tasks=[task.key])
+    assert (record.outcome, record.reason_text) == (Outcome.SCORED, "")
+
+
+def test_where_the_gold_plan_fails_nobody_is_scored(make_evaluator, chosen, folder, tmp_path):
+    """A mask of another size than its picture: no plan is compared with nothing."""
+    task = next(task for task in chosen if ResourceType.MASK in task.resources.values() and len(task.gold.steps) == 1)
+    files = tmp_path / "files"
+    shutil.copytree(folder, files)
+    mask = next(name for name, kind in task.resources.items() if kind is ResourceType.MASK)
+    picture(seed=1, size=(9, 9)).save(files / Path(mask).name)
+    (record,) = make_evaluator(inputs=files).run(planner=Given({task.key: task.gold}), tasks=[task.key])
+    assert (record.outcome, record.score) == (Outcome.INFRA_FAULT, None)
+    assert record.reason is Reason.EXPERT_FAILED
+    assert "the gold plan failed" in record.reason_text
+
+
+def test_requests_without_their_files_or_a_tool_are_not_run(make_evaluator, suite, chosen):
+    evaluator = make_evaluator()
+    own = {task.key for task in chosen}
+    reasons = {task.key: evaluator.not_run.get(task.key) for task in suite.tasks}
+    assert not any(reasons[key] for key in own)
+    chat = next(task for task in suite.tasks if task.gold and "openai_chat_model" in task.gold.tools())
+    assert reasons[chat.key][0] is Reason.NO_EXPERT
+    assert "gpt-3.5-turbo-16k" in reasons[chat.key][1]
+    lacking = {key: reason for key, reason in reasons.items() if reason and reason[0] is Reason.NO_DATA}
+    assert lacking
+    assert all("cannot be used" in sentence for _, sentence in lacking.values())
+    assert evaluator.gaps.endswith("more")
+
+
+def test_the_command_runs_gold_plans_and_says_what_is_missing(data, folder):
+    """Without weights nothing is executed: here a request without a tool that has weights would be needed."""
+    done = planarena("suites", "inputs", TOOL100, "--inputs", str(folder), "--json", PLANARENA_DATA=str(data))
+    assert done.returncode == 3, done.stderr
+    listed = json.loads(done.stdout)
+    assert {row["problem"] for row in listed} >= {"", "is not there"}
+    bad = planarena("evaluate", "--suite", TOOL100, "--profile", "paper", "--samples", "1", PLANARENA_DATA=str(data))
+    assert bad.returncode == 2
+    assert "--inputs DIR" in bad.stderr
+    done = planarena(
+        "evaluate", "--suite", TOOL100, "--profile", "paper", "--samples", "1", "--inputs", str(folder),
+        "--tasks", "QA/0", PLANARENA_DATA=str(data),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "files of the requests cannot be used" in done.stderr
+    assert "1 tasks: 1 not_run" in done.stdout
+
+
+def planarena(*arguments, **environment):
+    kept = {name: value for name, value in os.environ.items() if name != "PLANARENA_TOOL_INPUTS"}
+    return subprocess.run(
+        [sys.executable, "-m", "evaluator", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=300,
+        env={**kept, **environment},
+    )  # fmt: skip
+
+
+class TestSuites:
+    def test_both_have_the_requests_of_the_judged_suites(self, data):
+        for slug, judged, count in ((TOOL100, "tool100", 127), (TOOL2K, "tool2k", 2500)):
+            own, other = suite_of(slug), suite_of(judged)
+            assert [task.text for task in own.tasks] == [task.text for task in other.tasks]
+            assert len(own.tasks) == count
+            assert all(task.gold == twin.gold for task, twin in zip(own.tasks, other.tasks, strict=True))
+
+    def test_every_gold_plan_has_results_that_can_be_compared(self, data):
+        for slug in (TOOL100, TOOL2K):
+            for task in suite_of(slug).tasks:
+                if task.gold is not None:
+                    assert len(task.results) == len(task.gold.answers) == len(task.answers)
+                    assert {one.metric for one in task.results} <= {*RULE_NAMES, "ViT", "BERT"}
+
+    def test_they_are_offered_only_where_a_folder_is_named(self, data, monkeypatch):
+        assert not {TOOL100, TOOL2K} & set(suite_names())
+        monkeypatch.setenv("PLANARENA_TOOL_INPUTS", "/somewhere")
+        assert {TOOL100, TOOL2K} <= set(suite_names())
+
+    def test_the_judged_suites_keep_their_digest(self, data):
+        """Nothing of the execution is among the rules of the judge."""
+        from evaluator.suites.toolbench import judging
+
+        assert "released" in judging._NO_RULES
+        assert episode_of("tool100").rules_digest("paper") == judge_digest()
+
+    def test_there_is_no_hidden_split(self, data, folder):
+        setting = Setting(profile="paper", split="hidden", hidden_seed="secret", inputs=str(folder))
+        with pytest.raises(SettingError, match="no hidden split"):
+            episode_of(TOOL100).not_run(suite=suite_of(TOOL100), setting=setting)
+
+    def test_a_result_that_no_step_makes_or_no_score_compares_is_refused(self):
+        step = Step(id="s1", tool="text_to_speech", inputs={"text": "a"}, outputs={"speech": "s1.speech"})
+        with pytest.raises(ValueError, match="no score for a result of type audio"):
+            results_of(gold=Plan(steps=(step,), answers=("s1.speech",)), catalogue=CONTROLLLM, files={})
+        with pytest.raises(ValueError, match="no step of the gold plan makes"):
+            results_of(gold=Plan(steps=(step,), answers=("s2.x",)), catalogue=CONTROLLLM, files={})
+
+    def test_building_them_loads_no_numpy(self, data):
+        code = (
+            "import sys; from evaluator.suites import suite_of; suite_of('tool100-executed');"
+            "assert not {'numpy', 'torch', 'PIL'} & set(sys.modules), sorted(sys.modules)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False,
+            env={**os.environ, "PLANARENA_DATA": str(data)},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr[-500:]
