@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from evaluator.canonical_json import JsonValue
 from evaluator.plans.model import Problem
+from evaluator.transcripts import Transcript, without_seconds
 
 FAULT_SCORE = 0.0
 """Score of a `planner_fault` (OpenAGI: an invalid plan gets 0; ControlLLM: it solves nothing)."""
@@ -198,6 +199,8 @@ class ResultRecord(_Record):
     arbiter: dict[str, JsonValue] = Field(default_factory=dict)
     """Identity of the arbiter that was asked about these pairs; empty if none was."""
     planner: PlannerCall | None = None
+    transcripts: list[Transcript] = Field(default_factory=list)
+    """For suites in turns: one for each sample."""
 
     def artefacts(self) -> list[ArtefactReference]:
         """Every artefact that the record names, each once, in order of first mention."""
@@ -223,4 +226,5 @@ def without_timings(record: ResultRecord) -> ResultRecord:
         for sample in record.samples
     ]
     planner = None if record.planner is None else record.planner.model_copy(update={"seconds": 0.0, "tries": 1})
-    return record.model_copy(update={"samples": samples, "planner": planner})
+    transcripts = [without_seconds(transcript) for transcript in record.transcripts]
+    return record.model_copy(update={"samples": samples, "planner": planner, "transcripts": transcripts})

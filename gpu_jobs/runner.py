@@ -104,7 +104,7 @@ class EvaluatorRunner:
         evaluator = self._evaluator(lease)
         with self._planner(lease=lease, suite=evaluator.suite) as planner:
             self.phase.enter(Phase.PLANNING)
-            yield from evaluator.run(planner=planner, tasks=lease.tasks)
+            yield from evaluator.run(planner=planner, tasks=lease.tasks, run=lease.evaluation)
 
     def _planner(self, *, lease: HeldLease, suite: "Suite") -> "AbstractContextManager[Planner]":
         wanted = lease.planner

@@ -71,8 +71,14 @@ class Evaluator(Protocol):
         """The suite as planners are asked: on the hidden split, with hidden requests."""
         ...
 
-    def run(self, *, planner: Planner, tasks: Sequence[str]) -> Iterator[ResultRecord]:
+    def run(self, *, planner: Planner, tasks: Sequence[str], run: str = "") -> Iterator[ResultRecord]:
         """Evaluate a planner on the named tasks and yield each task's record as soon as it is complete.
+
+        Args:
+            planner: the planner.
+            tasks: keys of tasks.
+            run: names the run where planners are asked turn by turn: episodes that were cut off go on in a run of the
+                same name. Empty: a new run.
 
         Raises:
             LookupError: a key names no task of the suite.

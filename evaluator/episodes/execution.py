@@ -101,7 +101,13 @@ class ExecutionEvaluator:
         self.not_run = not_run_reasons(suite=suite, profile=profile, samples=samples)
         """The tasks that cannot run, with reason and sentence."""
 
-    def run(self, *, planner: Planner, tasks: Sequence[str]) -> Iterator[ResultRecord]:
+    def run(
+        self,
+        *,
+        planner: Planner,
+        tasks: Sequence[str],
+        run: str = "",  # noqa: ARG002 - plans are asked for at once
+    ) -> Iterator[ResultRecord]:
         """Evaluate a planner on the named tasks and yield each task's record as soon as it is complete.
 
         Raises:

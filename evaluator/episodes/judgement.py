@@ -84,7 +84,13 @@ class JudgementEvaluator:
         self._judge = judge
         self._not_judged = judge.not_judged(suite)
 
-    def run(self, *, planner: Planner, tasks: Sequence[str]) -> Iterator[ResultRecord]:
+    def run(
+        self,
+        *,
+        planner: Planner,
+        tasks: Sequence[str],
+        run: str = "",  # noqa: ARG002 - plans are asked for at once
+    ) -> Iterator[ResultRecord]:
         """Evaluate a planner on the named tasks and yield each task's record as soon as it is complete.
 
         Raises:

@@ -1,12 +1,22 @@
 """A circuit breaker for planners behind HTTP: one that cannot be reached is not called for each task that is left."""
 
 import threading
+from collections.abc import Callable
+from typing import Protocol, TypeVar
 
 from evaluator.planners.protocol import Planner, PlannerError, PlannerReply, PlannerRequest
+from evaluator.planners.turns.protocol import TurnPlanner, TurnReply, TurnRequest
 from evaluator.records import PlannerCall, Reason
 
 UNREACHABLE_TASKS = 5
 """Tasks in a row that could not reach their planner after which it is not asked any more."""
+
+
+_Reply = TypeVar("_Reply", PlannerReply, TurnReply)
+
+
+class _PlansAndTurns(Planner, TurnPlanner, Protocol):
+    """What is behind HTTP answers both."""
 
 
 class CircuitBreaker:
@@ -15,12 +25,13 @@ class CircuitBreaker:
     It never closes again. To retry the planner, make a new breaker, as a worker does for each lease.
     """
 
-    def __init__(self, planner: Planner, *, after: int = UNREACHABLE_TASKS) -> None:
+    def __init__(self, planner: _PlansAndTurns, *, after: int = UNREACHABLE_TASKS) -> None:
         """Args:
         planner: who is asked.
         after: how many tasks in a row it may be unavailable for, at least 1.
         """
         self.name = planner.name
+        self.formulation = planner.formulation
         self._planner = planner
         self._after = after
         self._lock = threading.Lock()
@@ -29,14 +40,21 @@ class CircuitBreaker:
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
         """See `Planner.plan`."""
+        return self._called(lambda: self._planner.plan(request))
+
+    def turn(self, request: TurnRequest) -> TurnReply:
+        """See `TurnPlanner.turn`."""
+        return self._called(lambda: self._planner.turn(request))
+
+    def _called(self, call: Callable[[], _Reply]) -> _Reply:
         with self._lock:
             is_open, last = self._in_a_row >= self._after, self._last
         if is_open:
             message = f"Not asked: the planner could not be reached for {self._after} tasks in a row. {last}"
-            call = PlannerCall(seconds=0.0, tries=1)
-            raise PlannerError(reason=Reason.ENDPOINT_UNAVAILABLE, message=message, call=call)
+            not_called = PlannerCall(seconds=0.0, tries=1)
+            raise PlannerError(reason=Reason.ENDPOINT_UNAVAILABLE, message=message, call=not_called)
         try:
-            reply = self._planner.plan(request)
+            reply = call()
         except PlannerError as error:
             self._count(error)
             raise

@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import TypeVar, cast
 
 import httpx
 from pydantic import ValidationError
@@ -22,6 +22,7 @@ from evaluator.planners.protocol import PlannerError, PlannerReply, PlannerReque
 from evaluator.planners.secret_header import HIDDEN, SecretHeader
 from evaluator.planners.ssrf_guard import egress_client
 from evaluator.planners.storable import unkeepable
+from evaluator.planners.turns.protocol import Formulation, TurnReply, TurnRequest, TurnResponse
 from evaluator.records import PlannerCall, Reason
 
 MAX_RESPONSE_BYTES = 1024 * 1024
@@ -48,6 +49,8 @@ class EndpointSettings:
     tries: int = MAX_TRIES
 
 
+_Response = TypeVar("_Response", PlannerResponse, TurnResponse)
+
 Watcher = Callable[[int, bytes], None]
 """Receives the status and the body of each answer, before the body is read."""
 
@@ -61,7 +64,9 @@ class _Retry(Exception):
 
 
 class EndpointPlanner:
-    """A planner behind HTTP. Wrong answers are its fault; being unreachable is not."""
+    """A planner behind HTTP, of whole plans or of turns. Wrong answers are its fault; being unreachable is not."""
+
+    formulation = Formulation.INTEGRATED
 
     def __init__(
         self,
@@ -89,7 +94,28 @@ class EndpointPlanner:
             # Without its cause, whose message may hold what was sent.
             raise _error_without(self._settings.header, error=error) from None
 
+    def turn(self, request: TurnRequest) -> TurnReply:
+        """Ask for one turn, trying again only what may succeed; a turn that is asked for again has the same key."""
+        header = self._settings.header
+        try:
+            body, call = self._answer(request)
+            value = _json(body=body, call=call)
+            response, call = _as(
+                TurnResponse, value=value if header is None else header.taken_out_of_json(value), body=body, call=call
+            )
+        except PlannerError as error:
+            if header is None:
+                raise
+            raise _error_without(header, error=error) from None
+        return TurnReply(response=response, call=call)
+
     def _plan(self, request: PlannerRequest) -> PlannerReply:
+        body, call = self._answer(request)
+        response, call = _as(PlannerResponse, value=_json(body=body, call=call), body=body, call=call)
+        return PlannerReply(plan=response.answer(), call=call, alternatives=tuple(response.alternatives))
+
+    def _answer(self, request: PlannerRequest) -> tuple[bytes, PlannerCall]:
+        """The body of the answer, and how it was got."""
         started = time.monotonic()
         most = self._settings.tries
         for number in range(1, most + 1):
@@ -103,7 +129,7 @@ class EndpointPlanner:
                     call = _call(started=started, tries=number)
                     raise PlannerError(reason=Reason.ENDPOINT_UNAVAILABLE, message=message, call=call) from problem
                 self._sleep(_wait(number=number, after=problem.after))
-        return _read(body=body, call=_call(started=started, tries=number))
+        return body, _call(started=started, tries=number)
 
     def close(self) -> None:
         """Close the connections."""
@@ -220,10 +246,10 @@ def _retry_after(response: httpx.Response) -> float | None:
         return None
 
 
-def _read(*, body: bytes, call: PlannerCall) -> PlannerReply:
-    shown = body[:_SHOWN].decode("utf-8", errors="replace")
+def _json(*, body: bytes, call: PlannerCall) -> JsonValue:
+    shown = _shown(body)
     try:
-        value = json.loads(body, parse_constant=_refuse_constant)
+        value: JsonValue = json.loads(body, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         start = " ".join(shown[:60].split())
         message = f"The endpoint's answer is not JSON; it begins with {start!r}."
@@ -233,21 +259,25 @@ def _read(*, body: bytes, call: PlannerCall) -> PlannerReply:
         raise PlannerError(
             reason=Reason.INVALID_RESPONSE, message=f"The endpoint's answer {problem}.", received=shown, call=call
         )
+    return value
+
+
+def _as(kind: type[_Response], *, value: JsonValue, body: bytes, call: PlannerCall) -> tuple[_Response, PlannerCall]:
+    """The answer as a response of a kind, and the call with the tokens that it names."""
     try:
-        response = PlannerResponse.model_validate(value)
+        response = kind.model_validate(value)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"][:1]) or "the answer"
         message = f"The endpoint's answer is not a planner/1 response: {where}: {first['msg']}."
-        raise PlannerError(reason=Reason.INVALID_RESPONSE, message=message, received=shown, call=call) from None
+        raise PlannerError(reason=Reason.INVALID_RESPONSE, message=message, received=_shown(body), call=call) from None
     usage = response.usage or {}
-    call = call.model_copy(
-        update={
-            "prompt_tokens": usage.get("prompt_tokens"),
-            "completion_tokens": usage.get("completion_tokens"),
-        }
-    )
-    return PlannerReply(plan=response.answer(), call=call, alternatives=tuple(response.alternatives))
+    tokens = {name: usage.get(name) for name in ("prompt_tokens", "completion_tokens")}
+    return response, call.model_copy(update=tokens)
+
+
+def _shown(body: bytes) -> str:
+    return body[:_SHOWN].decode("utf-8", errors="replace")
 
 
 def _refuse_constant(name: str) -> float:

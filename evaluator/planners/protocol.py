@@ -17,11 +17,13 @@ MAX_ALTERNATIVES = 4
 """Further plans that an answer may have besides the first."""
 
 
-class _Message(BaseModel):
+class Message(BaseModel):
+    """A part of the protocol."""
+
     model_config = ConfigDict(use_attribute_docstrings=True)
 
 
-class RequestedTask(_Message):
+class RequestedTask(Message):
     """The request as the planner sees it. It never holds the gold plan, references or the task's attributes."""
 
     id: str
@@ -31,7 +33,7 @@ class RequestedTask(_Message):
     """What is given: name to type. A plan refers to it as `$name`."""
 
 
-class Expected(_Message):
+class Expected(Message):
     """What the answer must be."""
 
     type: str | None
@@ -40,7 +42,7 @@ class Expected(_Message):
     """The type of each answer, in order, of a request that is known to want several; otherwise empty."""
 
 
-class OfferedTool(_Message):
+class OfferedTool(Message):
     """A tool that a plan may call."""
 
     name: str
@@ -49,7 +51,7 @@ class OfferedTool(_Message):
     outputs: dict[str, str]
 
 
-class PlannerRequest(_Message):
+class PlannerRequest(Message):
     """One turn. Stateless: everything that the planner needs is in it."""
 
     version: Literal["planner/1"] = "planner/1"
@@ -58,7 +60,7 @@ class PlannerRequest(_Message):
     expects: Expected
     tools: list[OfferedTool]
     history: list[dict[str, JsonValue]] = Field(default_factory=list)
-    """Earlier turns with the results of executed steps, for iterative planners; empty for one-pass suites."""
+    """Earlier turns with the results of what was run; empty where plans are asked for as a whole."""
 
 
 def _bounded(value: object) -> str:
@@ -66,7 +68,7 @@ def _bounded(value: object) -> str:
     return value[:MAX_REASON] if isinstance(value, str) else ""
 
 
-class PlannerResponse(_Message):
+class PlannerResponse(Message):
     """The answer to one turn."""
 
     model_config = ConfigDict(extra="ignore")

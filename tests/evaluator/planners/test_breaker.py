@@ -5,6 +5,7 @@ import pytest
 from evaluator.planners import PlannerError
 from evaluator.planners.breaker import CircuitBreaker
 from evaluator.planners.protocol import PlannerReply
+from evaluator.planners.turns.protocol import Formulation, TurnReply, TurnResponse
 from evaluator.records import PlannerCall, Reason
 from tests.evaluator.planners.test_endpoint import GOOD, REQUEST, endpoint, planner
 
@@ -15,6 +16,7 @@ class Scripted:
     """Answers, or fails for the given reasons, in turn; the last one for ever."""
 
     name = "scripted"
+    formulation = Formulation.INTEGRATED
 
     def __init__(self, *ends: Reason | None) -> None:
         self.ends = ends
@@ -26,6 +28,9 @@ class Scripted:
         if end is not None:
             raise PlannerError(reason=end, message=f"It said no, {self.asked}.", call=CALL)
         return PlannerReply(plan="Image Denoising", call=CALL)
+
+    def turn(self, request: object) -> TurnReply:
+        return TurnReply(response=TurnResponse(plan=self.plan(request).plan), call=CALL)
 
 
 def ends(breaker: CircuitBreaker, *, tasks: int) -> list[str]:

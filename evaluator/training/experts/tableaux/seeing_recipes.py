@@ -40,7 +40,7 @@ SEEING_RECIPES: tuple[Recipe, ...] = (
         title="Visual grounding: OWL-ViT",
         build=grounding.build,
         objective=lambda bank, weights: grounding.GroundingObjective(),  # noqa: ARG005
-        schedule=Schedule(steps=2000, learning_rate=1.2e-3),
+        schedule=Schedule(steps=3600, learning_rate=1.2e-3),
         export=grounding.export,
         texts=0,
         pictures=False,

@@ -1,0 +1,160 @@
+"""Asking a planner for the turns of many episodes at once, and running what it wants in between."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from queue import SimpleQueue
+
+from evaluator.episodes.turns.environment import Call, Environment, Outcome, Refused
+from evaluator.episodes.turns.episode import Episode
+from evaluator.planners.protocol import PlannerError
+from evaluator.planners.turns.protocol import BatchTurnPlanner, TurnPlanner, TurnReply, TurnRequest
+from evaluator.records import PlannerCall, Reason
+from evaluator.transcripts import ActionProblem
+
+OPEN_EPISODES = 1024
+"""Held at once. The others begin as these end."""
+CALLS_AT_ONCE = 64
+"""To a planner that answers turn by turn."""
+_NO_TIME = PlannerCall(seconds=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An episode with what makes the request of its next turn."""
+
+    episode: Episode
+    request: Callable[[], TurnRequest]
+
+
+End = TurnReply | PlannerError
+
+
+def hold_all(*, planner: TurnPlanner, episodes: Iterator[Opened], environment: Environment) -> Iterator[Episode]:
+    """Hold the episodes, many at once, and yield each as it ends.
+
+    What is ready in several episodes is run together. What the planner does in one episode ends no other.
+    """
+    answers = _Together(planner) if isinstance(planner, BatchTurnPlanner) else _OneByOne(planner)
+    held: dict[int, Opened] = {}
+    fresh = enumerate(episodes)
+    try:
+        while True:
+            begun = _begin(fresh, held=held)
+            for number, opened in begun:
+                held[number] = opened
+                answers.ask(number, opened.request)
+            if not held:
+                return
+            taken = [number for number, end in answers.wait() if _took(held[number].episode, end)]
+            _run_ready([held[number].episode for number in taken], environment=environment)
+            for number in taken:
+                if held[number].episode.stop is None:
+                    answers.ask(number, held[number].request)
+                else:
+                    yield held.pop(number).episode
+    finally:
+        answers.close()
+
+
+def _begin(fresh: "Iterator[tuple[int, Opened]]", *, held: dict[int, Opened]) -> list[tuple[int, Opened]]:
+    begun: list[tuple[int, Opened]] = []
+    while len(held) + len(begun) < OPEN_EPISODES:
+        one = next(fresh, None)
+        if one is None:
+            break
+        begun.append(one)
+    return begun
+
+
+def _took(episode: Episode, end: End) -> bool:
+    if isinstance(end, PlannerError):
+        episode.fail(end)
+    else:
+        episode.take(end)
+    return True
+
+
+def _run_ready(episodes: Sequence[Episode], *, environment: Environment) -> None:
+    """Run what these episodes want, until each awaits an answer or is over."""
+    going = list(episodes)
+    while True:
+        ready = [(episode, call) for episode in going if (call := episode.ready) is not None]
+        if not ready:
+            return
+        for (episode, _), (outcome, seconds) in zip(ready, _outcomes(ready, environment=environment), strict=True):
+            episode.done(outcome, seconds=seconds)
+        going = [episode for episode, _ in ready]
+
+
+def _outcomes(ready: Sequence[tuple[Episode, Call]], *, environment: Environment) -> list[tuple[Outcome, float]]:
+    calls = [call for _, call in ready]
+    started = time.monotonic()
+    try:
+        outcomes = list(environment.run(calls))
+    except Exception as error:  # noqa: BLE001 - a defect of a tool costs the actions that called it, not the run
+        message = f"The tool failed: {type(error).__name__}."
+        outcomes = [Refused(ActionProblem.TOOL_ERROR, message) for _ in calls]
+    share = (time.monotonic() - started) / len(calls)
+    return [(outcome, share) for outcome in outcomes]
+
+
+def _answered(planner: TurnPlanner, request: Callable[[], TurnRequest]) -> End:
+    try:
+        return planner.turn(request())
+    except PlannerError as error:
+        return error
+    except Exception as error:  # noqa: BLE001 - a planner is foreign code; one bad task stops no other
+        return _defect(error)
+
+
+def _defect(error: Exception) -> PlannerError:
+    message = f"Asking the planner failed: {type(error).__name__}: {error}."
+    return PlannerError(reason=Reason.INTERNAL_ERROR, message=message, call=_NO_TIME)
+
+
+class _OneByOne:
+    """A planner that is called for each turn, many calls at once."""
+
+    def __init__(self, planner: TurnPlanner) -> None:
+        self._planner = planner
+        self._pool = ThreadPoolExecutor(max_workers=CALLS_AT_ONCE, thread_name_prefix="planner")
+        self._ends: SimpleQueue[tuple[int, End]] = SimpleQueue()
+
+    def ask(self, number: int, request: Callable[[], TurnRequest]) -> None:
+        self._pool.submit(lambda: self._ends.put((number, _answered(self._planner, request))))
+
+    def wait(self) -> list[tuple[int, End]]:
+        found = [self._ends.get()]
+        while not self._ends.empty():
+            found.append(self._ends.get())
+        return found
+
+    def close(self) -> None:
+        # After an interruption, do not wait for planners that never answer; otherwise all have answered.
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+class _Together:
+    """A planner that answers many turns in one call."""
+
+    def __init__(self, planner: BatchTurnPlanner) -> None:
+        self._planner = planner
+        self._waiting: list[tuple[int, Callable[[], TurnRequest]]] = []
+
+    def ask(self, number: int, request: Callable[[], TurnRequest]) -> None:
+        self._waiting.append((number, request))
+
+    def wait(self) -> list[tuple[int, End]]:
+        waiting, self._waiting = self._waiting, []
+        try:
+            ends: list[End] = list(self._planner.turn_all([request() for _, request in waiting]))
+            if len(ends) != len(waiting):
+                raise RuntimeError(f"it gave {len(ends)} answers to {len(waiting)} turns")
+        except Exception as error:  # noqa: BLE001 - a planner is foreign code
+            ends = [_defect(error)] * len(waiting)
+        return [(number, end) for (number, _), end in zip(waiting, ends, strict=True)]
+
+    def close(self) -> None:
+        self._waiting.clear()

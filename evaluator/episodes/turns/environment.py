@@ -1,0 +1,99 @@
+"""What a suite in turns gives its episode: tools that run actions, and a score for what came of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from evaluator.canonical_json import JsonValue
+from evaluator.plans.turns import Reference
+from evaluator.records import Reason
+from evaluator.suites.base import Suite, Task
+from evaluator.transcripts import ActionProblem, Transcript
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One action, ready to be run. Equal calls have equal outcomes, whoever makes them."""
+
+    scope: str
+    """What the tools act on besides their arguments, such as the name of a database."""
+    tool: str
+    arguments: str
+    """As the planner wrote them."""
+    references: tuple[Reference, ...]
+    values: Mapping[str, str] = field(hash=False)
+    """The value of each reference, as a text."""
+    outputs: int
+    """How many results the action names; at least 1."""
+
+    def identity(self) -> JsonValue:
+        """Everything that the outcome depends on, given the rules of the environment."""
+        return [self.scope, self.tool, self.arguments, dict(self.values), self.outputs]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An action's results."""
+
+    values: tuple[str, ...]
+    """As many as the action names, as texts from which later actions go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why an action has no result."""
+
+    problem: ActionProblem
+    message: str
+    """A sentence for the planner."""
+
+
+Outcome = Made | Refused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnScore:
+    """What an episode is worth."""
+
+    score: float
+    indicators: Mapping[str, float] = field(default_factory=dict)
+    explanations: Mapping[str, str] = field(default_factory=dict)
+    expected: str | None = None
+    """The right answer as a text."""
+
+
+class Environment(Protocol):
+    """The tools and the rules of one suite in turns. Used from one thread at a time."""
+
+    statement_tool: str
+    """The tool of actions without a name and parentheses, such as SQL; empty if there is no such form."""
+
+    def digest(self) -> str:
+        """Digest of the rules; it changes whenever the same reply may lead to another score."""
+        ...
+
+    def not_run(self, suite: Suite) -> Mapping[str, tuple[Reason, str]]:
+        """The tasks that cannot run, with reason and sentence; the same for every planner."""
+        ...
+
+    def scope(self, task: Task) -> str:
+        """What the tools act on in the episodes of a task."""
+        ...
+
+    def run(self, calls: Sequence[Call]) -> Sequence[Outcome]:
+        """Run calls that do not depend on each other.
+
+        Returns:
+            The outcome of each call, in order. No call raises: what goes wrong is an outcome.
+        """
+        ...
+
+    def score(self, *, task: Task, answer: str | None, transcript: Transcript) -> TurnScore:
+        """Score an episode that ended.
+
+        Args:
+            task: whose episode it was.
+            answer: in full, where the transcript may have cut it; None if it ended without one.
+            transcript: what happened.
+        """
+        ...

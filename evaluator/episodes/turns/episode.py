@@ -1,0 +1,253 @@
+"""One episode: what to ask next, what to run next, and when it is over. It waits for nothing and calls nobody."""
+
+from dataclasses import dataclass, field
+
+from evaluator import canonical_json
+from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused
+from evaluator.episodes.turns.feedback import Bounds, past_turn
+from evaluator.episodes.turns.reading import (
+    Actions,
+    Answered,
+    Intent,
+    Stopped,
+    Subgoals,
+    UnreadableError,
+    read_response,
+)
+from evaluator.episodes.turns.wanted import Done, Wanted
+from evaluator.planners.protocol import PlannerError
+from evaluator.planners.turns.protocol import Asked, Formulation, Limits, PastTurn, Role, TurnReply
+from evaluator.plans.model import PlanContext, PlanSyntaxError
+from evaluator.transcripts import ActionProblem, ActionRun, StopReason, Transcript, TurnRun
+
+UNREADABLE_IN_A_ROW = 3
+"""Answers that cannot be read before an episode ends."""
+
+
+@dataclass(slots=True)
+class _Turn:
+    """The turn that is going on."""
+
+    received: list[str] = field(default_factory=list)
+    subgoals: tuple[str, ...] = ()
+    actions: list[Done] = field(default_factory=list)
+    error: str = ""
+    seconds: float = 0.0
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+    def add(self, reply: TurnReply) -> None:
+        call = reply.call
+        self.received.append(canonical_json.dumps(reply.response.model_dump(exclude_defaults=True)))
+        self.seconds += call.seconds
+        self.prompt_tokens = _sum(self.prompt_tokens, call.prompt_tokens)
+        self.completion_tokens = _sum(self.completion_tokens, call.completion_tokens)
+
+    def kept(self, *, is_cut: bool) -> TurnRun:
+        return TurnRun(
+            received=self.received, subgoals=list(self.subgoals), actions=[done.run for done in self.actions],
+            error=self.error, is_cut=is_cut, seconds=round(self.seconds, 6), prompt_tokens=self.prompt_tokens,
+            completion_tokens=self.completion_tokens,
+        )  # fmt: skip
+
+
+class Episode:
+    """The state of one episode. Either it is over, or a call is `ready`, or an answer to `asked()` is awaited."""
+
+    def __init__(
+        self,
+        *,
+        key: str,
+        sample: int,
+        scope: str,
+        context: PlanContext,
+        statement_tool: str,
+        formulation: Formulation,
+        bounds: Bounds,
+    ) -> None:
+        """Args:
+        key: of the task, and of this run of it: the beginning of the keys of its turns.
+        sample: index of the data point.
+        scope: what its tools act on.
+        context: what plans are read against.
+        statement_tool: the tool of actions without a name and parentheses; empty if there is no such form.
+        formulation: how planning and acting take turns.
+        bounds: what it may use.
+        """
+        self.failure: PlannerError | None = None
+        """Why the planner gave no answer, if that is how it ended."""
+        self.stop: StopReason | None = None
+        """Why it ended; None as long as it goes on."""
+        self.answer: str | None = None
+        """In full, once it ended with one."""
+        self._key, self._sample, self._scope = key, sample, scope
+        self._context, self._statement_tool = context, statement_tool
+        self._formulation, self._bounds = formulation, bounds
+        self._role = Role.JOINT if formulation is Formulation.INTEGRATED else Role.PLAN
+        self._turn = _Turn()
+        self._over: list[TurnRun] = []
+        self._past: list[PastTurn] = []
+        self._queue: list[Wanted] = []
+        self._ends_after: StopReason | None = None
+        self._values: dict[str, str] = {}
+        self._last: str | None = None
+        self._unreadable = 0
+        self._actions = 0
+        self._seconds = 0.0
+
+    def asked(self) -> Asked:
+        """What to ask the planner next."""
+        bounds, number = self._bounds, len(self._over) + 1
+        return Asked(
+            key=f"{self._key}/{self._sample}/{number}/{self._role}", formulation=self._formulation, role=self._role,
+            turns=tuple(self._past), subgoals=self._turn.subgoals,
+            limits=Limits(
+                turns=bounds.turns, turns_left=bounds.turns - len(self._over), actions=bounds.actions,
+                actions_left=bounds.actions - self._actions, seconds=bounds.seconds,
+                seconds_left=round(max(0.0, bounds.seconds - self._seconds), 3),
+                feedback_characters=bounds.feedback_characters,
+            ),
+        )  # fmt: skip
+
+    def take(self, reply: TurnReply) -> None:
+        """Take the planner's answer."""
+        self._turn.add(reply)
+        self._seconds += reply.call.seconds
+        try:
+            intent = read_response(
+                response=reply.response, role=self._role, context=self._context, statement_tool=self._statement_tool
+            )
+        except (PlanSyntaxError, UnreadableError) as error:
+            self._unreadable += 1
+            self._turn.error = f"The answer cannot be read: {error}."
+            # A planner that knows only whole plans would repeat itself.
+            is_last = reply.response.plan is not None or self._unreadable >= UNREADABLE_IN_A_ROW
+            self._ends_after = StopReason.UNREADABLE if is_last else None
+            self._end_turn()
+            return
+        self._unreadable = 0
+        self._follow(intent)
+
+    def fail(self, error: PlannerError) -> None:
+        """The planner gave no answer."""
+        self.failure = error
+        if error.received:
+            self._turn.received.append(error.received)
+        if self._turn.received:
+            self._over.append(self._turn.kept(is_cut=False))
+        self._end(StopReason.CALL_FAILED)
+
+    @property
+    def ready(self) -> Call | None:
+        """The next action, with the values that it names; None if an answer is awaited or the episode is over."""
+        while self._queue and self.stop is None:
+            wanted = self._queue[0]
+            lacking = [one.name for one in wanted.references if one.name not in self._values]
+            if not lacking:
+                return Call(
+                    scope=self._scope, tool=wanted.tool, arguments=wanted.arguments, references=wanted.references,
+                    values={one.name: self._values[one.name] for one in wanted.references}, outputs=len(wanted.outputs),
+                )  # fmt: skip
+            self.done(Refused(ActionProblem.BAD_REFERENCE, self._lacks(lacking[0])), seconds=0.0)
+        return None
+
+    def done(self, outcome: Outcome, *, seconds: float) -> None:
+        """Take the outcome of the call that was ready."""
+        wanted = self._queue.pop(0)
+        self._seconds += seconds
+        self._actions += 1
+        outcome = _of_right_number(outcome, wanted=wanted)
+        made: dict[str, str] = {}
+        refused: Refused | None = None
+        if isinstance(outcome, Made):
+            made = dict(zip(wanted.outputs, outcome.values, strict=True))
+            self._last = outcome.values[-1]
+        else:
+            refused = outcome
+            for name in wanted.outputs:
+                self._values.pop(name, None)
+        self._values |= made
+        run = ActionRun(
+            tool=wanted.tool, arguments=wanted.arguments, outputs=made, seconds=round(seconds, 6),
+            problem=refused and refused.problem, error=refused.message if refused else "",
+        )  # fmt: skip
+        self._turn.actions.append(Done(wanted=wanted, run=run, values=made))
+        if self._queue and self._actions >= self._bounds.actions:
+            self._queue.clear()
+            self._end_turn()
+            self._end(StopReason.ACTION_LIMIT)
+        elif not self._queue:
+            self._end_turn()
+
+    def transcript(self) -> Transcript:
+        """What happened; without a score."""
+        assert self.stop is not None
+        return Transcript(
+            sample=self._sample, formulation=self._formulation, turns=self._over, stop=self.stop, answer=self.answer,
+            score=None,
+        )  # fmt: skip
+
+    def _follow(self, intent: Intent) -> None:
+        match intent:
+            case Stopped():
+                self._finish(StopReason.STOPPED, answer=self._last)
+            case Answered(text=text):
+                self._finish(StopReason.ANSWERED, answer=self._values.get(text.strip(), text))
+            case Subgoals(texts=texts):
+                self._turn.subgoals = texts
+                if self._role is Role.PLAN:
+                    self._role = Role.GROUND
+                else:
+                    self._turn.error = "No action was given for this subgoal."
+                    self._end_turn()
+            case Actions(wanted=wanted, subgoals=subgoals, is_whole=is_whole, error=error):
+                self._turn.subgoals = subgoals or self._turn.subgoals
+                self._turn.error = error
+                self._queue = list(wanted)
+                whole = is_whole or self._formulation is Formulation.ONEPASS
+                self._ends_after = StopReason.COMPLETED if whole else None
+                if not wanted:
+                    self._end_turn()
+
+    def _finish(self, stop: StopReason, *, answer: str | None) -> None:
+        self.answer = answer
+        self._over.append(self._turn.kept(is_cut=False))
+        self._end(stop)
+
+    def _end_turn(self) -> None:
+        """Close the turn, and find out whether there is another."""
+        past, is_cut = past_turn(
+            index=len(self._over) + 1, subgoals=self._turn.subgoals, actions=self._turn.actions,
+            error=self._turn.error, characters=self._bounds.feedback_characters,
+        )  # fmt: skip
+        self._past.append(past)
+        self._over.append(self._turn.kept(is_cut=is_cut))
+        self._turn = _Turn()
+        self._role = Role.JOINT if self._formulation is Formulation.INTEGRATED else Role.PLAN
+        if self._ends_after is not None:
+            self.answer = None if self._ends_after is StopReason.UNREADABLE else self._last
+            self._end(self._ends_after)
+        elif len(self._over) >= self._bounds.turns:
+            self._end(StopReason.TURN_LIMIT)
+        elif self._actions >= self._bounds.actions:
+            self._end(StopReason.ACTION_LIMIT)
+        elif self._seconds >= self._bounds.seconds:
+            self._end(StopReason.TIME_LIMIT)
+
+    def _end(self, stop: StopReason) -> None:
+        self.stop = stop
+
+    def _lacks(self, name: str) -> str:
+        there = ", ".join(self._values) or "none yet"
+        return f"There is no result {name}; there are: {there}."
+
+
+def _of_right_number(outcome: Outcome, *, wanted: Wanted) -> Outcome:
+    if isinstance(outcome, Refused) or len(outcome.values) == len(wanted.outputs):
+        return outcome
+    message = f"{wanted.tool} gave {len(outcome.values)} results, and the action names {len(wanted.outputs)}."
+    return Refused(ActionProblem.BAD_ARGUMENTS, message)
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return one if other is None else other + (one or 0)

@@ -1,0 +1,82 @@
+"""Whole plans as actions, and the actions of an episode as a plan, which pages draw."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+
+from evaluator.episodes.turns.wanted import Wanted, references_in
+from evaluator.plans.model import Plan, PlanSyntaxError, Step
+from evaluator.tools.types import Catalogue
+from evaluator.transcripts import Transcript
+
+
+def wanted_of_plan(*, plan: Plan, catalogue: Catalogue) -> tuple[Wanted, ...]:
+    """The steps of a plan as actions, each after those whose results it takes. Results are called `R1`, `R2`, ... in
+    this order unless the plan calls them so.
+
+    Raises:
+        PlanSyntaxError: steps wait for each other.
+    """
+    steps = _in_order(plan.steps)
+    made = [reference for step in steps for reference in step.outputs.values()]
+    free = (name for number in count(1) if (name := f"R{number}") not in made)
+    names = {reference: reference if _is_reference(reference) else next(free) for reference in made}
+    return tuple(_wanted(step=step, names=names, spare=free, catalogue=catalogue) for step in steps)
+
+
+def plan_of_transcript(*, transcript: Transcript, catalogue: Catalogue) -> Plan:
+    """What was done, as a plan: a step for each action that had results; an input for each result that it takes."""
+    steps: list[Step] = []
+    made: dict[str, str] = {}
+    for turn in transcript.turns:
+        for action in turn.actions:
+            if action.problem is not None:
+                continue
+            number = len(steps) + 1
+            tool = catalogue.tools.get(action.tool)
+            own = next(iter(tool.inputs), "arguments") if tool else "arguments"
+            used = {one.name: made[one.name] for one in references_in(action.arguments) if one.name in made}
+            outputs = {name: f"s{number}.{name}" for name in action.outputs}
+            steps.append(
+                Step(id=f"s{number}", tool=action.tool, inputs={own: action.arguments, **used}, outputs=outputs)
+            )
+            made |= outputs
+    last = list(steps[-1].outputs.values())[-1] if steps else None
+    subgoals = tuple(text for turn in transcript.turns for text in turn.subgoals)
+    return Plan(steps=tuple(steps), answers=(last,) if last else (), subgoals=subgoals or None)
+
+
+def _wanted(*, step: Step, names: Mapping[str, str], spare: Iterator[str], catalogue: Catalogue) -> Wanted:
+    tool = catalogue.tools.get(step.tool)
+    order = [name for name in (tool.inputs if tool else ()) if name in step.inputs]
+    order += [name for name in step.inputs if name not in order]
+    arguments = ", ".join(names.get(step.inputs[name], step.inputs[name]) for name in order)
+    outputs = tuple(names[reference] for reference in step.outputs.values()) or (next(spare),)
+    return Wanted(
+        tool=step.tool, arguments=arguments, references=references_in(arguments), outputs=outputs,
+        text=f"{', '.join(outputs)} = {step.tool}({arguments})",
+    )  # fmt: skip
+
+
+def _in_order(steps: Sequence[Step]) -> list[Step]:
+    made_by: Mapping[str, int] = {
+        reference: place for place, step in enumerate(steps) for reference in step.outputs.values()
+    }
+    needs = {
+        place: {made_by[value] for value in step.inputs.values() if value in made_by} - {place}
+        for place, step in enumerate(steps)
+    }
+    order: list[int] = []
+    done: set[int] = set()
+    while len(order) < len(steps):
+        free = [place for place in needs if place not in done and needs[place] <= done]
+        if not free:
+            waiting = next(place for place in needs if place not in done)
+            raise PlanSyntaxError("it waits for its own result", where=f"step {steps[waiting].id!r}")
+        order += free
+        done.update(free)
+    return [steps[place] for place in order]
+
+
+def _is_reference(text: str) -> bool:
+    found = references_in(text)
+    return len(found) == 1 and found[0].start == 0 and found[0].end == len(text)

@@ -1,0 +1,52 @@
+"""An action as an episode runs it, whatever form it was written in."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from evaluator.plans.turns import Action, Reference
+from evaluator.plans.turns.scanning import Scan, references_of
+from evaluator.transcripts import ActionRun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """An action that is to be run."""
+
+    tool: str
+    arguments: str
+    """As the planner wrote them."""
+    references: tuple[Reference, ...]
+    """With offsets in `arguments`."""
+    outputs: tuple[str, ...]
+    """Under which names later actions take the results; at least one."""
+    text: str
+    """The whole action."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """An action that was run."""
+
+    wanted: Wanted
+    run: ActionRun
+    values: Mapping[str, str]
+    """The results in full, where `run` may have cut them."""
+
+
+def references_in(text: str) -> tuple[Reference, ...]:
+    """The references in a text that is the arguments of an action."""
+    structure = Scan(text)
+    for _ in structure.marks_from(0):
+        pass
+    return references_of(text, structure=structure, start=0, end=len(text))
+
+
+def wanted_of_actions(actions: Sequence[Action], *, statement_tool: str) -> tuple[Wanted, ...]:
+    """Actions as they were read; those without a tool's name are calls of `statement_tool`."""
+    return tuple(
+        Wanted(
+            tool=action.tool or statement_tool, arguments=action.raw, references=action.references,
+            outputs=action.outputs, text=str(action),
+        )
+        for action in actions
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Planners that are asked turn by turn."""

@@ -1,0 +1,193 @@
+"""Turns of `planner/1`: what a planner that acts step by step is asked in each turn, and what it may answer.
+
+A turn is stateless like a request for a whole plan: it carries the task, the tools, everything that happened so far,
+and what is left of the limits. A planner that knows only whole plans may answer the first turn with one.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol, Self, runtime_checkable
+
+from pydantic import ConfigDict, Field, model_validator
+
+from evaluator.canonical_json import JsonValue
+from evaluator.planners.protocol import Message, PlannerError, PlannerRequest, request_for
+from evaluator.plans.model import PlanContext
+from evaluator.records import PlannerCall
+from evaluator.suites.base import Suite, Task
+
+
+class Formulation(StrEnum):
+    """How planning and acting take turns (LUMOS, section 2.1 and its baselines)."""
+
+    ONEPASS = "onepass"
+    """All subgoals in one answer, then all actions in another (`LUMOS-OnePass`)."""
+    ITERATIVE = "iterative"
+    """A subgoal, its actions, their results, the next subgoal, until the planner stops (`LUMOS-Iterative`)."""
+    INTEGRATED = "integrated"
+    """One module gives the actions of each turn, with or without a subgoal (the paper's integrated training)."""
+
+
+class Role(StrEnum):
+    """What a turn asks for."""
+
+    PLAN = "plan"
+    """The next subgoal, or all of them, or to stop."""
+    GROUND = "ground"
+    """The actions of the given subgoals."""
+    JOINT = "joint"
+    """Actions, to stop, or an answer."""
+
+
+class ActionResult(Message):
+    """What an action came to."""
+
+    action: str
+    """As it was read, such as `R2 = Calculator(R1 / 4)`."""
+    outputs: dict[str, str] = Field(default_factory=dict)
+    """The values by their references, as texts; cut as the feedback is."""
+    error: str = ""
+    """Why there are none, as a sentence; empty if there are."""
+
+
+class PastTurn(Message):
+    """A turn that is over. The answers of a planning and a grounding module are one turn."""
+
+    index: int
+    """From 1."""
+    subgoals: list[str]
+    """Empty if the planner named none."""
+    results: list[ActionResult]
+    error: str = ""
+    """Why an answer could not be read, as a sentence; empty if it could."""
+    feedback: str
+    """All of it in words; cut, and then it says so."""
+
+
+class Limits(Message):
+    """What an episode may use. `..._left` counts from this turn on."""
+
+    turns: int
+    turns_left: int
+    actions: int
+    actions_left: int
+    seconds: float
+    seconds_left: float
+    feedback_characters: int
+    """Of the feedback of one turn."""
+
+
+class TurnRequest(PlannerRequest):
+    """One turn. `history` contains a `PastTurn` for each turn so far, in order."""
+
+    key: str
+    """Names the turn: a request that is repeated, because its answer was lost, has the same key."""
+    formulation: Formulation
+    role: Role
+    subgoals: list[str] = Field(default_factory=list)
+    """With the role `ground`: what to find actions for."""
+    limits: Limits
+
+    @property
+    def past(self) -> list[PastTurn]:
+        """The turns of the history."""
+        return [PastTurn.model_validate(turn) for turn in self.history]
+
+
+class TurnResponse(Message):
+    """The answer to one turn: exactly one of `stop`, `subgoal`, `subgoals`, `actions`, `steps`, `answer`, `text` and
+    `plan`, except that a subgoal may stand beside actions or steps."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    stop: bool = False
+    """Nothing is left to do: the last result is the answer."""
+    subgoal: str | None = None
+    subgoals: list[str] | None = None
+    actions: str | None = None
+    """In LUMOS's grammar: `R1 = Calculator(3 * 4); R2 = Calculator(R1 - 5)`."""
+    steps: list[dict[str, JsonValue]] | None = None
+    """The same as steps of `plan/1`; a step's outputs are named `R1`, `R2`, ..."""
+    answer: str | None = None
+    """The answer to the task in words, or the reference of the result that is the answer."""
+    text: str | None = None
+    """Whatever a language model wrote, in the form of LUMOS's replies."""
+    plan: dict[str, JsonValue] | list[JsonValue] | str | None = None
+    """A whole plan in any form that suites without turns accept: it is run, and the episode ends."""
+    usage: dict[str, int] | None = None
+    """Optional token counts: `prompt_tokens`, `completion_tokens`."""
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> Self:
+        given = [name for name in _ANSWERS if getattr(self, name) not in (None, False)]
+        main = [name for name in given if name not in {"subgoal", "subgoals"}] or given
+        if len(main) != 1:
+            found = f"has {' and '.join(main)}" if main else "has none of them"
+            raise ValueError(f"a turn is answered with one of {', '.join(_ANSWERS)}; this answer {found}")
+        return self
+
+
+_ANSWERS = ("stop", "subgoal", "subgoals", "actions", "steps", "answer", "text", "plan")
+
+
+@dataclass(frozen=True, slots=True)
+class TurnReply:
+    """The answer to a turn, with how it was obtained."""
+
+    response: TurnResponse
+    call: PlannerCall
+
+
+@runtime_checkable
+class TurnPlanner(Protocol):
+    """Something that acts step by step. Called from several threads at once."""
+
+    @property
+    def name(self) -> str:
+        """Of the planner."""
+        ...
+
+    @property
+    def formulation(self) -> Formulation:
+        """How planning and acting take turns."""
+        ...
+
+    def turn(self, request: TurnRequest) -> TurnReply:
+        """Answer one turn.
+
+        Raises:
+            PlannerError: there is no answer; the reason tells a planner's fault from the infrastructure's.
+        """
+        ...
+
+
+@runtime_checkable
+class BatchTurnPlanner(TurnPlanner, Protocol):
+    """A planner that does better when it knows of many turns at once."""
+
+    def turn_all(self, requests: Iterable[TurnRequest]) -> list[TurnReply | PlannerError]:
+        """Answer a turn of each of many episodes, in their order; called from one thread at a time."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a turn asks for beside the task."""
+
+    key: str
+    formulation: Formulation
+    role: Role
+    turns: tuple[PastTurn, ...]
+    subgoals: tuple[str, ...]
+    limits: Limits
+
+
+def turn_request(*, suite: Suite, task: Task, context: PlanContext, asked: Asked) -> TurnRequest:
+    """The request of a turn, offering the tools of the context's catalogue."""
+    whole = request_for(suite=suite, task=task, context=context)
+    return TurnRequest(
+        suite=whole.suite, task=whole.task, expects=whole.expects, tools=whole.tools, key=asked.key,
+        history=[turn.model_dump() for turn in asked.turns], formulation=asked.formulation, role=asked.role,
+        subgoals=list(asked.subgoals), limits=asked.limits,
+    )  # fmt: skip
