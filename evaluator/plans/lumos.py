@@ -30,12 +30,12 @@ from evaluator.plans.values import MAX_STEPS, short
 FORM = "assignments"
 TARGET = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*|<[A-Za-z-]{1,20}>-[A-Za-z0-9_-]+")
 TOOL = re.compile(r"[^()=,;\n]+")
-_LABEL = re.compile(r"Action[ 0-9.-]{0,20}:")
+LABEL = re.compile(r"Action[ 0-9.-]{0,20}:")
 _KEYWORD = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\s{0,20}=(?!=)")
 _BLANKS = re.compile(r"[^\S\n]*")
 _LINE = re.compile(r"[^;\n]*")
 _BARE = re.compile(r"[^,()\[\]{}]+")
-_CLOSING = {"(": ")", "[": "]", "{": "}"}
+CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
 def looks_like_assignments(text: str) -> bool:
@@ -85,7 +85,7 @@ class _Reader(Scanner):
     def label(self, *, record: bool = True) -> None:
         """Step over `Action 1-1:`."""
         self.peek()
-        match = _LABEL.match(self.text, self.index)
+        match = LABEL.match(self.text, self.index)
         if match is not None:
             if record:
                 self.tolerated.append(f"{self.places[self.index]}: ignored {match[0]!r}")
@@ -166,8 +166,8 @@ class _Reader(Scanner):
                 raise self.fail("the parenthesis of this action is never closed", index=opened)
             if len(expected) == 1 and symbol in (",", close):
                 break
-            if symbol in _CLOSING:
-                expected.append(_CLOSING[symbol])
+            if symbol in CLOSING:
+                expected.append(CLOSING[symbol])
             elif symbol == expected[-1]:
                 expected.pop()
             elif symbol != ",":

@@ -1,0 +1,119 @@
+"""Whatever a planner replies: nothing but the readers' own error escapes, and time grows with length, not faster."""
+
+import gc
+import random
+import time
+from contextlib import suppress
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evaluator.plans.turns import TurnSyntaxError, read_actions, read_plan_reply
+
+PIECES = (
+    "R1", "R10", "R2, R3", "Output", " = ", "=", "==", "; ", ";", "\n", ", ", "(", ")", "[", "]", "{", "}", "'", '"',
+    "`", "\\", "Calculator(", "SolveEquation(", "R1 = Calculator(2 - 0.5)", "R2 = QA([R1], Question: it's; ok?)",
+    "SELECT a FROM b", "COUNT(*)", "Action 1-1: ", "Subgoal 1: ", "; Subgoal 2: ", "No, I will keep planning. ",
+    "Yes, I will stop planning.", "x", "é", "\u2028", "\x00", "٣", " ", "  \t", "R", "1", ".", "= 3",
+)  # fmt: skip
+RIGHT = (
+    "R1 = Calculator(2 - 0.5); R2, R3 = SolveEquation(R1 = x, y = 2x)",
+    "R1 = SHOW TABLES; R2 = SELECT COUNT(*) FROM a WHERE b = 'c;d'",
+    "R1 = QA([R1, R2], Question: Who won; and when?); Output = Finish(the boys' team) = yes",
+    "No, I will keep planning. Subgoal 2: Divide; Subgoal 3: Add",
+    "Yes, I will stop planning.",
+)
+READERS = {
+    "calls": lambda text: read_actions(text=text),
+    "statements": lambda text: read_actions(text=text, statements=True, tools=("Finish",)),
+    "subgoals": read_plan_reply,
+}
+
+
+def random_reply(rng):
+    """Anything, or a right reply with a few changes."""
+    if rng.random() < 0.5:
+        return "".join(rng.choices(PIECES, k=rng.randint(0, 25)))
+    reply = rng.choice(RIGHT)
+    for _ in range(rng.randint(0, 3)):
+        place = rng.randint(0, len(reply))
+        reply = reply[:place] + rng.choice(PIECES) + reply[place + rng.randint(0, 3) :]
+    return reply
+
+
+def fuzz(*, count, seed):
+    """How many of the replies were read; anything but the readers' error escapes."""
+    rng, read = random.Random(seed), 0
+    for _ in range(count):
+        reply = random_reply(rng)
+        for reader in READERS.values():
+            with suppress(TurnSyntaxError):
+                reader(reply)
+                read += 1
+    return read
+
+
+def test_random_replies_are_read_or_refused():
+    assert fuzz(count=4000, seed=1) > 400
+
+
+TEXT = st.text(alphabet="abR1 ,'+=[]", max_size=12)
+NAMES = st.integers(min_value=1, max_value=99).map(lambda number: f"R{number}")
+ACTION = st.tuples(
+    st.lists(NAMES, min_size=1, max_size=3, unique=True),
+    st.sampled_from(["Calculator", "QA", "Knowledge Query", "type"]),
+    st.lists(st.one_of(NAMES, st.sampled_from(["it's", '"a; b"', "[R1; (x)]", "2 - 0.5", "x = 1"])), max_size=4),
+).map(lambda parts: f"{', '.join(parts[0])} = {parts[1]}({', '.join(parts[2])})")
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(ACTION, min_size=1, max_size=6))
+def test_what_is_read_prints_as_it_was_written(actions):
+    text = "; ".join(actions)
+    found = read_actions(text=text)
+    assert str(found) == text
+    again = read_actions(text=str(found))
+    assert [str(action) for action in again.actions] == actions
+    for action in found.actions:
+        assert text[action.place.offset : action.end] == str(action)
+        assert [action.raw[item.start : item.end] for item in action.items] == [item.text for item in action.items]
+        assert all(action.raw[one.start : one.end] == one.name for one in action.references)
+        assert action.with_values({one.name: one.name for one in action.references}) == action.raw
+
+
+@settings(max_examples=200, deadline=None)
+@given(TEXT)
+def test_any_argument_is_kept_or_refused(raw):
+    with suppress(TurnSyntaxError):
+        for action in read_actions(text=f"R1 = T({raw}); R2 = U(R1)").actions:
+            assert action.raw == action.raw.strip()
+
+
+HOSTILE = (
+    "(", "R1 = ", "R1 = A(b); ", "'", "' ", " '", '"', "\\", "\n", " \n", "R1 = A(it's\n", "Action 1", "R1, ", "x ",
+    "R1 = A(b) = ", "Subgoal 1: ", "; Subgoal", ";\n", "a.", "9", "R1 = x\n", "R1 = A('", "R1 = A(R2, ", "[a, ",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_time_grows_linearly(piece):
+    """Eight times the text takes at most twenty-five times as long, in each reader."""
+    for reader in READERS.values():
+        # A prefix that makes the readers go on to the end.
+        for prefix in ("", "R1 = A(", "R1 = S "):
+            short, long = (prefix + piece * (size // len(piece)) for size in (4_000, 32_000))
+            assert seconds(reader, long) < 25 * seconds(reader, short) + 0.02
+
+
+def seconds(reader, text):
+    """The best of three, without the collector of garbage, whose time depends on other tests."""
+    best = float("inf")
+    gc.disable()
+    for _ in range(3):
+        start = time.process_time()
+        with suppress(TurnSyntaxError):
+            reader(text)
+        best = min(best, time.process_time() - start)
+    gc.enable()
+    return best
