@@ -1,4 +1,4 @@
-"""MySQL's collation `utf8mb4_general_ci`, in which the dump's texts are compared: no case, no accents, no final spaces."""
+"""MySQL's collation `utf8mb4_general_ci`, that of the dump: case, accents and spaces at the end do not count."""
 
 import unicodedata
 from functools import lru_cache

@@ -1,14 +1,14 @@
 """Reading the dump: the statements of `mysqldump` that define databases, tables and rows. All others are passed over.
 
-    file      := (statement ";")*
-    statement := CREATE DATABASE [IF NOT EXISTS] name ... | USE name
-               | CREATE TABLE name "(" item ("," item)* ")" ...
-               | INSERT INTO name VALUES row ("," row)*
-               | one of DROP, LOCK, UNLOCK, SET, GRANT, FLUSH, CREATE USER, or a comment alone
-    item      := name type [COLLATE name] [NOT NULL] [DEFAULT value] [AUTO_INCREMENT]
-               | PRIMARY KEY names | [UNIQUE] KEY name names | CONSTRAINT ...
-    row       := "(" value ("," value)* ")"
-    value     := NULL | number | 'text with \\-escapes'
+file      := (statement ";")*
+statement := CREATE DATABASE [IF NOT EXISTS] name ... | USE name
+           | CREATE TABLE name "(" item ("," item)* ")" ...
+           | INSERT INTO name VALUES row ("," row)*
+           | one of DROP, LOCK, UNLOCK, SET, GRANT, FLUSH, CREATE USER, or a comment alone
+item      := name type [COLLATE name] [NOT NULL] [DEFAULT value] [AUTO_INCREMENT]
+           | PRIMARY KEY names | [UNIQUE] KEY name names | CONSTRAINT ...
+row       := "(" value ("," value)* ")"
+value     := NULL | number | 'text with \\-escapes'
 """
 
 import re

@@ -1,9 +1,9 @@
 """What a database of the dump looks like: its tables, their columns and keys."""
 
-
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+
 
 class Kind(StrEnum):
     """How values of a column are stored and compared."""
@@ -77,9 +77,8 @@ class Schema:
         """The table of this name, whatever its case."""
         return next((table for key, table in self.tables.items() if key.lower() == name.lower()), None)
 
-    def kind_of(self, column: str) -> Kind | None:
-        """The kind of all columns of this name, or None if there is none or they differ."""
-        kinds = {
-            one.kind for table in self.tables.values() for one in table.columns if one.name.lower() == column.lower()
-        }
+    def kind_of(self, column: str, *, tables: Iterable[str]) -> Kind | None:
+        """The kind of the column of this name in some tables, or None if none has it or they differ."""
+        found = [table for table in map(self.table, tables) if table is not None]
+        kinds = {one.kind for table in found for one in table.columns if one.name.lower() == column.lower()}
         return kinds.pop() if len(kinds) == 1 else None
