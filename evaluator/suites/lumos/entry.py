@@ -1,0 +1,6 @@
+"""LUMOS's interactive suites in the registry."""
+
+from evaluator.suites.registry import Entry
+
+SUITES: tuple[Entry, ...] = ()
+COMMANDS = "evaluator.suites.lumos.commands"

@@ -1,0 +1,1 @@
+"""InterCode's SQL tasks (`intercode-sql`): files, databases, execution of a planner's statements, reward."""

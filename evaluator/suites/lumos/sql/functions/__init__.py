@@ -1,0 +1,1 @@
+"""MySQL's functions for SQLite."""

@@ -1,0 +1,114 @@
+"""MySQL's aggregate functions that SQLite lacks, in bounded memory."""
+
+import math
+from collections.abc import Mapping
+
+from evaluator.suites.lumos.sql import collation
+from evaluator.suites.lumos.sql.outcome import Cell
+
+LONGEST_GROUP_CONCAT = 1024
+"""Characters of GROUP_CONCAT, as with MySQL's default of `group_concat_max_len`; the rest is cut off."""
+
+
+class _Variance:
+    """Welford's algorithm; NULLs and texts that are no numbers do not count."""
+
+    def __init__(self) -> None:
+        self.count, self.mean, self.squares = 0, 0.0, 0.0
+
+    def step(self, value: Cell) -> None:
+        """One row."""
+        try:
+            number = float(value) if value is not None else math.nan
+        except ValueError:
+            number = 0.0
+        if math.isfinite(number):
+            self.count += 1
+            difference = number - self.mean
+            self.mean += difference / self.count
+            self.squares += difference * (number - self.mean)
+
+    def finalize(self) -> Cell:
+        """Of the population."""
+        return self.squares / self.count if self.count else None
+
+
+class _SampleVariance(_Variance):
+    def finalize(self) -> Cell:
+        """Of the sample."""
+        return self.squares / (self.count - 1) if self.count > 1 else None
+
+
+class _Deviation(_Variance):
+    def finalize(self) -> Cell:
+        """Of the population."""
+        return math.sqrt(self.squares / self.count) if self.count else None
+
+
+class _SampleDeviation(_Variance):
+    def finalize(self) -> Cell:
+        """Of the sample."""
+        return math.sqrt(self.squares / (self.count - 1)) if self.count > 1 else None
+
+
+class _GroupConcat:
+    """MY_GROUP_CONCAT(is distinct, separator, value, [key, is descending]...), called with constants first."""
+
+    def __init__(self) -> None:
+        self.items: list[tuple[str, tuple[Cell, ...]]] = []
+        self.seen: set[str] = set()
+        self.separator = ","
+        self.descending: tuple[bool, ...] = ()
+
+    def step(self, distinct: Cell, separator: Cell, value: Cell, *order: Cell) -> None:
+        """One row."""
+        if value is None:
+            return
+        self.separator, self.descending = str(separator), tuple(map(bool, order[1::2]))
+        text = _text(value)[:LONGEST_GROUP_CONCAT]
+        key = collation.key(text)
+        if distinct and key in self.seen:
+            return
+        self.seen.add(key)
+        if order or len(self.items) < LONGEST_GROUP_CONCAT:
+            self.items.append((text, order[0::2]))
+        if len(self.items) > 4 * LONGEST_GROUP_CONCAT:
+            # Whatever sorts behind so many is cut off anyway.
+            self.items = self._sorted()[:LONGEST_GROUP_CONCAT]
+            self.seen = {collation.key(text) for text, _ in self.items}
+
+    def finalize(self) -> Cell:
+        """NULL for no rows."""
+        if not self.items:
+            return None
+        return self.separator.join(text for text, _ in self._sorted())[:LONGEST_GROUP_CONCAT]
+
+    def _sorted(self) -> list[tuple[str, tuple[Cell, ...]]]:
+        items = self.items
+        for place, descending in reversed(list(enumerate(self.descending))):
+            items = sorted(items, key=lambda item: _rank(item[1][place]), reverse=descending)
+        return items
+
+
+def _text(value: Cell) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else str(value)
+
+
+def _rank(value: Cell) -> tuple[int, float, str]:
+    """Sorts NULL first, then numbers, then texts."""
+    if value is None:
+        return 0, 0.0, ""
+    return (1, float(value), "") if isinstance(value, int | float) else (2, 0.0, collation.key(str(value)))
+
+
+AGGREGATES: Mapping[str, tuple[int, type]] = {
+    "VARIANCE": (1, _Variance),
+    "VAR_POP": (1, _Variance),
+    "VAR_SAMP": (1, _SampleVariance),
+    "STD": (1, _Deviation),
+    "STDDEV": (1, _Deviation),
+    "STDDEV_POP": (1, _Deviation),
+    "STDDEV_SAMP": (1, _SampleDeviation),
+    "MY_GROUP_CONCAT": (-1, _GroupConcat),
+}
+"""By name: how many arguments they take, and their class."""

@@ -1,0 +1,69 @@
+"""The functions of one connection to SQLite."""
+
+import random
+import sqlite3
+from collections.abc import Callable
+
+from evaluator.suites.lumos.sql import collation
+from evaluator.suites.lumos.sql.functions.aggregates import AGGREGATES
+from evaluator.suites.lumos.sql.functions.scalars import BUILT_IN, LENIENT, STRICT, text_of
+from evaluator.suites.lumos.sql.outcome import Cell, Failure, Reason, StatementError
+
+_OF_SESSION = frozenset({"RAND", "DATABASE", "SCHEMA", "VERSION"})
+AUTHORISED = BUILT_IN | set(STRICT) | set(LENIENT) | set(AGGREGATES) | _OF_SESSION | {"LIKE"}
+"""Functions that SQLite may call, in upper case."""
+CALLABLE = frozenset(name for name in AUTHORISED if not name.startswith("MY_")) - {"LIKE"} | {
+    "MY_NOW", "MY_TODAY", "MY_TIME",
+}  # fmt: skip
+"""Functions that a statement may name, or that a name in it stands for."""
+
+
+def _strict(function: Callable[..., Cell]) -> Callable[..., Cell]:
+    """NULL if any argument is NULL."""
+
+    def of(*values: Cell) -> Cell:
+        return None if any(value is None for value in values) else function(*values)
+
+    return of
+
+
+class Session:
+    """What functions of one connection remember: why one of them failed, and the state of RAND."""
+
+    def __init__(self, *, database: str) -> None:
+        self.database = database
+        self.failure: Failure | None = None
+        self._random = random.Random(0)  # noqa: S311
+
+    def install(self, connection: sqlite3.Connection) -> None:
+        """Define all functions on a connection."""
+        connection.create_collation(collation.NAME, collation.compare)
+        for name, (count, function) in STRICT.items():
+            connection.create_function(name, count, self._guarded(name, _strict(function)), deterministic=True)
+        for name, (count, function) in LENIENT.items():
+            connection.create_function(name, count, self._guarded(name, function), deterministic=True)
+        for name, (count, aggregate) in AGGREGATES.items():
+            connection.create_aggregate(name, count, aggregate)
+        for name in ("DATABASE", "SCHEMA"):
+            connection.create_function(name, 0, lambda: self.database.lower(), deterministic=True)
+        connection.create_function("VERSION", 0, lambda: "8.0.32", deterministic=True)
+        connection.create_function("RAND", -1, self._rand)
+
+    def _guarded(self, name: str, function: Callable[..., Cell]) -> Callable[..., Cell]:
+        """SQLite says only that a function failed, so the reason is kept here."""
+
+        def call(*values: Cell) -> Cell:
+            try:
+                return function(*values)
+            except StatementError as error:
+                self.failure = error.failure
+                raise
+            except (TypeError, ValueError, ArithmeticError) as error:
+                self.failure = Failure(reason=Reason.FAILED, message=f"{name} cannot take these arguments: {error}")
+                raise
+
+        return call
+
+    def _rand(self, *seed: Cell) -> float:
+        """The same numbers in every session, so that a statement always gives the same result."""
+        return self._random.random() if not seed else random.Random(text_of(seed[0])).random()  # noqa: S311

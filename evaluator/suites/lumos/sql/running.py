@@ -1,0 +1,198 @@
+"""Executing a planner's statements on the databases, which nothing can change. The statements are hostile.
+
+Three walls stand one behind the other: the translation lets only queries through; SQLite's authoriser permits only
+reading the database's own tables and calling known functions; the file is opened read-only and immutable. Steps of
+SQLite's machine, processor time and elapsed time are bounded, and so are lengths, rows and characters. Each statement
+has a connection of its own, opened in a fifth of a millisecond, so threads share nothing but remembered translations.
+"""
+
+import sqlite3
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from evaluator.suites.lumos.sql.databases import Databases
+from evaluator.suites.lumos.sql.functions.scalars import LONGEST_VALUE
+from evaluator.suites.lumos.sql.functions.session import AUTHORISED, Session
+from evaluator.suites.lumos.sql.outcome import Cell, Failure, Reason, Result, StatementError
+from evaluator.suites.lumos.sql.show import show
+
+if TYPE_CHECKING:
+    pass
+
+_STEPS_BETWEEN_CHECKS = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one statement may use."""
+
+    steps: int = 12_000_000
+    """Instructions of SQLite's machine. This bound comes first, since it does not depend on how busy the machine is."""
+    processor_seconds: float = 0.8
+    elapsed_seconds: float = 5.0
+    rows: int = 10_000
+    characters: int = 1_000_000
+    """Of all values of a result together."""
+
+
+@dataclass(slots=True)
+class _Clock:
+    """Ends a statement that takes too long."""
+
+    limits: Limits
+    steps: int = 0
+    until_processor: float = 0.0
+    until: float = 0.0
+
+    def start(self) -> None:
+        self.until_processor = time.thread_time() + self.limits.processor_seconds
+        self.until = time.monotonic() + self.limits.elapsed_seconds
+
+    def is_over(self) -> bool:
+        self.steps += _STEPS_BETWEEN_CHECKS
+        return (
+            self.steps > self.limits.steps or time.thread_time() > self.until_processor or time.monotonic() > self.until
+        )
+
+
+class Runner:
+    """Executes statements on the databases of a dump; may be used by several threads at once."""
+
+    def __init__(self, *, databases: Databases, limits: Limits | None = None) -> None:
+        # Loads sqlglot, so it is imported only where statements are executed.
+        from evaluator.suites.lumos.sql.translation.translator import Translator
+
+        self._databases = databases
+        self._limits = limits or Limits()
+        self._translators: Mapping[str, Translator] = {
+            name: Translator(schema) for name, schema in databases.schemas.items()
+        }
+
+    def run(self, statement: str, *, database: str) -> Result | Failure:
+        """Execute one statement.
+
+        Raises:
+            KeyError: there is no such database.
+        """
+        # Loads sqlglot.
+        from evaluator.suites.lumos.sql.translation.parsing import MOST_CHARACTERS, without_comments
+
+        translator = self._translators[database]
+        schema = self._databases.schemas[database]
+        try:
+            if len(statement) <= MOST_CHARACTERS:
+                shown = show(without_comments(statement), schema=schema, databases=self._databases.schemas)
+                if shown is not None:
+                    return shown
+            return self._execute(translator.translate(statement), database=database)
+        except StatementError as error:
+            return error.failure
+
+    def _execute(self, sql: str, *, database: str) -> Result:
+        """Execute a translated statement."""
+        session, clock = Session(database=database), _Clock(self._limits)
+        path = quote(str(self._databases.path(database).absolute()))
+        try:
+            with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as connection:
+                _fence(connection, session=session)
+                clock.start()
+                connection.set_progress_handler(clock.is_over, _STEPS_BETWEEN_CHECKS)
+                with closing(connection.execute(sql)) as cursor:
+                    return self._read(cursor)
+        except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
+            raise _refusal(error, session=session, limits=self._limits) from None
+
+    def _read(self, cursor: sqlite3.Cursor) -> Result:
+        columns = tuple(column[0] for column in cursor.description or ())
+        rows: list[tuple[Cell, ...]] = []
+        characters = 0
+        for row in cursor:
+            if len(rows) == self._limits.rows:
+                return Result(columns=columns, rows=tuple(rows), is_cut=True)
+            cells = tuple(_cell(value) for value in row)
+            characters += sum(len(cell) if isinstance(cell, str) else 8 for cell in cells)
+            if characters > self._limits.characters:
+                return Result(columns=columns, rows=tuple(rows), is_cut=True)
+            rows.append(cells)
+        return Result(columns=columns, rows=tuple(rows))
+
+
+def _fence(connection: sqlite3.Connection, *, session: Session) -> None:
+    """Define the functions, then permit nothing but reading."""
+    connection.text_factory = lambda content: content.decode("utf-8", "replace")
+    for limit, most in _MOST.items():
+        connection.setlimit(limit, most)
+    session.install(connection)
+    connection.set_authorizer(_authorise)
+
+
+_MOST = {
+    sqlite3.SQLITE_LIMIT_LENGTH: LONGEST_VALUE,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 60_000,
+    sqlite3.SQLITE_LIMIT_COLUMN: 200,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 400,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 50,
+    sqlite3.SQLITE_LIMIT_VDBE_OP: 100_000,
+    sqlite3.SQLITE_LIMIT_FUNCTION_ARG: 100,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 200,
+    sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 0,
+    sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 0,
+    sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
+}
+
+
+def _authorise(action: int, first: str | None, second: str | None, database: str | None, _: str | None) -> int:
+    """Permits SELECT, recursion, known functions, and reading columns of tables that are not SQLite's own."""
+    if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE):
+        return sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_FUNCTION and (second or "").upper() in AUTHORISED:
+        return sqlite3.SQLITE_OK
+    is_own = (first or "").lower().startswith(("sqlite_", "pragma_")) or second == "ROWID"
+    if action == sqlite3.SQLITE_READ and database in ("main", None) and not is_own:
+        return sqlite3.SQLITE_OK
+    return sqlite3.SQLITE_DENY
+
+
+def _cell(value: object) -> Cell:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    assert value is None or isinstance(value, int | float | str)
+    return value
+
+
+def _refusal(error: Exception, *, session: Session, limits: Limits) -> StatementError:
+    """SQLite's error as a failure with a sentence for the planner."""
+    message = str(error)
+    if session.failure is not None:
+        return StatementError(session.failure.reason, session.failure.message)
+    if message == "interrupted":
+        return StatementError(
+            Reason.TOO_SLOW,
+            f"the statement takes longer than {limits.steps:,} steps or {limits.processor_seconds:g} seconds; "
+            "join or read less",
+        )
+    for beginning, reason, sentence in _SENTENCES:
+        if message.startswith(beginning):
+            return StatementError(reason, sentence.format(message[len(beginning) :].strip(": ")[:80]))
+    return StatementError(Reason.FAILED, f"the statement failed: {message[:200]}")
+
+
+_SENTENCES = (
+    ("no such column", Reason.UNKNOWN_NAME, "there is no column {}; DESCRIBE shows the columns of a table"),
+    ("no such table", Reason.UNKNOWN_NAME, "there is no table {}; SHOW TABLES lists them"),
+    ("ambiguous column name", Reason.UNKNOWN_NAME, "the column {} is in several tables; name the table too"),
+    ("string or blob too big", Reason.TOO_LARGE, f"a value is longer than {LONGEST_VALUE} bytes"),
+    ("too many ", Reason.TOO_LARGE, "the statement has too many {}"),
+    ("at most 64 tables", Reason.TOO_LARGE, "a join takes at most 64 tables"),
+    ("Expression tree is too large", Reason.TOO_DEEP, "an expression of the statement is nested too deeply"),
+    ("parser stack overflow", Reason.TOO_DEEP, "the statement is nested too deeply"),
+    ("LIKE or GLOB pattern too complex", Reason.TOO_LARGE, "a pattern of LIKE is too long"),
+    ("not authorized", Reason.UNSUPPORTED, "the statement uses what is not available here"),
+    ("access to ", Reason.UNSUPPORTED, "access to {}"),
+)
+"""Beginnings of SQLite's messages; the rest of the message fills the brackets."""

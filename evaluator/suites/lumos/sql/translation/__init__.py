@@ -1,0 +1,1 @@
+"""From MySQL to the SQL of SQLite; loads sqlglot."""
