@@ -22,11 +22,14 @@ from leaderboard.planners.models import Planner
 from leaderboard.site.operators import is_operator
 
 _NOT_SHOWN: Mapping[str, Mapping[str, Any]] = {
-    "data": {"samples": [], "request": "", "planner_notes": {}, "plan_received": None, "pairs": []},
-    "gold": {"explanations": {}, "pairs": []},
+    "data": {
+        "samples": [], "request": "", "planner_notes": {}, "plan_received": None, "pairs": [],
+        "transcripts": [],
+    },
+    "gold": {"explanations": {}, "pairs": [], "transcripts": []},
     "plan": {
         "plan": None, "plan_received": None, "planner_notes": {}, "tolerated": [], "problems": [], "samples": [],
-        "reason_text": "", "pairs": [],
+        "reason_text": "", "pairs": [], "transcripts": [],
     },
 }  # fmt: skip
 """The fields of a record that tell of what is withheld, with their empty values."""
