@@ -6,6 +6,7 @@ SQLite's machine, processor time and elapsed time are bounded, and so are length
 has a connection of its own, opened in a fifth of a millisecond, so threads share nothing but remembered translations.
 """
 
+import math
 import sqlite3
 import time
 from collections.abc import Mapping
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     pass
 
 _STEPS_BETWEEN_CHECKS = 1_000
+_STEPS_OF_A_CALL = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,31 +33,31 @@ class Limits:
     """What one statement may use."""
 
     steps: int = 12_000_000
-    """Instructions of SQLite's machine. This bound comes first, since it does not depend on how busy the machine is."""
-    processor_seconds: float = 0.8
+    """Instructions of SQLite's machine; a call of a function in Python counts as 50. This bound comes first, since it
+    does not depend on how fast or busy the computer is."""
+    processor_seconds: float = 1.0
     elapsed_seconds: float = 5.0
     rows: int = 10_000
     characters: int = 1_000_000
     """Of all values of a result together."""
 
 
-@dataclass(slots=True)
 class _Clock:
     """Ends a statement that takes too long."""
 
-    limits: Limits
-    steps: int = 0
-    until_processor: float = 0.0
-    until: float = 0.0
-
-    def start(self) -> None:
-        self.until_processor = time.thread_time() + self.limits.processor_seconds
-        self.until = time.monotonic() + self.limits.elapsed_seconds
+    def __init__(self, *, limits: Limits, session: Session) -> None:
+        self._limits, self._session = limits, session
+        self._steps = 0
+        self._processor_end = time.thread_time() + limits.processor_seconds
+        self._end = time.monotonic() + limits.elapsed_seconds
 
     def is_over(self) -> bool:
-        self.steps += _STEPS_BETWEEN_CHECKS
+        """Called by SQLite after every so many steps."""
+        self._steps += _STEPS_BETWEEN_CHECKS
         return (
-            self.steps > self.limits.steps or time.thread_time() > self.until_processor or time.monotonic() > self.until
+            self._steps + _STEPS_OF_A_CALL * self._session.calls > self._limits.steps
+            or time.thread_time() > self._processor_end
+            or time.monotonic() > self._end
         )
 
 
@@ -94,12 +96,12 @@ class Runner:
 
     def _execute(self, sql: str, *, database: str) -> Result:
         """Execute a translated statement."""
-        session, clock = Session(database=database), _Clock(self._limits)
+        session = Session(database=database)
         path = quote(str(self._databases.path(database).absolute()))
         try:
             with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as connection:
                 _fence(connection, session=session)
-                clock.start()
+                clock = _Clock(limits=self._limits, session=session)
                 connection.set_progress_handler(clock.is_over, _STEPS_BETWEEN_CHECKS)
                 with closing(connection.execute(sql)) as cursor:
                     return self._read(cursor)
@@ -107,7 +109,7 @@ class Runner:
             raise _refusal(error, session=session, limits=self._limits) from None
 
     def _read(self, cursor: sqlite3.Cursor) -> Result:
-        columns = tuple(column[0] for column in cursor.description or ())
+        columns = tuple(column[0].replace("`", "") for column in cursor.description or ())
         rows: list[tuple[Cell, ...]] = []
         characters = 0
         for row in cursor:
@@ -161,6 +163,8 @@ def _authorise(action: int, first: str | None, second: str | None, database: str
 def _cell(value: object) -> Cell:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise StatementError(Reason.TOO_LARGE, "a number of the result is out of range")
     assert value is None or isinstance(value, int | float | str)
     return value
 
@@ -173,8 +177,7 @@ def _refusal(error: Exception, *, session: Session, limits: Limits) -> Statement
     if message == "interrupted":
         return StatementError(
             Reason.TOO_SLOW,
-            f"the statement takes longer than {limits.steps:,} steps or {limits.processor_seconds:g} seconds; "
-            "join or read less",
+            f"the statement takes more than {limits.steps:,} steps; join or read less",
         )
     for beginning, reason, sentence in _SENTENCES:
         if message.startswith(beginning):

@@ -11,11 +11,12 @@ _NAME = r"(?:`(?P<{0}_quoted>[^`]+)`|(?P<{0}>[\w$]+))"
 _DATABASE = rf"(?:\s+(?:FROM|IN)\s+{_NAME.format('database')})?"
 _TABLE = rf"(?:{_NAME.format('prefix')}\s*\.\s*)?{_NAME.format('table')}"
 _LIKE = r"(?:\s+LIKE\s+(?P<quote>['\"])(?P<pattern>[^'\"]*)(?P=quote))?"
+_NO_QUERY = r"(?!(?:SELECT|WITH|TABLE|ANALYZE|EXTENDED|FORMAT|INSERT|UPDATE|DELETE|REPLACE)\b)"
 _FORMS = {
     "databases": rf"SHOW\s+(?:DATABASES|SCHEMAS){_LIKE}",
     "tables": rf"SHOW\s+(?P<full>FULL\s+)?TABLES{_DATABASE}{_LIKE}",
     "columns": rf"SHOW\s+(?:COLUMNS|FIELDS)\s+(?:FROM|IN)\s+{_TABLE}{_DATABASE}{_LIKE}",
-    "describe": rf"(?:DESCRIBE|DESC|EXPLAIN)\s+{_TABLE}(?:\s+{_NAME.format('column')})?",
+    "describe": rf"(?:DESCRIBE|DESC|EXPLAIN)\s+{_NO_QUERY}{_TABLE}(?:\s+{_NAME.format('column')})?",
     "create": rf"SHOW\s+CREATE\s+TABLE\s+{_TABLE}",
 }
 _PATTERNS = {name: re.compile(form, re.IGNORECASE) for name, form in _FORMS.items()}

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from typing import Any, Protocol
 
 from evaluator.suites.lumos.sql import collation
 from evaluator.suites.lumos.sql.outcome import Cell
@@ -10,14 +11,27 @@ LONGEST_GROUP_CONCAT = 1024
 """Characters of GROUP_CONCAT, as with MySQL's default of `group_concat_max_len`; the rest is cut off."""
 
 
+class Aggregate(Protocol):
+    """What SQLite calls for each row of a group, and at its end."""
+
+    def step(self, *values: Any) -> None:
+        """One row."""
+        ...
+
+    def finalize(self) -> Cell:
+        """The value of the group."""
+        ...
+
+
 class _Variance:
     """Welford's algorithm; NULLs and texts that are no numbers do not count."""
 
     def __init__(self) -> None:
         self.count, self.mean, self.squares = 0, 0.0, 0.0
 
-    def step(self, value: Cell) -> None:
+    def step(self, *values: Any) -> None:
         """One row."""
+        (value,) = values
         try:
             number = float(value) if value is not None else math.nan
         except ValueError:
@@ -60,8 +74,9 @@ class _GroupConcat:
         self.separator = ","
         self.descending: tuple[bool, ...] = ()
 
-    def step(self, distinct: Cell, separator: Cell, value: Cell, *order: Cell) -> None:
+    def step(self, *values: Any) -> None:
         """One row."""
+        distinct, separator, value, *order = values
         if value is None:
             return
         self.separator, self.descending = str(separator), tuple(map(bool, order[1::2]))
@@ -71,7 +86,7 @@ class _GroupConcat:
             return
         self.seen.add(key)
         if order or len(self.items) < LONGEST_GROUP_CONCAT:
-            self.items.append((text, order[0::2]))
+            self.items.append((text, tuple(order[0::2])))
         if len(self.items) > 4 * LONGEST_GROUP_CONCAT:
             # Whatever sorts behind so many is cut off anyway.
             self.items = self._sorted()[:LONGEST_GROUP_CONCAT]
@@ -101,7 +116,7 @@ def _rank(value: Cell) -> tuple[int, float, str]:
     return (1, float(value), "") if isinstance(value, int | float) else (2, 0.0, collation.key(str(value)))
 
 
-AGGREGATES: Mapping[str, tuple[int, type]] = {
+AGGREGATES: Mapping[str, tuple[int, type[Aggregate]]] = {
     "VARIANCE": (1, _Variance),
     "VAR_POP": (1, _Variance),
     "VAR_SAMP": (1, _SampleVariance),

@@ -120,6 +120,14 @@ def _text(moment: datetime, *, with_time: bool) -> str:
     return moment.strftime("%Y-%m-%d %H:%M:%S" if with_time else "%Y-%m-%d").rjust(19 if with_time else 10, "0")
 
 
+def _as_number(value: Cell) -> Cell:
+    """A date as MySQL counts with it: 20180319, or 20180319153929 with time."""
+    moment = moment_of(value)
+    if moment is None or not isinstance(value, str):
+        return None
+    return int(moment.strftime("%Y%m%d%H%M%S" if len(value.strip()) > 10 else "%Y%m%d"))
+
+
 def _part(read: Callable[[datetime], Cell]) -> Callable[[Cell], Cell]:
     """A function of one date."""
 
@@ -161,6 +169,7 @@ FUNCTIONS: Mapping[str, tuple[int, Callable[..., Cell]]] = {
     "DATE_FORMAT": (2, date_format),
     "DATEDIFF": (2, days_between),
     "TIMESTAMPDIFF": (3, difference),
+    "MY_DATE_NUMBER": (1, _as_number),
     "MY_SHIFTED": (3, shifted),
     "MY_NOW": (0, lambda: NOW),
     "MY_TODAY": (0, lambda: NOW[:10]),

@@ -3,9 +3,10 @@
 import random
 import sqlite3
 from collections.abc import Callable
+from typing import Any
 
 from evaluator.suites.lumos.sql import collation
-from evaluator.suites.lumos.sql.functions.aggregates import AGGREGATES
+from evaluator.suites.lumos.sql.functions.aggregates import AGGREGATES, Aggregate
 from evaluator.suites.lumos.sql.functions.scalars import BUILT_IN, LENIENT, STRICT, text_of
 from evaluator.suites.lumos.sql.outcome import Cell, Failure, Reason, StatementError
 
@@ -16,6 +17,8 @@ CALLABLE = frozenset(name for name in AUTHORISED if not name.startswith("MY_")) 
     "MY_NOW", "MY_TODAY", "MY_TIME",
 }  # fmt: skip
 """Functions that a statement may name, or that a name in it stands for."""
+_CHARACTERS_OF_A_CALL = 1_000
+"""Characters that take as long as a call without any."""
 
 
 def _strict(function: Callable[..., Cell]) -> Callable[..., Cell]:
@@ -33,34 +36,54 @@ class Session:
     def __init__(self, *, database: str) -> None:
         self.database = database
         self.failure: Failure | None = None
+        self.calls = 0
+        """Of functions in Python: they take far longer than a step of SQLite's machine."""
         self._random = random.Random(0)  # noqa: S311
 
     def install(self, connection: sqlite3.Connection) -> None:
         """Define all functions on a connection."""
-        connection.create_collation(collation.NAME, collation.compare)
+        connection.create_collation(collation.NAME, self._compare)
         for name, (count, function) in STRICT.items():
             connection.create_function(name, count, self._guarded(name, _strict(function)), deterministic=True)
         for name, (count, function) in LENIENT.items():
             connection.create_function(name, count, self._guarded(name, function), deterministic=True)
         for name, (count, aggregate) in AGGREGATES.items():
-            connection.create_aggregate(name, count, aggregate)
+            connection.create_aggregate(name, count, self._counted(aggregate))
         for name in ("DATABASE", "SCHEMA"):
             connection.create_function(name, 0, lambda: self.database.lower(), deterministic=True)
         connection.create_function("VERSION", 0, lambda: "8.0.32", deterministic=True)
         connection.create_function("RAND", -1, self._rand)
 
+    def _compare(self, left: str, right: str) -> int:
+        self.calls += 1
+        return collation.compare(left, right)
+
+    def _counted(self, aggregate: type[Aggregate]) -> Callable[[], Any]:
+        """An aggregate function whose steps are counted."""
+        session = self
+
+        class Counted(aggregate):  # type: ignore[valid-type, misc]
+            def step(self, *values: Cell) -> None:
+                session.calls += 1
+                super().step(*values)
+
+        return Counted
+
     def _guarded(self, name: str, function: Callable[..., Cell]) -> Callable[..., Cell]:
         """SQLite says only that a function failed, so the reason is kept here."""
 
         def call(*values: Cell) -> Cell:
+            self.calls += 1 + sum(len(value) for value in values if isinstance(value, str)) // _CHARACTERS_OF_A_CALL
             try:
-                return function(*values)
+                found = function(*values)
             except StatementError as error:
                 self.failure = error.failure
                 raise
             except (TypeError, ValueError, ArithmeticError) as error:
                 self.failure = Failure(reason=Reason.FAILED, message=f"{name} cannot take these arguments: {error}")
                 raise
+            self.calls += len(found) // _CHARACTERS_OF_A_CALL if isinstance(found, str) else 0
+            return found
 
         return call
 

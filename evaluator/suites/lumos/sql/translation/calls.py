@@ -8,6 +8,7 @@ from evaluator.suites.lumos.sql import collation
 from evaluator.suites.lumos.sql.functions.scalars import BUILT_IN
 from evaluator.suites.lumos.sql.functions.session import CALLABLE
 from evaluator.suites.lumos.sql.outcome import Reason, StatementError
+from evaluator.suites.lumos.sql.schema import Kind
 from evaluator.suites.lumos.sql.translation.writing import Writer, only, quoted, refuse, text
 
 _WORD = re.compile(r"\w+")
@@ -52,11 +53,17 @@ def function(node: exp.Anonymous, writer: Writer) -> str:
         raise StatementError(Reason.UNSUPPORTED, f"the function {node.name[:60]} is not available here")
     if name in ("MAX", "MIN") and len(arguments) != 1:
         raise StatementError(Reason.SYNTAX, f"{name} takes one argument; GREATEST and LEAST take several")
+    if name in ("SUM", "AVG") and [_kind(one, writer) for one in arguments] in ([Kind.DATE], [Kind.MOMENT]):
+        return f"{name}(MY_DATE_NUMBER({writer.expression(arguments[0])}))"
     if name == "TIMESTAMPDIFF" and arguments and isinstance(arguments[0], exp.Column):
         arguments = [exp.Literal.string(arguments[0].name), *arguments[1:]]
     if name.startswith("MY_"):
         arguments = []
     return f"{name if name in BUILT_IN else quoted(name)}({', '.join(map(writer.expression, arguments))})"
+
+
+def _kind(node: exp.Expr, writer: Writer) -> Kind | None:
+    return writer.kind_of(node) if isinstance(node, exp.Column) else None
 
 
 def extract(node: exp.Extract, writer: Writer) -> str:

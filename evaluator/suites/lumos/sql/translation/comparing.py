@@ -56,6 +56,8 @@ _OF_KIND = {
     Kind.DATE: Operand.DATE_COLUMN,
     Kind.MOMENT: Operand.MOMENT_COLUMN,
 }
+_TEXTS = (Operand.STRING, Operand.UNKNOWN)
+"""Without a collation in SQLite."""
 _NUMBERS = (Operand.NUMBER, Operand.NUMBER_COLUMN)
 
 
@@ -100,13 +102,16 @@ def adapted(written: str, *, node: exp.Expr, others: Sequence[exp.Expr], kind_of
     """
     this = operand_of(node, kind_of=kind_of)
     kinds = [operand_of(other, kind_of=kind_of) for other in others]
-    if this is Operand.STRING:
+    if any(isinstance(one, exp.Collate | exp.Cast) for one in (node, *others)):
+        # They say themselves how to compare.
+        return written
+    if this is Operand.STRING and Operand.STRING not in kinds:
         return _string(written, text=_text(node), others=kinds)
     if this not in _NUMBERS and kinds and all(kind in _NUMBERS for kind in kinds):
         columns_only = all(kind is Operand.NUMBER_COLUMN for kind in kinds) and not _is_computed(others)
         # SQLite itself takes the text for a number where the other side is a column of numbers.
         return written if columns_only and this is Operand.TEXT_COLUMN else f"({written} + 0)"
-    if this is Operand.UNKNOWN and Operand.STRING in kinds:
+    if this in _TEXTS and kinds and all(kind in _TEXTS for kind in kinds):
         return f"({written} COLLATE {collation.NAME})"
     return written
 

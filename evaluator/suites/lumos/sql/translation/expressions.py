@@ -14,6 +14,8 @@ from evaluator.suites.lumos.sql.translation.writing import Writer, only, quoted,
 _NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
+_ROW_NUMBERS = frozenset({"rowid", "oid", "_rowid_"})
+"""Columns that SQLite has in every table, and MySQL has not."""
 _Write = Callable[[Any, Writer], str]
 
 
@@ -43,6 +45,8 @@ def _column(node: exp.Column, writer: Writer) -> str:
         raise StatementError(
             Reason.UNKNOWN_NAME, f"only the database {writer.schema.name} can be read, not {node.db[:60]}"
         )
+    if node.name.lower() in _ROW_NUMBERS:
+        raise StatementError(Reason.UNKNOWN_NAME, f"there is no column {node.name}")
     name = "*" if isinstance(node.this, exp.Star) else quoted(node.name)
     return f"{quoted(node.table)}.{name}" if node.args.get("table") else name
 
@@ -99,6 +103,8 @@ def _quantified(node: exp.Binary, *, operator: str, writer: Writer) -> str:
     query = subquery.this if isinstance(subquery, exp.Subquery) else subquery
     if not isinstance(query, exp.Select) or len(query.expressions) != 1:
         raise refuse(node.expression)
+    if operator == "=" and isinstance(node.expression, exp.Any):
+        return f"({writer.expression(node.this)} IN ({writer.query(query)}))"
     left, values = writer.expression(node.this), f"(SELECT NULL AS `my_value` WHERE 0 UNION ALL {writer.query(query)})"
     if isinstance(node.expression, exp.Any):
         return f"EXISTS (SELECT 1 FROM {values} WHERE {left} {operator} `my_value`)"  # noqa: S608
@@ -167,6 +173,23 @@ def _if(node: exp.If, writer: Writer) -> str:
     return "CASE WHEN {} THEN {} ELSE {} END".format(*parts)
 
 
+def _adjacent(node: exp.Concat, writer: Writer) -> str:
+    """Texts side by side are one text."""
+    if not all(isinstance(part, exp.Literal) and part.is_string for part in node.expressions):
+        raise refuse(node)
+    return text("".join(str(part.this) for part in node.expressions))
+
+
+def _rounded(name: str) -> _Write:
+    """CEIL or FLOOR."""
+
+    def write(node: exp.Expr, writer: Writer) -> str:
+        only(node, "this")
+        return f"{name}({writer.expression(node.this)})"
+
+    return write
+
+
 def _subquery(node: exp.Expr, writer: Writer) -> str:
     return f"({writer.query(node)})"
 
@@ -230,6 +253,9 @@ _WRITERS: Mapping[type, _Write] = {
     exp.CurrentTimestamp: _constant("MY_NOW"),
     exp.Localtime: _constant("MY_NOW"),
     exp.Localtimestamp: _constant("MY_NOW"),
+    exp.Concat: _adjacent,
+    exp.Ceil: _rounded("CEIL"),
+    exp.Floor: _rounded("FLOOR"),
     exp.Extract: calls.extract,
     exp.Substring: calls.substring,
     exp.StrPosition: calls.position,

@@ -18,11 +18,20 @@ from sqlglot.tokenizer_core import Token, TokenType
 from evaluator.suites.lumos.sql.outcome import Reason, StatementError
 
 MOST_CHARACTERS = 4_000
-MOST_DEPTH = 24
+MOST_DEPTH = 12
+MOST_OPERATORS = 200
+"""A chain of operators is a tree as deep as it is long. AND and OR are not counted."""
 _MOST_STEPS = 60_000
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
 _PREFIXES = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE})
+_OPERATORS = frozenset(
+    {
+        TokenType.PLUS, TokenType.DASH, TokenType.STAR, TokenType.SLASH, TokenType.MOD, TokenType.DIV, TokenType.EQ,
+        TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE, TokenType.NULLSAFE_EQ, TokenType.PIPE,
+        TokenType.AMP, TokenType.CARET, TokenType.XOR, TokenType.LIKE, TokenType.IS, TokenType.COLLATE,
+    }
+)  # fmt: skip
 _COMMENTS = re.compile(r"\A(?:\s|/\*(?!!).*?\*/|(?:--\s|#)[^\n]*(?:\n|\Z))*", re.DOTALL)
 
 
@@ -40,6 +49,9 @@ class _Parser(MySQLParser):
             raise _TooIntricateError
         super()._advance(times)
 
+    def _warn_unsupported(self) -> None:
+        """No line in the log for each statement that is no query."""
+
 
 class _Dialect(MySQL):
     Parser = _Parser
@@ -55,6 +67,8 @@ def parse(text: str) -> exp.Expr:
         raise StatementError(
             Reason.TOO_LONG, f"the statement has {len(text)} characters; at most {MOST_CHARACTERS} are read"
         )
+    if "\0" in text or not _is_unicode(text):
+        raise StatementError(Reason.SYNTAX, "the statement has a character that MySQL does not read")
     dialect = _Dialect()
     try:
         tokens = dialect.tokenize(text)
@@ -81,7 +95,17 @@ def without_comments(text: str) -> str:
     return _COMMENTS.sub("", text).strip().rstrip(";").rstrip()
 
 
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _check_depth(tokens: list[Token]) -> None:
+    if sum(token.token_type in _OPERATORS for token in tokens) > MOST_OPERATORS:
+        raise StatementError(Reason.TOO_DEEP, f"the statement has more than {MOST_OPERATORS} operators")
     depth = prefixes = 0
     for token in tokens:
         depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
@@ -93,7 +117,11 @@ def _check_depth(tokens: list[Token]) -> None:
 def _syntax_message(*, error: ParseError, text: str) -> str:
     first = error.errors[0] if error.errors else {}
     line, column, near = first.get("line"), first.get("col"), str(first.get("highlight") or "")
-    what = str(first.get("description") or "it cannot be read").rstrip(".")
+    what = str(first.get("description") or "").rstrip(".")
+    if what.startswith("Required keyword"):
+        what = "something is missing"
+    elif not what or what == "Invalid expression / Unexpected token":
+        what = "it is not expected here"
     if line is None or column is None:
         return f"syntax error in {text[:60]!r}: {what}"
     return f"syntax error in line {line}, column {column}, at {near[:60]!r}: {what}"

@@ -10,7 +10,7 @@ from evaluator.suites.lumos.sql.translation.calls import order_by
 from evaluator.suites.lumos.sql.translation.expressions import write_expression
 from evaluator.suites.lumos.sql.translation.writing import only, quoted, refuse
 
-MOST_TABLES = 200
+MOST_TABLES = 40
 """Tables that a statement reads at most, where each use of a common table expression counts with all that it reads."""
 _OPERATORS = {exp.Union: "UNION", exp.Intersect: "INTERSECT", exp.Except: "EXCEPT"}
 _JOINS = frozenset({"", "INNER", "CROSS", "OUTER", "STRAIGHT_JOIN"})
