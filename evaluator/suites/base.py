@@ -124,6 +124,8 @@ class Panel(StrEnum):
     """The score of each task and sample."""
     INDICATORS = "indicators"
     """Each indicator with its reason."""
+    TRANSCRIPT = "transcript"
+    """The turns of an episode, with what came of each action."""
     GOAL = "goal"
     """What the request wants, and the files that it gives. Tasks have the attributes `parts` (sentences), `uncovered`
     (why there are none) and `flags` (names of the suite's `defects`)."""

@@ -28,11 +28,13 @@ class PublicFile:
     """Address of the folder, without a slash at the end."""
     sha256: str
     bytes: int
+    served_as: str = ""
+    """Its path at `base`, if that is not its name."""
 
     @property
     def url(self) -> str:
         """Where the file is served."""
-        return f"{self.base}/{self.name}"
+        return f"{self.base}/{self.served_as or self.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

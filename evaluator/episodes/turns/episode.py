@@ -91,6 +91,7 @@ class Episode:
         self._ends_after: StopReason | None = None
         self._values: dict[str, str] = {}
         self._last: str | None = None
+        self._named = ""
         self._unreadable = 0
         self._actions = 0
         self._seconds = 0.0
@@ -169,7 +170,7 @@ class Episode:
         self._values |= made
         run = ActionRun(
             tool=wanted.tool, arguments=wanted.arguments, outputs=made, seconds=round(seconds, 6),
-            problem=refused and refused.problem, error=refused.message if refused else "",
+            problem=refused.problem if refused else None, error=refused.message if refused else "",
         )  # fmt: skip
         self._turn.actions.append(Done(wanted=wanted, run=run, values=made))
         if self._queue and self._actions >= self._bounds.actions:
@@ -200,7 +201,8 @@ class Episode:
                 else:
                     self._turn.error = "No action was given for this subgoal."
                     self._end_turn()
-            case Actions(wanted=wanted, subgoals=subgoals, is_whole=is_whole, error=error):
+            case Actions(wanted=wanted, subgoals=subgoals, is_whole=is_whole, error=error, answer=answer):
+                self._named = answer
                 self._turn.subgoals = subgoals or self._turn.subgoals
                 self._turn.error = error
                 self._queue = list(wanted)
@@ -225,7 +227,7 @@ class Episode:
         self._turn = _Turn()
         self._role = Role.JOINT if self._formulation is Formulation.INTEGRATED else Role.PLAN
         if self._ends_after is not None:
-            self.answer = None if self._ends_after is StopReason.UNREADABLE else self._last
+            self.answer = None if self._ends_after is StopReason.UNREADABLE else self._result()
             self._end(self._ends_after)
         elif len(self._over) >= self._bounds.turns:
             self._end(StopReason.TURN_LIMIT)
@@ -233,6 +235,10 @@ class Episode:
             self._end(StopReason.ACTION_LIMIT)
         elif self._seconds >= self._bounds.seconds:
             self._end(StopReason.TIME_LIMIT)
+
+    def _result(self) -> str | None:
+        """The answer of a whole plan."""
+        return self._values.get(self._named) if self._named else self._last
 
     def _end(self, stop: StopReason) -> None:
         self.stop = stop

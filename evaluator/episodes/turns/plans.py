@@ -9,9 +9,9 @@ from evaluator.tools.types import Catalogue
 from evaluator.transcripts import Transcript
 
 
-def wanted_of_plan(*, plan: Plan, catalogue: Catalogue) -> tuple[Wanted, ...]:
-    """The steps of a plan as actions, each after those whose results it takes. Results are called `R1`, `R2`, ... in
-    this order unless the plan calls them so.
+def wanted_of_plan(*, plan: Plan, catalogue: Catalogue) -> tuple[tuple[Wanted, ...], str]:
+    """The steps of a plan as actions, each after those whose results it takes, and the name of its answer, empty if it
+    has none. Results are called `R1`, `R2`, ... in this order unless the plan calls them so.
 
     Raises:
         PlanSyntaxError: steps wait for each other.
@@ -20,13 +20,13 @@ def wanted_of_plan(*, plan: Plan, catalogue: Catalogue) -> tuple[Wanted, ...]:
     made = [reference for step in steps for reference in step.outputs.values()]
     free = (name for number in count(1) if (name := f"R{number}") not in made)
     names = {reference: reference if _is_reference(reference) else next(free) for reference in made}
-    return tuple(_wanted(step=step, names=names, spare=free, catalogue=catalogue) for step in steps)
+    answer = next((names[reference] for reference in reversed(plan.answers) if reference in names), "")
+    return tuple(_wanted(step=step, names=names, spare=free, catalogue=catalogue) for step in steps), answer
 
 
 def plan_of_transcript(*, transcript: Transcript, catalogue: Catalogue) -> Plan:
-    """What was done, as a plan: a step for each action that had results; an input for each result that it takes."""
+    """What was done, as a plan: a step for each action that had results."""
     steps: list[Step] = []
-    made: dict[str, str] = {}
     for turn in transcript.turns:
         for action in turn.actions:
             if action.problem is not None:
@@ -34,12 +34,12 @@ def plan_of_transcript(*, transcript: Transcript, catalogue: Catalogue) -> Plan:
             number = len(steps) + 1
             tool = catalogue.tools.get(action.tool)
             own = next(iter(tool.inputs), "arguments") if tool else "arguments"
-            used = {one.name: made[one.name] for one in references_in(action.arguments) if one.name in made}
-            outputs = {name: f"s{number}.{name}" for name in action.outputs}
-            steps.append(
-                Step(id=f"s{number}", tool=action.tool, inputs={own: action.arguments, **used}, outputs=outputs)
-            )
-            made |= outputs
+            first = next(iter(tool.outputs), "") if tool else ""
+            outputs = {
+                first if first and place == 0 else name: f"s{number}.{name}"
+                for place, name in enumerate(action.outputs)
+            }
+            steps.append(Step(id=f"s{number}", tool=action.tool, inputs={own: action.arguments}, outputs=outputs))
     last = list(steps[-1].outputs.values())[-1] if steps else None
     subgoals = tuple(text for turn in transcript.turns for text in turn.subgoals)
     return Plan(steps=tuple(steps), answers=(last,) if last else (), subgoals=subgoals or None)
@@ -58,22 +58,19 @@ def _wanted(*, step: Step, names: Mapping[str, str], spare: Iterator[str], catal
 
 
 def _in_order(steps: Sequence[Step]) -> list[Step]:
+    """The steps in the order of the plan, except that each comes after those whose results it takes."""
     made_by: Mapping[str, int] = {
         reference: place for place, step in enumerate(steps) for reference in step.outputs.values()
     }
-    needs = {
-        place: {made_by[value] for value in step.inputs.values() if value in made_by} - {place}
-        for place, step in enumerate(steps)
-    }
+    needs = [{made_by[value] for value in step.inputs.values() if value in made_by} for step in steps]
     order: list[int] = []
-    done: set[int] = set()
-    while len(order) < len(steps):
-        free = [place for place in needs if place not in done and needs[place] <= done]
-        if not free:
-            waiting = next(place for place in needs if place not in done)
-            raise PlanSyntaxError("it waits for its own result", where=f"step {steps[waiting].id!r}")
-        order += free
-        done.update(free)
+    left = list(range(len(steps)))
+    while left:
+        free = next((place for place in left if needs[place] <= set(order)), None)
+        if free is None:
+            raise PlanSyntaxError("it waits for its own result", where=f"step {steps[left[0]].id!r}")
+        order.append(free)
+        left.remove(free)
     return [steps[place] for place in order]
 
 

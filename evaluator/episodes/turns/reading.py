@@ -45,6 +45,8 @@ class Actions:
     subgoals: tuple[str, ...] = ()
     is_whole: bool = False
     """Whether this is a whole plan, after which the episode ends."""
+    answer: str = ""
+    """Name of the result that is the answer of a whole plan; empty: the last one."""
     error: str = ""
     """Why what follows these actions cannot be read, as a sentence; empty if nothing follows."""
 
@@ -125,7 +127,7 @@ def _of_text(text: str, *, role: Role, context: PlanContext, statement_tool: str
 
 def _of_steps(steps: Sequence[Mapping[str, JsonValue]], *, context: PlanContext) -> tuple[Wanted, ...]:
     parsed = parse_canonical(value={"steps": list(steps), "answers": []}, context=context)
-    return wanted_of_plan(plan=parsed.plan, catalogue=context.catalogue)
+    return wanted_of_plan(plan=parsed.plan, catalogue=context.catalogue)[0]
 
 
 def _whole(plan: JsonValue, *, context: PlanContext, statement_tool: str) -> Actions:
@@ -133,5 +135,5 @@ def _whole(plan: JsonValue, *, context: PlanContext, statement_tool: str) -> Act
         found = _actions(plan, subgoals=(), context=context, statement_tool=statement_tool)
         return Actions(wanted=found.wanted, is_whole=True, error=found.error)
     parsed = read_plan(value=plan, context=context)
-    wanted = wanted_of_plan(plan=parsed.plan, catalogue=context.catalogue)
-    return Actions(wanted=wanted, subgoals=parsed.plan.subgoals or (), is_whole=True)
+    wanted, answer = wanted_of_plan(plan=parsed.plan, catalogue=context.catalogue)
+    return Actions(wanted=wanted, subgoals=parsed.plan.subgoals or (), is_whole=True, answer=answer)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from evaluator.cli.usage import usage_error
+from evaluator.suites.lumos.maths import source as maths
 from evaluator.suites.lumos.sql import source as sql
 from evaluator.suites.released_files import FetchError, PublicFile, Release
 
@@ -44,4 +45,4 @@ def _fetching(release: Release) -> Callable[[Path | None], Mapping[Path, str]]:
 
 
 COMMANDS: Mapping[str, Callable[..., None]] = {}
-RELEASED = {sql.RELEASE.name: _fetching(sql.RELEASE)}
+RELEASED = {release.name: _fetching(release) for release in (maths.RELEASE, sql.RELEASE)}
