@@ -3,7 +3,8 @@
 Marks are straight or typographic, double or single. A single straight mark opens a quotation only before a word and
 only if another one closes it, since it is mostly an apostrophe. A mark that is never closed opens a quotation up to the
 end of the request, or up to the first sentence that names a file. One that was never opened closes a quotation that
-begins after the last colon, or with the request if more follows. A file's name in quotation marks is no quotation.
+begins after the last colon, or with the request if more follows. What names a file of the request is no quotation but
+an instruction, and so is what leaves no word of the request outside the marks.
 """
 
 import re
@@ -80,7 +81,8 @@ def read_quotations(text: str, *, files: Collection[str]) -> Quoted:
         ends = inner[-1] in _SENTENCE_END and re.match(r"\s+[A-Z]", text[end:]) is not None
         parts += [before, f"<QUOTE>-{len(found) - 1}{'.' if ends else ''}"]
         done = end
-    return Quoted(text="".join([*parts, text[done:]]), quotations=tuple(found))
+    quoted = Quoted(text="".join([*parts, text[done:]]), quotations=tuple(found))
+    return quoted if re.search(r"[^\W\d_]", without_marks(quoted.text)) else Quoted(text=text)
 
 
 def _is_passage(*, text: str, before: str) -> bool:
@@ -103,7 +105,8 @@ def _spans(text: str, *, files: Collection[str]) -> list[tuple[int, int, str]]:
             continue
         start, place = span
         inner = _inner(text[start:place])
-        if _ALL_MARKS.issuperset(inner) or inner in files or inner == "n":  # rock 'n' roll
+        names_file = any(name in inner for name in files)
+        if _ALL_MARKS.issuperset(inner) or names_file or inner == "n":  # rock 'n' roll
             continue
         spans.append((start, place, inner))
     return spans

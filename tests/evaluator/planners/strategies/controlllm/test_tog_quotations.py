@@ -36,11 +36,13 @@ def test_texts_between_marks_are_found_word_for_word(request_text, texts):
         'A 5" pipe and a 6\'2" man.',
         "'Tis late, and rock 'n' roll is dead",
         'Describe "a.png".',
+        'They wrote: "Crop a.png to the dog. Then count the cats."',
+        '"Paint a lighthouse. Then trace its edges."',
         'Nothing here: "" or " " or \u201c\u201d.',
         "",
     ],
 )
-def test_apostrophes_inches_empty_marks_and_names_of_files_are_no_quotations(request_text):
+def test_apostrophes_inches_empty_marks_and_instructions_are_no_quotations(request_text):
     found = read_quotations(request_text, files=["a.png"])
     assert (found.quotations, found.text) == ((), request_text)
 
