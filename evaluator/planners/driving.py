@@ -18,7 +18,7 @@ from evaluator.planners.conversation import End, Talk
 from evaluator.planners.event_loop import LoopThread
 from evaluator.planners.language_models.protocol import Answer, Call, ConcurrentLanguageModel, Failure, LanguageModel
 from evaluator.planners.protocol import PlannerError, PlannerReply, PlannerRequest
-from evaluator.planners.strategies.protocol import Strategy
+from evaluator.planners.strategies.protocol import Strategy, StrategyWithWeights
 
 CONVERSATIONS = 256
 """Held at once: enough to fill batches and connections, few enough that early requests end early."""
@@ -57,9 +57,12 @@ class StrategyPlanner:
         self._loop: LoopThread | None = None
 
     def identity(self) -> dict[str, JsonValue]:
-        """What the plans depend on besides the request."""
+        """What the plans depend on besides the request. `weights` is there if the strategy has networks of its own."""
         model = None if self._model is None else dict(self._model.identity())
-        return {"strategy": self._strategy.name, "language_model": model}
+        found: dict[str, JsonValue] = {"strategy": self._strategy.name, "language_model": model}
+        if isinstance(self._strategy, StrategyWithWeights):
+            found["weights"] = dict(self._strategy.weights_digests())
+        return found
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
         """Answer one request. See `Planner.plan`."""

@@ -7,7 +7,7 @@ calls that wait in one batch of a local model, and a test can answer by hand.
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from evaluator.canonical_json import JsonValue
 from evaluator.planners.language_models.protocol import Ability, Answer, Call
@@ -49,4 +49,13 @@ class Strategy(Protocol):
 
     def converse(self, request: PlannerRequest) -> Conversation:
         """The conversation about one request."""
+        ...
+
+
+@runtime_checkable
+class StrategyWithWeights(Strategy, Protocol):
+    """A strategy with networks of its own, besides or instead of a language model."""
+
+    def weights_digests(self) -> Mapping[str, str]:
+        """SHA-256 of the weights of each network in hexadecimal, by its name (`evaluator.experts.weights`)."""
         ...

@@ -19,7 +19,7 @@ import numpy as np
 from evaluator import canonical_json
 from evaluator.suites.base import Task
 from evaluator.suites.toolbench.released.executed import ExecutedTask
-from evaluator.suites.toolbench.released.media import ANIMATED, PICTURES, MediaError, read_media
+from evaluator.suites.toolbench.released.media import MOVING, PICTURES, MediaError, read_media
 from evaluator.suites.toolbench.released.results import REFERENCES_VERSION
 from evaluator.tools.types import ResourceType
 from evaluator.values import Clip, Image, Value
@@ -231,7 +231,7 @@ def _state(path: Path) -> tuple[tuple[str, int, int], ...]:
 
 def _forms(place: Path, *, kind: ResourceType) -> list[Path]:
     """The paths under which a file may be stored, the released one first if it can be read."""
-    readable = ANIMATED if kind is ResourceType.VIDEO else PICTURES
+    readable = MOVING if kind is ResourceType.VIDEO else PICTURES
     endings = (*readable, ".json") if kind is ResourceType.MASK else readable
     named = [place] if place.suffix.lower() in endings else []
     others = [place.with_suffix(ending) for ending in endings]

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image as PillowImage
 
+from evaluator.suites.toolbench.released.video import VIDEOS, VideoError, read_video
 from evaluator.tools.types import ResourceType
 from evaluator.values import Clip, FindingError, Image, Mask, Masks, Value
 from evaluator.values.coding import MOST_FRAMES
@@ -16,7 +17,7 @@ from evaluator.values.findings import LARGEST_SIDE, MOST_PIXELS, findings_from_j
 
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif")
 """Endings of pictures that are read."""
-ANIMATED = (".apng", ".png", ".gif", ".webp")
+MOVING = (*VIDEOS, ".apng", ".png", ".gif", ".webp")
 """Endings of videos that are read, besides folders of frames."""
 MOST_SHOWN = 2**18
 """Pixels of a picture as experts get it; larger ones are reduced. The engine works on no more in one picture."""
@@ -55,16 +56,22 @@ def read_media(path: Path, *, kind: ResourceType) -> Value:
         raise
     except PillowImage.DecompressionBombError as error:
         raise MediaError(f"is too large a picture: {error}") from None
+    except VideoError as error:
+        raise MediaError(str(error)) from None
     except FindingError as error:
         raise MediaError(f"holds no masks: {error}") from None
     except (OSError, ValueError, SyntaxError, EOFError, MemoryError, RecursionError) as error:
         raise MediaError(f"cannot be read ({type(error).__name__}: {str(error)[:200]})") from None
 
 
-def _opened(path: Path) -> Image:
-    """A picture whose size is known to be bounded; its pixels are not decoded yet."""
+def _check_bytes(path: Path) -> None:
     if path.stat().st_size > MOST_BYTES:
         raise MediaError(f"has more than {MOST_BYTES} bytes")
+
+
+def _opened(path: Path) -> Image:
+    """A picture whose size is known to be bounded; its pixels are not decoded yet."""
+    _check_bytes(path)
     # Of the pixels nothing is decoded yet: the size is in the header. Pillow itself refuses only far larger pictures.
     picture = PillowImage.open(path, formats=_FORMATS)
     width, height = picture.size
@@ -93,8 +100,7 @@ def shown_size(size: tuple[int, int]) -> tuple[int, int]:
 def _masks(path: Path) -> Masks:
     """A picture whose bright pixels are one mask, or JSON of masks with names."""
     if path.suffix.lower() == ".json":
-        if path.stat().st_size > MOST_BYTES:
-            raise MediaError(f"has more than {MOST_BYTES} bytes")
+        _check_bytes(path)
         found = findings_from_json(json.loads(path.read_text(encoding="utf-8")))
         if not isinstance(found, Masks):
             raise MediaError("holds findings of another kind than masks")
@@ -122,6 +128,9 @@ def _clip(path: Path) -> Clip:
         if len(frames) > _MOST_STORED:
             raise MediaError(f"has {len(frames)} frames; at most {_MOST_STORED} are read")
         return _stacked([_picture(frames[k]) for k in _chosen(len(frames))])
+    if path.suffix.lower() in VIDEOS:
+        _check_bytes(path)
+        return Clip(read_video(path, most=MOST_FRAMES, side=_FRAME_SIDE))
     with _opened(path) as picture:
         count = int(getattr(picture, "n_frames", 1))
         if count > _MOST_STORED:

@@ -3,9 +3,10 @@
 Both networks come with PlanArena and run on a CPU; nothing is fetched and nobody is asked.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 
+from evaluator.experts.weights import weights_digest
 from evaluator.planners.language_models.protocol import Ability, Answer, Call
 from evaluator.planners.protocol import PlannerRequest
 from evaluator.planners.strategies.controlllm import solutions
@@ -20,7 +21,7 @@ from evaluator.planners.strategies.controlllm.trained.kinds import ASKING_IMAGES
 from evaluator.planners.strategies.controlllm.trained.linear import written
 from evaluator.planners.strategies.controlllm.trained.reading import read_request
 from evaluator.planners.strategies.controlllm.trained.scorer import Scorer, shipped_scorer
-from evaluator.planners.strategies.controlllm.trained.shipped import DECOMPOSER
+from evaluator.planners.strategies.controlllm.trained.shipped import DECOMPOSER, SCORER, shipped_folder
 from evaluator.plans.decomposition import parse_decomposition
 from evaluator.tools.types import ResourceType
 
@@ -31,6 +32,10 @@ class TrainedControlLLM(AdaptiveControlLLM):
     name = "controlllm/trained"
     description = "Thoughts-on-Graph with a trained decomposer and a trained scorer that come with PlanArena."
     optional: frozenset[Ability] = frozenset()
+
+    def weights_digests(self) -> Mapping[str, str]:
+        """See `StrategyWithWeights`. Computed from the files; for the shipped ones, those of `lock.json`."""
+        return {name: weights_digest(shipped_folder(name)) for name in (DECOMPOSER, SCORER)}
 
     def _decomposed(
         self, *, request: PlannerRequest, toolbox: Toolbox

@@ -1,6 +1,7 @@
 """`controlllm/trained` with the networks that ship: it loads, it plans our own requests, and bad input does no harm."""
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -12,6 +13,7 @@ from evaluator.metrics.decomposition import judge_decomposition
 from evaluator.planners.named import planner_named
 from evaluator.planners.protocol import Expected, request_for
 from evaluator.planners.strategies.controlllm.planning import Toolbox
+from evaluator.planners.strategies.controlllm.trained import shipped
 from evaluator.planners.strategies.controlllm.trained.scorer import shipped_scorer
 from evaluator.planners.strategies.controlllm.trained.shipped import DECOMPOSER, SCORER, WEIGHTS, shipped_folder
 from evaluator.planners.strategies.controlllm.trained.strategy import TrainedControlLLM, trained_decomposition
@@ -42,6 +44,33 @@ def test_both_networks_are_locked_and_have_a_card(name):
 def test_together_they_take_less_than_fifteen_megabytes():
     files = [path for name in (DECOMPOSER, SCORER) for path in shipped_folder(name).rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) < FIFTEEN_MEGABYTES
+
+
+def test_its_identity_has_the_digests_of_the_lock():
+    identity = planner_named(name="controlllm/trained", suite=SUITE).identity()
+    assert identity["weights"] == json.loads((WEIGHTS / "lock.json").read_text())
+    assert identity["strategy"] == "controlllm/trained"
+
+
+@pytest.mark.parametrize("name", [DECOMPOSER, SCORER])
+def test_with_other_weights_it_is_another_planner(name, tmp_path, monkeypatch):
+    before = planner_named(name="controlllm/trained", suite=SUITE).identity()
+    weights = tmp_path / "weights"
+    shutil.copytree(WEIGHTS, weights)
+    monkeypatch.setattr(shipped, "WEIGHTS", weights)
+    assert planner_named(name="controlllm/trained", suite=SUITE).identity() == before
+    with (weights / name / "model.safetensors").open("r+b") as file:
+        file.seek(-1, 2)
+        last = file.read(1)
+        file.seek(-1, 2)
+        file.write(bytes([last[0] ^ 1]))
+    after = planner_named(name="controlllm/trained", suite=SUITE).identity()
+    changed = {one for one, digest in before["weights"].items() if after["weights"][one] != digest}
+    assert changed == {name}
+
+
+def test_strategies_without_networks_have_no_weights():
+    assert "weights" not in planner_named(name="controlllm/adaptive", suite=SUITE).identity()
 
 
 def asked(task):

@@ -110,9 +110,9 @@ class TestSaying:
 
     def test_a_video_that_is_not_read_says_how_to_give_it(self, tmp_path):
         picture(seed=1).save(tmp_path / "there.png")
-        (tmp_path / "video_1.mp4").write_bytes(b"\0\0\0\x18ftypmp42")
-        one = task(video_1__mp4="video", there__png="image")
-        assert "is there as .mp4, which is not read: give its frames as a folder video_1" in source(
+        (tmp_path / "video_1.wmv").write_bytes(b"\x30\x26\xb2\x75")
+        one = task(video_1__wmv="video", there__png="image")
+        assert "is there as .wmv, which is not read: give its frames as a folder video_1" in source(
             tmp_path, one
         ).missing(task=one)
 

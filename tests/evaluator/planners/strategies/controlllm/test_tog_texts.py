@@ -1,0 +1,114 @@
+"""Decomposition by rules of requests about texts and writing."""
+
+import pytest
+
+from evaluator.planners.strategies.controlllm.offline_decomposing import decompose_offline
+from evaluator.planners.strategies.controlllm.planning import plan_offline
+from evaluator.planners.strategies.controlllm.search import adaptive
+from tests.evaluator.planners.strategies.controlllm.tog_factories import ALL, TOOLBOX, request
+
+TEXT = "It rained all day. Then Ann left. Nobody came home."
+
+
+def planned(text: str, **files: str) -> list[tuple[list[str], tuple[str, ...]]]:
+    """Arguments and tools of each subtask."""
+    subtasks = decompose_offline(request=request(text, **files), tools=ALL, lexicon=TOOLBOX.lexicon)
+    found = plan_offline(subtasks=subtasks, toolbox=TOOLBOX, choose=adaptive)
+    return [
+        ([arg.value for arg in subtask.args], one.candidates[0].path if one.candidates else ())
+        for subtask, one in zip(subtasks, found, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wording", "tool"),
+    [
+        ('Find a headline for "{}"', "title_generation"),
+        ('Which keywords suit the following? "{}"', "text_to_tags"),
+        ('"{}" List the people mentioned in this story.', "named_entity_recognition"),
+        ("Condense \u201c{}\u201d, please.", "summarization"),
+        ('Is the tone of this paragraph happy or sad? "{}"', "sentiment_analysis"),
+        ('Where does this take place? "{}"', "extract_location"),
+        ('Read this aloud: "{}"', "text_to_speech"),
+        ('Shorten this: "{}', "summarization"),
+    ],
+)
+def test_a_quoted_text_is_passed_on_whole_to_the_tool_that_is_asked_for(wording, tool):
+    assert planned(wording.format(TEXT)) == [([TEXT], (tool,))]
+
+
+def test_several_results_of_a_text_are_a_subtask_each():
+    assert planned(f'Give "{TEXT}" a title and tags. Then find its mood.') == [
+        ([TEXT], ("title_generation",)),
+        ([TEXT], ("text_to_tags",)),
+        ([TEXT], ("sentiment_analysis",)),
+    ]
+
+
+def test_what_is_quoted_says_nothing_about_the_tool():
+    text = "Crop the image to the dog. Then count the masks of a video."
+    assert planned(f'Give this review a title: "{text}"') == [([text], ("title_generation",))]
+
+
+def test_the_sentence_after_a_quotation_may_speak_of_something_else():
+    rest = planned(f'Summarize "{TEXT}" Then trace the edges of a.png.', a_png="image")
+    assert rest == [([TEXT], ("summarization",)), (["a.png"], ("image_to_edge",))]
+    assert planned(f'Summarize "{TEXT}" Then paint a lighthouse.')[1] == (
+        ["Then paint a lighthouse."],
+        ("text_to_image",),
+    )
+
+
+@pytest.mark.parametrize(
+    "wording",
+    [
+        "Could you read a.png to me?",
+        "What does the label on the bottle in a.png read?",
+        "Transcribe the handwriting in a.png.",
+        "Which letters are written on the board in a.png? Give me the letters.",
+    ],
+)
+def test_writing_is_read_once(wording):
+    assert planned(wording, a_png="image") == [(["a.png"], ("optical_character_recognition",))]
+
+
+@pytest.mark.parametrize(
+    "wording",
+    ['Is the word "STOP" written in a.png?', "What colour is the writing in a.png?", "Remove the writing from a.png."],
+)
+def test_speaking_of_writing_is_not_always_wanting_it_read(wording):
+    ((_, tools),) = planned(wording, a_png="image")
+    assert "optical_character_recognition" not in tools
+
+
+def test_a_text_that_a_picture_or_a_clip_must_give_is_made_first():
+    assert planned("Tag the writing of a.png.", a_png="image")[0][1] == (
+        "optical_character_recognition",
+        "text_to_tags",
+    )
+    assert planned("Describe b.png and give the description a title.", b_png="image")[0][1] == (
+        "image_captioning",
+        "title_generation",
+    )
+    assert planned("Suggest hashtags for c.mp4 from a description.", c_mp4="video")[0][1] == (
+        "video_captioning",
+        "text_to_tags",
+    )
+    assert planned("What is the mood of the person in a.png?", a_png="image")[0][1] == ("image_question_answering",)
+
+
+def test_a_quoted_term_is_the_thing_and_a_quoted_question_is_what_is_asked():
+    (found,) = planned('Highlight the "fire hydrant" in a.png.', a_png="image")
+    assert found[0] == ["a.png", "fire hydrant"]
+    (asked,) = planned('Answer about a.png: "How many doors are there?"', a_png="image")
+    assert asked == (["a.png", "How many doors are there?"], ("image_question_answering",))
+    (about,) = planned('Who wrote this? "To be or not to be. That is the question."')
+    assert about[0] == ['Who wrote this? "To be or not to be. That is the question."']
+
+
+@pytest.mark.parametrize(
+    "text", ['"', '""', '"a', "\u201c", "'''", '"" ""', 'a" b" c"', "<QUOTE>-0", '"<QUOTE>-1"', '".']
+)
+def test_odd_quotations_do_not_break_the_rules(text):
+    planned(text)
+    planned(text, a_png="image", b_wav="audio")
