@@ -64,7 +64,7 @@ MAP_RECIPES: tuple[Recipe, ...] = (
         title="Pose estimation: ViTPose",
         build=pose.build,
         objective=lambda bank, weights: pose.PoseObjective(),  # noqa: ARG005
-        schedule=Schedule(steps=1200, learning_rate=1e-3, checkpoint_every=100),
+        schedule=Schedule(steps=2400, learning_rate=1e-3, checkpoint_every=100),
         export=pose.export,
         pictures=False,
         texts=0,
