@@ -1,4 +1,4 @@
-"""What a chain is asked: a request in words with its files, or a task of a suite; and by which planner."""
+"""Chain requests: from a plain request with its files or from a task of a suite; and the planner that serves them."""
 
 from collections.abc import Sequence
 
@@ -16,10 +16,10 @@ from evaluator.tools.controlllm import CONTROLLLM
 
 
 def request_in_words(*, text: str, files: Sequence[GivenFile], profile: Profile) -> ChainRequest:
-    """A request of one's own, which offers the tools that the profile has experts for.
+    """A plain request, which offers the tools that the profile has experts for.
 
     Raises:
-        ValueError: there are no words, two files have one name, or the words name a file that is not given.
+        ValueError: the request is empty, two files have the same name, or it names a file that is not given.
     """
     if not text.strip():
         raise ValueError("the request has no words")
@@ -58,7 +58,7 @@ def chain_planner(name: str) -> tuple[ControlLLM, LanguageModel | None]:
     """The strategy of a name such as `controlllm/adaptive` or `controlllm/beam:MODEL`, and its language model.
 
     Raises:
-        PlannerNameError: there is no such strategy or model, or the strategy is none of ControlLLM's.
+        PlannerNameError: there is no such strategy or model, or the strategy is not one of ControlLLM's.
     """
     _, model_name = split_name(name)
     strategy = named_strategy(name).strategy(with_model=model_name is not None)

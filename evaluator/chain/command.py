@@ -152,7 +152,7 @@ def _report(
 
 
 def _default_folder(asked: "ChainRequest") -> Path:
-    """A folder of the data folder, for each request another one."""
+    """A subfolder of the data folder, distinct for each request."""
     request = digest([asked.request.task.request, asked.sample])
     return Path(os.environ.get("PLANARENA_DATA", ".data")) / "chain" / request[:12]
 

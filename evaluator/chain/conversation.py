@@ -1,9 +1,9 @@
 """One request from its words to the response: the stages in order, without models, threads or files.
 
-The conversation yields what it needs: calls for a language model, answered in their order, or a plan to run. After
-each run the subtasks with a problem are corrected, all together: first arguments, at most `MOST_CHANGES` times for one
-solution, then the subtask's next solution. A step that ran before is found in the store, so that only what changed runs
-again. A subtask that fails stops those that need its result and no others.
+The conversation yields what it needs: calls for a language model, answered in order, or a plan to run. After each run
+all subtasks with a problem are corrected together: first their arguments, at most `MOST_CHANGES` times per solution,
+then by the next solution. Results of earlier runs come from the store, so only changed steps run again. A failed
+subtask stops only those that need its result.
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -39,7 +39,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What became of its steps."""
+    """The outcome of each step."""
 
     steps: tuple[StepRun, ...]
     failures: Mapping[str, StepFailure]
@@ -57,7 +57,7 @@ class Way(StrEnum):
 
 @dataclass(slots=True)
 class Correction:
-    """What was changed at run time, why, and what became of it."""
+    """A change at run time, its reason, and its outcome."""
 
     subtask: int
     way: Way
@@ -102,7 +102,7 @@ class Finished:
 
     @property
     def is_complete(self) -> bool:
-        """Whether there are subtasks, and every one made its result."""
+        """Whether there are subtasks and each produced its result."""
         return bool(self.progress) and all(one.outcome is Outcome.MADE for one in self.progress)
 
 
@@ -117,7 +117,7 @@ def hold(
     """The conversation about one request.
 
     Args:
-        strategy: decomposes, searches and chooses; whether it uses a language model goes for all stages.
+        strategy: decomposes, searches and chooses; if it uses a language model, so do all other stages.
         request: its words, files and tools.
         given: the values of its files, by their names.
         correcting: False runs the plan once, as it is.
@@ -162,7 +162,7 @@ class _Execution:
         self.state = StateMemory(self.given)
 
     def run(self) -> Generator[Want, Reply, None]:
-        """Run and correct until nothing is left to correct."""
+        """Run and correct until no correction is left."""
         for number in range(MOST_ROUNDS):
             problems = yield from self._round()
             self._settle(problems)
@@ -183,7 +183,7 @@ class _Execution:
         return problems_of(progress=self.progress, checked=checked, failures=ran.failures, state=self.state)
 
     def _checked(self) -> Checked:
-        """Look up all arguments; what needs a result of a failed subtask is blocked, and so is what needs that."""
+        """Look up all arguments; block what depends on a failed subtask, directly or not."""
         while True:
             checked = check(progress=self.progress, given=StateMemory(self.given))
             if not checked.blocked:
@@ -193,7 +193,7 @@ class _Execution:
                 self.progress[number].why = f"it needs {lost}, which was not made"
 
     def _settle(self, problems: Mapping[int, Problem]) -> None:
-        """Note what became of the corrections, and which subtasks made their result."""
+        """Record the outcome of corrections, and which subtasks produced their result."""
         for number, correction in self.waiting.items():
             problem = problems.get(number)
             correction.helped = problem is None and correction.way is not Way.BACK
@@ -206,7 +206,7 @@ class _Execution:
                 one.outcome = Outcome.MADE if made else Outcome.OPEN
 
     def _correct(self, problems: Mapping[int, Problem]) -> Generator[Want, Reply, bool]:
-        """Change what can be changed; False if nothing is left to run again."""
+        """Apply all possible corrections; False if there is nothing to run again."""
         for number, problem in problems.items():
             self.progress[number].undo(action=problem.place.action, problem=str(problem.kind))
         situation = Situation(request=self.request, progress=self.progress, state=self.state)
@@ -293,7 +293,7 @@ class _Execution:
         one.outcome, one.why = Outcome.FAILED, problem.message
 
     def _close(self) -> None:
-        """What a failed subtask blocks is blocked, and what is still open has failed."""
+        """Mark subtasks that depend on failed ones as blocked, and open ones as failed."""
         self._checked()
         for one in self.progress:
             if one.outcome is Outcome.OPEN:

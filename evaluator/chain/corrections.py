@@ -2,16 +2,16 @@
 
 Offline by these rules, in this order:
 
-1. A condition that finds nothing is spelled as the labels at hand spell it, if one of them has only words of the
-   condition: `yellow stars visible` becomes `yellow star`. A word that a label lacks is never dropped from what the
-   condition asks for, so that a count of what is not there stays 0.
-2. An input that is missing, of another type, or refused by the expert becomes the next resource of its type: the latest
-   that was made and nobody takes, else what is given and nobody takes, else the latest. Where the expert refused, those
-   go first that have the size of the other inputs.
+1. A condition that finds nothing takes the spelling of an available label all of whose words it contains: `yellow stars
+   visible` becomes `yellow star`. A label with any other word is not used: `blue star` never becomes `red star`, so
+   that the count of absent things stays 0.
+2. An input that is missing, of the wrong type, or refused by the expert becomes the next resource of its type: the
+   latest unused result, else an unused given file, else the latest. After a refusal, resources of the size of the
+   other inputs come first.
 3. A missing text becomes a text of the subtask, else the request.
 
-With a language model the model is asked first, in one call for each problem; what it answers counts if every value is
-a resource that is there and of the right type, or a text for an input of type text, and was not tried before.
+With a language model the model is asked first, in one call for each problem. Its answer is used if every value is an
+available resource of the right type, or a text for an input of type text, and was not tried before.
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,7 +51,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What a correction may go by."""
+    """The facts that a correction may use."""
 
     request: str
     progress: Sequence[Progress]
@@ -63,7 +63,7 @@ class Situation:
         return self.progress[place.subtask].solution[place.action]
 
     def there(self, place: Place) -> tuple[Entry, ...]:
-        """What an action may take: the given files, and what earlier actions made."""
+        """Resources available to an action: given files and results of earlier actions."""
         made = makers(self.progress)
         return tuple(
             entry
@@ -73,7 +73,7 @@ class Situation:
 
 
 def correct_offline(*, problem: Problem, situation: Situation) -> Change | None:
-    """The next correction by the rules; None if there is none that was not tried."""
+    """The next untried correction by the rules, or None."""
     own = situation.progress[problem.place.subtask]
     for name, value, why in _proposals(problem=problem, situation=situation):
         if (problem.place.action, name, value) not in own.tried and own.solution[problem.place.action].inputs.get(
@@ -84,7 +84,7 @@ def correct_offline(*, problem: Problem, situation: Situation) -> Change | None:
 
 
 def _proposals(*, problem: Problem, situation: Situation) -> list[tuple[str, str, str]]:
-    """Input, value and reason of every correction that the rules know, the best first."""
+    """Input, value and reason of every correction by the rules, best first."""
     action = situation.action(problem.place)
     if problem.kind is Kind.EXPERT:
         return []
@@ -106,7 +106,7 @@ def _proposals(*, problem: Problem, situation: Situation) -> list[tuple[str, str
 
 
 def _spellings(*, problem: Problem, action: Action, situation: Situation) -> list[tuple[str, str, str]]:
-    """A condition as the labels at hand spell it, the label with most words first."""
+    """Spellings of a condition by available labels, longest label first."""
     name = problem.inputs[0]
     wanted = set(words_of(action.inputs[name] or ""))
     lists = [situation.state.get(value) for value in action.inputs.values() if value]
@@ -161,7 +161,7 @@ def correcting_call(*, problem: Problem, situation: Situation) -> GenerateCall:
 
 
 def read_correction(*, answer: Answer, problem: Problem, situation: Situation) -> Change | None:
-    """What an answer rightly changes; None if it changes nothing that is new and possible."""
+    """The valid, untried changes of an answer, or None."""
     action = situation.action(problem.place)
     try:
         value, _ = load_literal(inside(text_of(answer), opening="{", closing="}"))

@@ -44,7 +44,7 @@ class GivenFile:
 def read_given(text: str) -> GivenFile:
     """A file from the words of an option: `PATH`, `NAME=PATH` or `NAME:TYPE=PATH`.
 
-    Without a name it is the path's last part. Without a type it follows from the ending: `.apng` and `.gif` are videos,
+    The name defaults to the base name of the path, the type follows from the extension: `.apng` and `.gif` are videos,
     other pictures are images, `.txt` texts, and `.json` holds boxes, masks or categories as experts write them.
 
     Raises:
@@ -64,7 +64,7 @@ def read_given(text: str) -> GivenFile:
 
 
 def files_named_in(request: str) -> tuple[str, ...]:
-    """The names of files in the words of a request, each once."""
+    """File names in a request, without duplicates."""
     return tuple(dict.fromkeys(_NAME.findall(request)))
 
 

@@ -15,7 +15,7 @@ _SHOWN = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One value of the state, with what corrections need to know about it."""
+    """One value of the state, with the facts that corrections use."""
 
     reference: str
     """A file of the request, or the placeholder of a result."""
@@ -77,13 +77,13 @@ def entry_of(
 
 
 class StateMemory:
-    """What is there: files of the request first, then results in the order in which they were made."""
+    """Available values: files of the request, then results in the order of their creation."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self._entries = {entry.reference: entry for entry in entries}
 
     def hold(self, entry: Entry) -> None:
-        """Remember a value; a later one of the same name takes its place."""
+        """Store a value; it replaces an earlier one of the same name."""
         self._entries.pop(entry.reference, None)
         self._entries[entry.reference] = entry
 

@@ -1,4 +1,4 @@
-"""What goes wrong at run time because of arguments: found before a step runs, when it fails, and in what it made."""
+"""Problems with arguments at run time: before a step runs, when it fails, and in its result."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ _QUOTED = re.compile(r'"(\w+)"')
 
 
 class Kind(StrEnum):
-    """Why a step did not do what it was to do."""
+    """Why a step did not do its job."""
 
     MISSING = "missing resource"
     TYPE = "wrong type"
@@ -37,14 +37,14 @@ class Problem:
     kind: Kind
     message: str
     inputs: tuple[str, ...] = ()
-    """The inputs that it is about, the likeliest culprit first."""
+    """The inputs concerned, most suspect first."""
     is_result: bool = False
-    """Whether it may be right all the same: the number of things of which there are none is 0."""
+    """Whether the result may be correct nevertheless: absent things count 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The present plan before it runs."""
+    """The current plan before it runs."""
 
     problems: tuple[Problem, ...]
     left_out: frozenset[Place]
@@ -105,7 +105,7 @@ def _argument(
 
 
 def _with_users(places: frozenset[Place], *, progress: Sequence[Progress]) -> frozenset[Place]:
-    """The places, and all that need what is made there, directly or not."""
+    """The places and everything that depends on them, directly or not."""
     all_actions = list(actions_of(progress))
     found = set(places)
     while True:
@@ -143,7 +143,7 @@ def _failed(*, place: Place, action: Action, failure: StepFailure) -> Problem:
 
 
 def _nothing(*, place: Place, action: Action, progress: Sequence[Progress], state: StateMemory) -> Problem | None:
-    """A list that a text is to choose from, and of which nothing is left."""
+    """A selection whose result is empty."""
     if not chooses(action.tool):
         return None
     made = [state.get(reference) for reference in action.outputs.values()]
@@ -158,7 +158,7 @@ def _nothing(*, place: Place, action: Action, progress: Sequence[Progress], stat
 
 
 def chooses(tool: Tool) -> bool:
-    """Whether a tool returns the things that a text names, as a list."""
+    """Whether a tool returns a list of the things that a text names."""
     return ResourceType.TEXT in tool.input_types and bool(tool.outputs) and set(tool.output_types) <= LISTS
 
 
@@ -171,5 +171,5 @@ def _is_counted(*, references: Iterable[str], progress: Sequence[Progress]) -> b
 
 
 def counts(tool: Tool) -> bool:
-    """Whether a tool says how long a list is."""
+    """Whether a tool returns the length of a list."""
     return len(tool.inputs) == 1 and set(tool.input_types) <= LISTS and tool.output_types == (ResourceType.TEXT,)

@@ -1,4 +1,4 @@
-"""The subtasks of a chain on their way, and the one plan that their present solutions make together."""
+"""The state of each subtask of a chain, and the plan that their current solutions form."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +12,7 @@ from evaluator.tools.types import ResourceType
 
 
 class Outcome(StrEnum):
-    """What became of a subtask."""
+    """The outcome of a subtask."""
 
     OPEN = "open"
     MADE = "made"
@@ -40,7 +40,7 @@ class Place:
 
 @dataclass(slots=True)
 class Progress:
-    """One subtask: the solution that is tried now, and what was tried before."""
+    """One subtask: its current solution and earlier attempts."""
 
     planned: Planned
     solution: Solution = ()
@@ -61,7 +61,7 @@ class Progress:
 
     @classmethod
     def begin(cls, planned: Planned) -> "Progress":
-        """The first candidate as it was planned; a subtask without any has failed."""
+        """Start with the first candidate as planned; a subtask without candidates has failed."""
         if not planned.candidates:
             return cls(planned=planned, outcome=Outcome.FAILED, why="the search found no chain of tools for it")
         return cls(planned=planned, solution=planned.candidates[0].solution)
@@ -93,12 +93,12 @@ class Progress:
         self.changes += 1
 
     def undo(self, *, action: int, problem: str) -> None:
-        """Take the last correction back if it left the action with the problem that it had."""
+        """Revert the last correction if the action still has the same problem."""
         if self.before is not None and self.before[:2] == (action, problem):
             self.solution = self.before[2]
 
     def take(self, choice: int, *, solution: Solution | None = None) -> None:
-        """Go on with another candidate."""
+        """Switch to another candidate."""
         self.choice = choice
         self.solution = self.planned.candidates[choice].solution if solution is None else solution
         self.tried, self.changes, self.before = set(), 0, None
@@ -123,7 +123,7 @@ class Progress:
 
 
 def actions_of(progress: Sequence[Progress]) -> Iterator[tuple[Place, Action]]:
-    """All actions of the subtasks that take part, in order."""
+    """All actions of the active subtasks, in order."""
     for number, one in enumerate(progress):
         if one.is_active:
             for index, action in enumerate(one.solution):
@@ -131,12 +131,12 @@ def actions_of(progress: Sequence[Progress]) -> Iterator[tuple[Place, Action]]:
 
 
 def plan_actions(progress: Sequence[Progress]) -> list[JsonValue]:
-    """The present plan as an answer of the planner: a list of actions for each subtask."""
+    """The current plan as an answer of the planner: a list of actions for each subtask."""
     return [solution_json(one.solution) for one in progress if one.solution]
 
 
 def plan_without(*, progress: Sequence[Progress], left_out: frozenset[Place]) -> Plan:
-    """The plan of all actions that can run. It names no answers: what each step made is looked up by its step."""
+    """The plan of all runnable actions. It names no answers: results are looked up by step."""
     steps = tuple(
         Step(
             id=place.step,
@@ -151,7 +151,7 @@ def plan_without(*, progress: Sequence[Progress], left_out: frozenset[Place]) ->
 
 
 def makers(progress: Sequence[Progress]) -> dict[str, tuple[Place, ResourceType]]:
-    """Where each reference of the present plan is made, and its type."""
+    """The action that makes each reference of the current plan, and the reference's type."""
     return {
         reference: (place, action.tool.outputs[name])
         for place, action in actions_of(progress)

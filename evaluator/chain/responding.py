@@ -1,4 +1,4 @@
-"""The last stage (section 3.3): a response that says what was made, with the names of its files."""
+"""The last stage (section 3.3): a response that lists the results and their files."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,7 +13,7 @@ _ENDINGS = {MediaType.PNG: "png", MediaType.CLIP: "apng", MediaType.FINDINGS: "j
 
 
 def results_of(*, progress: Sequence[Progress], state: StateMemory) -> dict[str, Entry]:
-    """What the subtasks were to return and did, by the name of its file: `result-1-image.png`, ..."""
+    """Results that subtasks returned, by file name: `result-1-image.png`, ..."""
     found = [
         entry
         for one in progress
@@ -28,7 +28,7 @@ def results_of(*, progress: Sequence[Progress], state: StateMemory) -> dict[str,
 
 
 def failures_of(progress: Sequence[Progress]) -> list[str]:
-    """What could not be done, in sentences."""
+    """Failures as sentences."""
     return [
         f"{one.planned.searching.subtask.description} ({one.why})"
         for one in progress
@@ -49,7 +49,7 @@ def asking_for_response(*, request: str, progress: Sequence[Progress], results: 
 
 
 def with_all_files(text: str, *, results: Mapping[str, Entry]) -> str:
-    """A response that names every file: those that a model left out are added."""
+    """A response that names every file: names that a model omitted are appended."""
     missing = [name for name in results if name not in text]
     return f"{text}\n\nFiles: {', '.join(missing)}." if missing else text
 

@@ -1,4 +1,4 @@
-"""Running many chains together: calls of all are answered in one batch, and their plans run as jobs of one engine.
+"""Runs many chains at once: their calls are answered in one batch, and their plans are jobs of one engine.
 
 The engine runs independent steps of a plan, and equal steps of several, in batches per expert; a failing step stops
 only what needs it.
@@ -47,7 +47,7 @@ class ChainRunner:
         """Args:
         strategy: decomposes, searches and chooses.
         engine: runs the plans, with the experts of a profile.
-        model: answers the calls of a strategy that was made to use one.
+        model: answers the calls of a strategy with a language model.
         """
         self._strategy = strategy
         self._engine = engine
@@ -67,7 +67,7 @@ class ChainRunner:
     def run_all(
         self, requests: Sequence[ChainRequest], *, correcting: bool = True
     ) -> list[Finished | LanguageModelError]:
-        """Run many requests together, each to its end or to the failure of the language model.
+        """Run many requests at once, each to its end or until the language model fails.
 
         Args:
             requests: what is asked.
@@ -140,7 +140,7 @@ class ChainRunner:
 
 
 def _go_on(one: _Held, *, reply: Sequence[Answer | Failure] | Ran | None) -> None:
-    """Send a conversation its reply; a failure of the model ends it."""
+    """Send a conversation its reply; a failure of the model ends the conversation."""
     try:
         if reply is None:
             one.want = next(one.conversation)

@@ -1,4 +1,4 @@
-"""What is said about texts of the miniature world: their titles, tags, names and places."""
+"""Reference annotations of the miniature world's texts: titles, tags, names and places."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from evaluator.world.vocabulary import Colour, Shape
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Annotated:
-    """A text with what is right to say about it."""
+    """A text with its reference annotations."""
 
     text: str
     title: str = ""

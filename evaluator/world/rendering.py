@@ -26,7 +26,7 @@ class Ground(Protocol):
 
 
 _FLATNESS = 0.62
-"""Height of a hexagon against a regular one, which cannot be told from a circle when it is ten pixels wide."""
+"""Height of a hexagon relative to a regular one, which at ten pixels looks like a circle."""
 _CONTRAST = 0.30
 """Textures darken and lighten their colour by up to this share."""
 

@@ -1,7 +1,7 @@
 """Signs: pictures with one to three written words, one below the other, for reading.
 
-A word is kept from training if its digest says so: signs of the other splits show such words too, so that reading is
-told from remembering.
+Words are held out from training by their digest; the other splits show them too, which distinguishes reading from
+remembering.
 """
 
 import hashlib
@@ -26,17 +26,17 @@ _SCALES = (1.2, 2.0)
 """Pixels per point."""
 _MARGIN = 2.0
 _GAP = 2.5
-"""Least pixels between two lines, so that the letters of one cannot be taken for the other's."""
+"""Minimum gap between two lines in pixels, so that their letters cannot be confused."""
 _NUMBER = 0.15
 """Share of the words that are numbers of up to three digits."""
 _BOARD = 0.5
-"""Share of the signs that have a board behind their words."""
+"""Share of the signs with a board behind the words."""
 _CONTRAST = 80.0
-"""Least difference of ink and ground in luma."""
+"""Minimum contrast of ink and ground in luma."""
 _BLACK, _WHITE = Appearance(20, 20, 20), Appearance(245, 245, 245)
 _PAINTS = (_BLACK, _WHITE, *COLOURS.values())
 _KEPT_FROM_TRAINING = 4
-"""One word of so many."""
+"""One in this many words is held out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Sign:
     """From top to bottom."""
     ink: Appearance
     board: Appearance | None
-    """Of what is behind the words; None where they are written on the background."""
+    """Colour of the board behind the words; None without a board."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -95,7 +95,7 @@ def sign_words() -> tuple[str, ...]:
 
 
 def is_kept_from_training(word: str) -> bool:
-    """Whether no sign of the training split shows a word."""
+    """Whether a word is held out from signs of the training split."""
     return hashlib.sha256(word.encode()).digest()[0] % _KEPT_FROM_TRAINING == 0
 
 
@@ -124,7 +124,7 @@ def draw_sign(*, split: Split, index: int, hidden_seed: str | None = None, words
     """The sign number `index` of a split.
 
     Args:
-        split: training signs show no word that is kept from training.
+        split: training signs show no held-out word.
         index: of the sign.
         hidden_seed: the secret of the hidden split.
         words: instead of those that the split would show.

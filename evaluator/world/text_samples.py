@@ -1,4 +1,4 @@
-"""What OpenAGI's tasks are about in the miniature world, apart from pictures: texts, queries and right answers."""
+"""OpenAGI's text samples in the miniature world: texts, queries and reference answers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
 """The things of the miniature world, their names in English and German, and their looks.
 
-Colours are told apart by luminance and by texture as well as by hue, so that a grayscale picture still says which
-colour a thing has: this is what makes colorization a task with an answer.
+Colours differ in luminance and texture as well as in hue, so that a grayscale picture still identifies them: this gives
+colorization a definite answer.
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,9 @@
 """The files of Tool100's and Tool2K's requests, from a folder that the operator names.
 
-No file of them was ever released. A file is looked for by the name that the request has for it: at that path in the
-folder, or by its last part at the folder's top, with any ending that can be read; for a video also as a folder of
-frames, or an animated picture, of that name. `index.json` in the folder may say more: an object from names in requests
-to paths in the folder, or to numbers, which stand for a picture of COCO (139 for `000000000139.jpg`).
+No file of them was ever released. A file is looked up by the name that the request has for it: at that path in the
+folder, or by its last part at the folder's top, with any ending that can be read; a video also as a folder of frames or
+as an animated picture of that name. `index.json` in the folder may say more: an object from names in requests to paths
+in the folder, or to numbers, which stand for a picture of COCO (139 for `000000000139.jpg`).
 """
 
 import hashlib

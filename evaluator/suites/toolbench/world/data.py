@@ -22,7 +22,7 @@ from evaluator.world.tableaux import frames_of
 
 SPLITS = ("public", "validation", "hidden")
 DATA_VERSION = "2"
-"""Raised by hand whenever files or references change although requests and world do not."""
+"""Raise it whenever files or references change while requests and world do not."""
 _KEPT = 512
 
 
@@ -46,7 +46,7 @@ def world_samples(*, profile: str, split: str, hidden_seed: str | None) -> "Worl
 
 
 class WorldSamples:
-    """Files and right results of each request. No two requests share a file."""
+    """Files and reference results of each request. No two requests share a file."""
 
     def __init__(self, *, split: Split, hidden_seed: str | None) -> None:
         """Raises ValueError if the hidden split is asked for without its secret, or another one with it."""

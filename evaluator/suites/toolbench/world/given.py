@@ -19,7 +19,7 @@ class Material(StrEnum):
     FIGURE = "figure"
     """A tableau with a stick figure."""
     LAYOUT = "layout"
-    """A scene of the things of a `Sketch`, in other colours and on another background; or its mere map."""
+    """A scene with the things of a `Sketch`, in other colours and on another background; or only its map."""
     CLIP = "clip"
     """A clip of one moving thing."""
     SIGN = "sign"
@@ -28,7 +28,7 @@ class Material(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
-    """How many things of a name a picture shows; which number is drawn for each sample."""
+    """The range of the number of things with a name in a picture; each sample draws a number from it."""
 
     colour: Colour | None
     """None: any."""
@@ -48,7 +48,7 @@ class Demand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sketch:
-    """A picture in words: what is to be drawn, its places aside."""
+    """A picture in words: what to draw, without exact places."""
 
     background: Background
     colour: Colour

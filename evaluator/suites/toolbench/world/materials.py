@@ -1,4 +1,4 @@
-"""Drawing the files of a request: pictures and clips that meet its demands, the same ones every time."""
+"""Draws the files of a request: pictures and clips that meet its demands, deterministically."""
 
 import hashlib
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ def picture(*, given: Given, source: Source) -> Picture:
     """A picture that meets the demands of a file.
 
     Raises:
-        LookupError: none was found, which no request that was published meets with.
+        LookupError: none was found; this happens for no published request.
     """
     counts: tuple[int, ...] | None = None
     for index, rng in source.attempts(given.name):
@@ -81,7 +81,7 @@ def clip(*, given: Given, source: Source) -> ClipRecord:
 
 
 def sign(*, given: Given, source: Source) -> Sign:
-    """A sign with words of the kind that a file is to show."""
+    """A sign with words of the kind that a file must show."""
     for index, _ in source.attempts(given.name):
         drawn = draw_sign(split=source.split, index=index, hidden_seed=source.hidden_seed)
         said = annotations.of_words(drawn.words)

@@ -133,7 +133,7 @@ def _removal(wanted: Wanted, picture: Picture) -> Value:
 
 def _map(wanted: Wanted, picture: Picture) -> Value:
     kind = wanted.word or "segmentation"
-    # What wobbles is no reference: a scribble is compared with the outlines that it follows.
+    # Scribbles are random, so they are compared with the outlines that they follow.
     kind = "edge" if kind in {"scribble", "hed"} else kind
     return PillowImage.fromarray(map_of(kind=kind, picture=picture, rng=np.random.default_rng(0)))
 

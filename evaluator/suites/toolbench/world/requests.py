@@ -63,7 +63,7 @@ class Request:
 
 
 class _ClashError(Exception):
-    """Two sentences want what one picture cannot show."""
+    """Two sentences make demands that one picture cannot meet."""
 
 
 def together(*sentences: Sentence) -> Sentence:
@@ -254,7 +254,7 @@ def public_requests() -> tuple[Request, ...]:
 def hidden_requests(*, seed: str) -> tuple[Request, ...]:
     """Requests with the keys, groups and forms of the public ones, about other things and files.
 
-    None reads like a public one or another. Always the same for the same seed.
+    No two are alike, and none equals a public one. Deterministic for a seed.
     """
     return _all_of(seed=seed, taken=frozenset(request.raw.instruction for request in public_requests()))
 

@@ -39,7 +39,7 @@ def describe_video(gold: Gold, *, video: str) -> str:
 
 
 def annotate(gold: Gold, *, text: str, tool: str, gives: str) -> None:
-    """What a tool says about a text, which the request gives or a subtask makes."""
+    """A tool's annotation of a text, given by the request or made by a subtask."""
     gold.add(
         description=f"Use the `{tool}` tool on the text.",
         domains=[LANGUAGE],

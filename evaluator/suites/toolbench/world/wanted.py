@@ -105,9 +105,9 @@ class Wanted:
     sketch: Sketch | None = None
     """For drawings."""
     said: Annotated | None = None
-    """For what is said about a text that the request gives: the text, with what is right to say."""
+    """For annotations of a text in the request: the text with its reference annotations."""
     tool: str = ""
-    """The tool that must make it, where the words leave no other although a goal of this kind would."""
+    """The required tool, where the wording allows no other although the kind of result would."""
     tags: tuple[str, ...] = field(default=())
 
     @property
