@@ -98,6 +98,11 @@ class Episode(Protocol):
         """Whether plans are executed; otherwise they are judged as they are written."""
         ...
 
+    @property
+    def in_turns(self) -> bool:
+        """Whether planners are asked turn by turn; otherwise for a whole plan."""
+        ...
+
     def rules_digest(self, profile: str, *, arbiter: ArbiterName | None = None) -> str:
         """Digest of everything besides suite, data and samples that a score depends on.
 

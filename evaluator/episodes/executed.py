@@ -64,6 +64,11 @@ class ExecutedPlans:
         """See `Episode`."""
         return True
 
+    @property
+    def in_turns(self) -> bool:
+        """See `Episode`."""
+        return False
+
     def rules_digest(self, profile: str, *, arbiter: ArbiterName | None = None) -> str:  # noqa: ARG002 - settles no score
         """See `Episode`: the profile's digest, with that of the judge if there is one."""
         experts = _profile(profile).digest

@@ -23,6 +23,11 @@ class JudgedPlans:
         """See `Episode`."""
         return False
 
+    @property
+    def in_turns(self) -> bool:
+        """See `Episode`."""
+        return False
+
     def rules_digest(self, profile: str, *, arbiter: ArbiterName | None = None) -> str:  # noqa: ARG002 - no expert runs
         """See `Episode`."""
         identity = self._identity(arbiter)

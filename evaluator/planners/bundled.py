@@ -272,9 +272,10 @@ def bundled_planner(*, name: str, suite: Suite) -> Planner:
     entry = BUNDLED.get(name)
     if entry is None:
         raise LookupError(f"there is no bundled planner {name!r}; there are: {', '.join(BUNDLED)}")
-    if entry.is_for_judged and suite.conditions.experts:
+    if entry.is_for_judged and suite.slug not in entry.suites:
+        how = "executes plans" if suite.conditions.experts else "runs actions in turns"
         raise LookupError(
             f"the bundled planner {name} is an anchor of suites whose plans are judged: {', '.join(entry.suites)}; "
-            f"{suite.slug} executes plans"
+            f"{suite.slug} {how}"
         )
     return entry.make(suite)

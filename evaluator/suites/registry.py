@@ -72,14 +72,19 @@ def default_suite(*, executes: bool) -> Suite:
         LookupError: there is none.
     """
     for slug in suite_names():
-        if episode_of(slug).executes == executes:
+        episode = episode_of(slug)
+        if episode.executes if executes else _judges(episode):
             return suite_of(slug)
     raise LookupError(f"there is no suite whose plans are {'executed' if executes else 'judged'}")
 
 
 def judged_suites() -> tuple[str, ...]:
     """Slugs of all suites whose plans are judged and not executed, in alphabetical order, fetched or not."""
-    return tuple(sorted(slug for slug, entry in _entries().items() if not entry.episode.executes))
+    return tuple(sorted(slug for slug, entry in _entries().items() if _judges(entry.episode)))
+
+
+def _judges(episode: "Episode") -> bool:
+    return not (episode.executes or episode.in_turns)
 
 
 def suites_of_catalogue(catalogue: str) -> tuple[str, ...]:

@@ -30,6 +30,11 @@ class InteractiveEpisodes:
         """See `Episode`: no expert of a profile runs."""
         return False
 
+    @property
+    def in_turns(self) -> bool:
+        """See `Episode`."""
+        return True
+
     def rules_digest(self, profile: str, *, arbiter: ArbiterName | None = None) -> str:  # noqa: ARG002 - no expert runs
         """See `Episode`."""
         bounds = self.bounds
