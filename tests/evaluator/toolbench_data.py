@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.suites.released_files import FetchError
 from evaluator.suites.toolbench.commands import download_released
 from evaluator.suites.toolbench.released import source
 
@@ -25,7 +26,7 @@ def find_controlllm() -> Path | None:
     if (beside / "tool100.json").is_file():
         return beside
     if source.problem_of(_FETCHED) is not None:
-        with suppress(source.FetchError):
+        with suppress(FetchError):
             download_released(_FETCHED)
     return _FETCHED if source.problem_of(_FETCHED) is None else None
 

@@ -5,14 +5,20 @@ gold decompositions of Tool2K were removed a day later and are still there under
 network: whoever calls it gives what reads an address.
 """
 
-import hashlib
 import json
 import os
-import tempfile
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from evaluator.suites.released_files import (
+    MANIFEST,
+    FetchError,
+    PublicFile,
+    digest,
+    read_bytes,
+    verified,
+    write_files,
+)
 from evaluator.suites.toolbench.released.files import (
     TOOL2K,
     TOOL2K_GOLD,
@@ -24,35 +30,19 @@ from evaluator.suites.toolbench.released.files import (
 
 COMMIT = "0dfe4a1d31b6e515d1ab9c1655d0d5b6515e30f0"
 """Tool100 and Tool2K are byte for byte the same at the newest commit (9013d4d)."""
-MANIFEST = "manifest.json"
 _VERSION = "controlllm/1"
 _AGAIN = "run `planarena suites fetch controlllm`"
 
 
-class FetchError(Exception):
-    """The files could not be had; the message is one sentence for the person who asked for them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublicFile:
-    """A released file: its name and what its bytes must be."""
-
-    name: str
-    sha256: str
-    bytes: int
-
-    @property
-    def url(self) -> str:
-        """Where GitHub serves it."""
-        return f"https://raw.githubusercontent.com/OpenGVLab/ControlLLM/{COMMIT}/eval_data/{self.name}"
+def _file(name: str, *, sha256: str, size: int) -> PublicFile:
+    url = f"https://raw.githubusercontent.com/OpenGVLab/ControlLLM/{COMMIT}/eval_data/{name}"
+    return PublicFile(name=name, url=url, sha256=sha256, bytes=size)
 
 
 FILES = (
-    PublicFile(name=TOOL100, sha256="eb27cd84812968a1117b339be73fd0162774bd997b2bd7a5d50174cc882d0cb2", bytes=148_319),
-    PublicFile(name=TOOL2K, sha256="c3776b79f3e6f047d87ac5d0d6a0ed030b17081604a9cd87d273a53f2a2261fa", bytes=539_744),
-    PublicFile(
-        name=TOOL2K_GOLD, sha256="67995dced2d025b14a4ba49a1006fd516dad3f5832db2c78a63c6f15b7253a21", bytes=2_607_026
-    ),
+    _file(TOOL100, sha256="eb27cd84812968a1117b339be73fd0162774bd997b2bd7a5d50174cc882d0cb2", size=148_319),
+    _file(TOOL2K, sha256="c3776b79f3e6f047d87ac5d0d6a0ed030b17081604a9cd87d273a53f2a2261fa", size=539_744),
+    _file(TOOL2K_GOLD, sha256="67995dced2d025b14a4ba49a1006fd516dad3f5832db2c78a63c6f15b7253a21", size=2_607_026),
 )
 
 
@@ -76,7 +66,7 @@ def fetch(*, download: Callable[[PublicFile], bytes], target: Path) -> Mapping[s
     """
     contents: dict[str, bytes] = {}
     for file in FILES:
-        contents[file.name] = _verified(file=file, content=download(file), origin=file.url)
+        contents[file.name] = verified(file, content=download(file), origin=file.url)
     return _write(contents=contents, target=target, origin=f"https://github.com/OpenGVLab/ControlLLM at {COMMIT}")
 
 
@@ -95,7 +85,7 @@ def take(*, folder: Path, target: Path) -> Mapping[str, str]:
         if file.name == TOOL2K_GOLD and not path.exists() and (folder / TOOL2K_GOLD_EVEN).exists():
             contents[TOOL2K_GOLD_EVEN] = _partial_gold(folder)
         else:
-            contents[file.name] = _verified(file=file, content=_read(path), origin=str(path))
+            contents[file.name] = verified(file, content=read_bytes(path), origin=str(path))
     return _write(contents=contents, target=target, origin="a folder")
 
 
@@ -115,7 +105,7 @@ def problem_of(folder: Path) -> str | None:
         return f"{folder} holds no fetched files; {_AGAIN}"
     try:
         recorded = _recorded(folder / MANIFEST)
-        damaged = sorted(name for name, digest in recorded.items() if _digest(_read(folder / name)) != digest)
+        damaged = sorted(name for name, known in recorded.items() if digest(read_bytes(folder / name)) != known)
     except FetchError as error:
         return f"{error}; {_AGAIN} again"
     if damaged:
@@ -135,13 +125,13 @@ def _partial_gold(folder: Path) -> bytes:
         read_tool2k(folder / TOOL2K, folder / TOOL2K_GOLD_EVEN)
     except SuiteFileError as error:
         raise FetchError(str(error)) from None
-    return _read(folder / TOOL2K_GOLD_EVEN)
+    return read_bytes(folder / TOOL2K_GOLD_EVEN)
 
 
 def _recorded(manifest: Path) -> dict[str, str]:
     """Digests by file name, from a manifest that names at least the requests and one gold."""
     try:
-        files = json.loads(_read(manifest))["files"]
+        files = json.loads(read_bytes(manifest))["files"]
         names = set(files)
     except (ValueError, KeyError, TypeError):
         raise FetchError(f"{manifest} is damaged") from None
@@ -150,55 +140,9 @@ def _recorded(manifest: Path) -> dict[str, str]:
     return files
 
 
-def _verified(*, file: PublicFile, content: bytes, origin: str) -> bytes:
-    if _digest(content) == file.sha256:
-        return content
-    raise FetchError(
-        f"{origin} is not the released {file.name}: {len(content)} bytes with SHA-256 {_digest(content)}, "
-        f"but the released file has {file.bytes} bytes with SHA-256 {file.sha256}"
-    )
-
-
 def _write(*, contents: Mapping[str, bytes], target: Path, origin: str) -> dict[str, str]:
-    """Each file appears whole or not at all; the manifest comes last, so that it never promises what is not there."""
-    digests = {name: _digest(content) for name, content in contents.items()}
-    manifest = {"version": _VERSION, "origin": origin, "commit": COMMIT, "files": digests}
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-        for name, content in contents.items():
-            _replace(path=target / name, content=content)
-        _replace(path=target / MANIFEST, content=(json.dumps(manifest, indent=1) + "\n").encode())
-        _remove(target / name for name in {TOOL2K_GOLD, TOOL2K_GOLD_EVEN} - set(contents))
-    except OSError as error:
-        raise FetchError(f"{error.filename or target} cannot be written: {error.strerror or error}") from None
+    """Write the files, and remove a gold that they replace."""
+    digests = write_files(contents, target=target, facts={"version": _VERSION, "origin": origin, "commit": COMMIT})
+    for name in {TOOL2K_GOLD, TOOL2K_GOLD_EVEN} - set(contents):
+        (target / name).unlink(missing_ok=True)
     return digests
-
-
-def _replace(*, path: Path, content: bytes) -> None:
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _remove(paths: Iterable[Path]) -> None:
-    for path in paths:
-        path.unlink(missing_ok=True)
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise FetchError(f"{path} cannot be read: {error.strerror or error}") from None
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

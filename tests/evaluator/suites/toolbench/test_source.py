@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.suites.released_files import FetchError, PublicFile
 from evaluator.suites.toolbench.released import source
 from evaluator.suites.toolbench.released.files import TOOL2K_GOLD_EVEN
 
@@ -15,7 +16,8 @@ ROOT = Path(__file__).resolve().parents[4]
 
 
 def stand_in(name, content):
-    return source.PublicFile(name=name, sha256=hashlib.sha256(content).hexdigest(), bytes=len(content))
+    url = f"https://raw.githubusercontent.com/OpenGVLab/ControlLLM/{source.COMMIT}/eval_data/{name}"
+    return PublicFile(name=name, url=url, sha256=hashlib.sha256(content).hexdigest(), bytes=len(content))
 
 
 @pytest.fixture
@@ -86,7 +88,7 @@ def test_the_whole_gold_replaces_a_part_of_it(folder, target, contents):
 def test_a_gold_that_belongs_to_other_requests_is_refused(folder, target):
     (folder / "tool2k_w_output.json").unlink()
     (folder / TOOL2K_GOLD_EVEN).write_text('[{"index": 0, "instruction": "Other?", "output": "x"}]')
-    with pytest.raises(source.FetchError, match="its instruction is not that of request 0"):
+    with pytest.raises(FetchError, match="its instruction is not that of request 0"):
         source.take(folder=folder, target=target)
     assert not target.exists()
 
@@ -94,10 +96,10 @@ def test_a_gold_that_belongs_to_other_requests_is_refused(folder, target):
 @pytest.mark.parametrize("name", ["tool100.json", "tool2k.json", "tool2k_w_output.json"])
 def test_a_damaged_or_missing_file_leaves_nothing_behind(folder, target, name):
     (folder / name).write_bytes(b"[]")
-    with pytest.raises(source.FetchError, match=f"is not the released {name}: 2 bytes with SHA-256 4f53cda1"):
+    with pytest.raises(FetchError, match=f"is not the released {name}: 2 bytes with SHA-256 4f53cda1"):
         source.take(folder=folder, target=target)
     (folder / name).unlink()
-    with pytest.raises(source.FetchError, match=f"{name} cannot be read: No such file"):
+    with pytest.raises(FetchError, match=f"{name} cannot be read: No such file"):
         source.take(folder=folder, target=target)
     assert not target.exists()
     assert source.fetched_folder() is None
@@ -105,7 +107,7 @@ def test_a_damaged_or_missing_file_leaves_nothing_behind(folder, target, name):
 
 def test_a_failed_fetch_keeps_what_was_there(folder, target):
     source.take(folder=folder, target=target)
-    with pytest.raises(source.FetchError):
+    with pytest.raises(FetchError):
         source.fetch(download=lambda file: b"a page that says sorry", target=target)
     assert source.fetched_folder() == target
 
@@ -125,6 +127,10 @@ def test_a_damaged_manifest_is_not_believed(folder, target, manifest):
     source.take(folder=folder, target=target)
     (target / "manifest.json").write_text(manifest)
     assert "manifest.json" in source.problem_of_fetched()
+
+
+def test_the_released_files_are_those_of_the_pinned_commit():
+    assert all(f"OpenGVLab/ControlLLM/{source.COMMIT}/eval_data/{file.name}" in file.url for file in source.FILES)
 
 
 def test_the_pinned_digests_are_those_of_the_released_files(controlllm_folder):
@@ -155,4 +161,5 @@ def test_the_command_says_what_is_missing(tmp_path):
     assert "tool100.json cannot be read: No such file" in " ".join(done.stderr.split())
     done = fetch_command(tmp_path, "nothing")
     assert done.returncode == 2
-    assert "it must be controlllm" in " ".join(done.stderr.split())
+    assert "controlllm" in " ".join(done.stderr.split()).partition("it must be")[2]
+    assert "nothing to fetch" in " ".join(done.stderr.split())

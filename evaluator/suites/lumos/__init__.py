@@ -1,0 +1,1 @@
+"""LUMOS: interactive suites, where a planner and the tools take turns."""

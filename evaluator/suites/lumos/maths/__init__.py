@@ -1,0 +1,1 @@
+"""Word problems: exact tools, the tasks of GSM8K and SVAMP, and their gold actions."""

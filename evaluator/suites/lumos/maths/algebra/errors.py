@@ -1,0 +1,76 @@
+"""What can be wrong with a calculation, and the bounds of its size and work.
+
+The bounds are checked before the work is done, so that no text takes longer than a second: see `Work`.
+"""
+
+from enum import StrEnum
+
+MAX_TEXT = 10_000
+"""Characters of arguments, and of a value's text."""
+MAX_DIGITS = 1_000
+"""Decimal digits of a numerator or denominator."""
+MAX_BITS = int(MAX_DIGITS * 3.3219) + 1
+MAX_DEPTH = 50
+"""Nested brackets, powers and functions."""
+MAX_TERMS = 200
+"""Terms of a polynomial."""
+MAX_POWER = 24
+"""Total degree of a polynomial."""
+MAX_SOLVED_DEGREE = 12
+"""Degree of a polynomial whose roots are wanted."""
+MAX_SOLVED_DIGITS = 60
+"""Digits of its coefficients, as integers."""
+MAX_UNKNOWNS = 8
+MAX_WORK = 400_000
+
+
+class Failure(StrEnum):
+    """Why an action has no result."""
+
+    SYNTAX = "syntax"
+    LIMIT = "limit"
+    """Too long, too large or too much work."""
+    KIND = "kind"
+    """A value of another kind is needed."""
+    DOMAIN = "domain"
+    """Not defined for these numbers, such as a division by zero."""
+    UNSOLVED = "unsolved"
+    """No solution, infinitely many, or not solved by these tools."""
+    REFERENCE = "reference"
+    """No earlier action has this result."""
+    OUTPUTS = "outputs"
+    """The number of outputs does not fit."""
+    UNKNOWN_TOOL = "unknown_tool"
+    UNAVAILABLE = "unavailable"
+
+
+# Not frozen: `contextlib` sets `__traceback__` on an exception that crosses a context manager.
+class MathsError(Exception):
+    """A calculation without a result; the message is a sentence."""
+
+    def __init__(self, kind: Failure, message: str, *, offset: int | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.offset = offset
+        """The character of the arguments that it is about, counted from 0; None where it is about all of them."""
+
+    def __str__(self) -> str:
+        return self.message if self.offset is None else f"character {self.offset + 1}: {self.message}"
+
+
+class Work:
+    """What a calculation may still do. A unit is about a microsecond."""
+
+    def __init__(self, units: int = MAX_WORK) -> None:
+        self._left = units
+
+    def spend(self, units: int) -> None:
+        """Account for work before it is done.
+
+        Raises:
+            MathsError: there was too much.
+        """
+        self._left -= units
+        if self._left < 0:
+            raise MathsError(Failure.LIMIT, "this takes more work than a calculation may; split it into smaller ones")
