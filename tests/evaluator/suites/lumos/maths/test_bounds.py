@@ -27,6 +27,7 @@ VALUES = {
     "R2": read_value("x^12+" + _sum(12, lambda i: f"{10**59 - i * i}*x^{i}")),
     "R20": read_value("-2 or 2"),
     "R21": read_value(" or ".join(map(str, range(100)))),
+    "R30": read_value(f"{10**999 + 7}/{7**1180}"),
 }
 LINEAR = ", ".join(
     _sum(8, lambda j, i=i: f"{i * j * 7919 % 99991 + 1}/{(i + j) * 97 + 1}*v{j}") + f"={i}" for i in range(8)
@@ -64,6 +65,15 @@ HOSTILE = [
     ("Calculator", _sum(24, lambda i: f"1/(x+{i})")),
     ("Calculator", _sum(190, lambda i: f"sqrt(x+{i})")),
     ("Calculator", "sqrt(" * 49 + "x" + ")" * 49),
+    ("Calculator", _sum(1400, lambda _: "exp(R21)")),
+    ("Calculator", _sum(1400, lambda _: "R21")),
+    ("Calculator", "R21" + "+R30-R30" * 900),
+    ("Calculator", _sum(900, lambda _: "R21^0.3")),
+    ("Calculator", "R21*" + _sum(2000, lambda i: f"{i}")),
+    ("Calculator", _sum(900, lambda _: "comb(900,450)*R21")),
+    ("SolveEquation", "R21*x^3 = x + R30"),
+    ("SolveEquation", "x^5 - R21*x - 1 = 0"),
+    ("SolveInequality", "x^5 - R21*x > 1"),
     ("SolveEquation", "R2 = 0"),
     ("SolveEquation", "R2 = R2(x + 1)"),
     ("SolveEquation", "x^12 - 2*(10^20*x - 1)^2 = 0"),
