@@ -7,6 +7,7 @@ import httpx
 from evaluator.bounded_answers import AnswerLateError, AnswerTooLargeError, CompressedAnswerError, read_answer
 from evaluator.planners.guarded_connections import call_deadline
 from evaluator.planners.ssrf_guard import operator_client
+from evaluator.suites.released_files import FetchError, PublicFile
 
 _TIMEOUT = httpx.Timeout(30.0, connect=10.0)
 DEADLINE_SECONDS = 300.0
@@ -43,3 +44,15 @@ def download(*, url: str, most_bytes: int, deadline_seconds: float = DEADLINE_SE
         raise DownloadError(f"{url} was not downloaded within {deadline_seconds:g} seconds") from None
     except (httpx.HTTPError, CompressedAnswerError) as error:
         raise DownloadError(f"{url} could not be downloaded ({error or type(error).__name__})") from None
+
+
+def download_released(file: PublicFile) -> bytes:
+    """The bytes of a released file where it is served; whether they are the right ones is not checked here.
+
+    Raises:
+        FetchError: the download failed.
+    """
+    try:
+        return download(url=file.url, most_bytes=2 * file.bytes)
+    except DownloadError as error:
+        raise FetchError(f"{error}; --from DIR takes the files from a folder") from None

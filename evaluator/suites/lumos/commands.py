@@ -6,25 +6,7 @@ from pathlib import Path
 from evaluator.cli.usage import usage_error
 from evaluator.suites.lumos.maths import source as maths
 from evaluator.suites.lumos.sql import source as sql
-from evaluator.suites.released_files import FetchError, PublicFile, Release
-
-
-def download_released(*, release: Release, target: Path) -> Mapping[str, str]:
-    """Download a benchmark's released files into a folder.
-
-    Raises:
-        FetchError: the download failed, or the digests differ from the released ones; nothing was written.
-    """
-    # Imported here: no other command of this module needs a network client.
-    from evaluator.downloads import DownloadError, download
-
-    def released(file: PublicFile) -> bytes:
-        try:
-            return download(url=file.url, most_bytes=2 * file.bytes)
-        except DownloadError as error:
-            raise FetchError(f"{error}; --from DIR takes the files from a folder") from None
-
-    return release.fetch(download=released, target=target)
+from evaluator.suites.released_files import FetchError, Release
 
 
 def _fetching(release: Release) -> Callable[[Path | None], Mapping[Path, str]]:
@@ -34,7 +16,10 @@ def _fetching(release: Release) -> Callable[[Path | None], Mapping[Path, str]]:
         target = release.folder
         try:
             if folder is None:
-                digests = download_released(release=release, target=target)
+                # Imported here: no other command needs a network client.
+                from evaluator.downloads import download_released
+
+                digests = release.fetch(download=download_released, target=target)
             else:
                 digests = release.take(folder=folder, target=target)
         except FetchError as error:

@@ -1,10 +1,10 @@
 """Whether an answer is right: numerically, and as LUMOS compares texts.
 
-Numerically: `$`, `,`, `%` and white space are removed from the answer, which is then read as the value of an action:
-a number, `1/3 (about 0.333333333333333)`, `about 2.5`, or an equation `x = 5`, which counts as its right side. An exact
-number is right if it equals the reference; one with `about` if it differs by at most 1e-9 of the reference, or of 1
-where that is less. So `72.0`, `$72` and `72.` are 72, and `15%` is 15. Everything else is wrong: an answer that is no
-number, several alternatives, or none.
+Numerically: the answer is a number as a value of an action is printed, or as people write it: an integer, decimal
+number or fraction, with an approximation in brackets after it or `about` before it, with `$`, `%` or commas between
+thousands, which are ignored, or after a name and `=`. An exact number is right if it equals the reference; one with
+`about` if it differs by at most 1e-9 of the reference, or by 1e-9 where that is less than 1. So `72.0`, `$72`, `72.`
+and `x = 72` are 72, and `15%` is 15. Everything else is wrong: an expression, several alternatives, or nothing.
 
 As LUMOS compares: the answer equals the reference character by character, after white space around it. The reference
 is an integer without separators, as in `evaluator.suites.lumos.maths.tasks`.
@@ -14,14 +14,18 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from evaluator.suites.lumos.maths.algebra.arithmetic import absolute, exact_text
+from evaluator.suites.lumos.maths.algebra.arithmetic import absolute, exact_text, number_of
 from evaluator.suites.lumos.maths.algebra.errors import MAX_TEXT, MathsError
-from evaluator.suites.lumos.maths.algebra.values import Number, Relations, Result, read_value
+from evaluator.suites.lumos.maths.algebra.values import Number
 
 VERSION = "maths/1"
-_DROPPED = re.compile(r"[$%\s]|(?<=[0-9]),(?=[0-9]{3})")
-_LAST_POINT = re.compile(r"(?<=[0-9])\.$")
-_ABOUT = "about"
+"""Of these rules."""
+_ANSWER = re.compile(
+    r"(?P<about>about\s+)?(?:[A-Za-z]\w{0,40}\s{0,9}=\s{0,9})?(?P<sign>-)?\s{0,9}\$?\s{0,9}(?P<sign2>-)?"
+    r"(?P<top>(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]*)?|\.[0-9]+)(?P<power>e[-+]?[0-9]{1,4})?"
+    r"(?:/(?P<bottom>[0-9]+))?\s{0,9}%?(?:\s\(about [-+.0-9e]{1,40}\))?",
+    re.ASCII,
+)
 _TOLERANCE = Fraction(1, 10**9)
 
 
@@ -51,27 +55,18 @@ def score_answer(*, answer: str, reference: Fraction) -> AnswerScore:
 
 def number_in(answer: str) -> Number | None:
     """The number that an answer is, or None."""
-    if len(answer) > MAX_TEXT:
+    match = _ANSWER.fullmatch(answer.strip()) if len(answer) <= MAX_TEXT else None
+    if match is None or (match["sign"] and match["sign2"]):
         return None
-    text = answer.strip()
-    about = text.startswith(_ABOUT)
-    bare = _LAST_POINT.sub("", _DROPPED.sub("", text.removeprefix(_ABOUT).partition("(about")[0]))
     try:
-        found = _number_of(read_value(f"{_ABOUT} {bare}" if about else bare))
+        value = Fraction(number_of(match["top"].rstrip(".") + (match["power"] or "")))
+        bottom = number_of(match["bottom"] or "1")
     except MathsError:
         return None
-    return found
-
-
-def _number_of(value: Result) -> Number | None:
-    if isinstance(value, Number):
-        return value
-    assignments = value.assignments if isinstance(value, Relations) else None
-    if assignments is None or len(assignments) != 1:
+    if not bottom:
         return None
-    right = read_value(next(iter(assignments.values())))
-    assert isinstance(value, Relations)
-    return Number(right.value, right.exact and value.exact) if isinstance(right, Number) else None
+    negative = match["sign"] or match["sign2"]
+    return Number((-value if negative else value) / bottom, exact=not match["about"])
 
 
 def _equals(number: Number, *, reference: Fraction) -> bool:

@@ -45,8 +45,8 @@ _OPERATIONS = Facet(name="operations", label="Operations", attribute="operations
                     unit="operation", stands_alone=True)  # fmt: skip
 _KIND = Facet(name="kind", label="Type", attribute="kind", heading="Type of problem")
 _SCORING = (
-    "Answers are compared as numbers: 72, 72.0 and $72 are equal. Tools are local and exact, not WolframAlpha. A planner "
-    "that ends without an answer has not solved the problem."
+    "Answers are compared as numbers: 72, 72.0 and $72 are equal. Tools are local and exact, not WolframAlpha. A "
+    "planner that ends without an answer has not solved the problem."
 )
 
 

@@ -213,6 +213,9 @@ def number_of(text: str, *, at: int = 0) -> Rational:
     plain = text.replace(",", "")
     if plain.isdigit() and len(plain) <= MAX_DIGITS:
         return int(plain)
+    whole_part, _, places = plain.partition(".")
+    if (whole_part + places).isdigit() and len(plain) <= MAX_DIGITS:
+        return sized(Fraction(int(whole_part + places), 10 ** len(places)))
     mantissa, _, exponent = plain.lower().partition("e")
     if len(mantissa) > MAX_DIGITS or abs(int(exponent or 0)) > _MOST_EXPONENT:
         raise MathsError(Failure.LIMIT, f"a number with more than {MAX_DIGITS} digits", offset=at)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 
 from evaluator.suites.lumos.maths.algebra import polynomials
 from evaluator.suites.lumos.maths.algebra.arithmetic import Exactness, Rational, divided, modulo, power, sized
@@ -78,6 +79,7 @@ class Evaluator(Exactness):
         raise MathsError(Failure.REFERENCE, "a value does not refer to other results", offset=node.at)
 
     def _series(self, node: Series) -> Value:
+        self.work.spend(2 * len(node.operands))
         found = self.value(node.operands[0])
         for index, operator in enumerate(node.operators):
             operand = self.value(node.operands[index + 1])
@@ -86,6 +88,8 @@ class Evaluator(Exactness):
             except MathsError as error:
                 error.offset = node.places[index] if error.offset is None else error.offset
                 raise
+            if isinstance(found, Fraction):
+                self.work.spend(found.denominator.bit_length() // 32)
         return found
 
     def operation(self, operator: str, left: Value, right: Value) -> Value:
@@ -110,7 +114,7 @@ class Evaluator(Exactness):
     def call(self, name: str, arguments: Sequence[Value]) -> Value:
         """A function's value; one of variables is an atom, which is kept as it is."""
         numbers = [argument for argument in arguments if not isinstance(argument, Quotient)]
-        self.work.spend(20 + 2 * len(arguments))
+        self.work.spend(FUNCTIONS[name].cost + 2 * len(arguments))
         if len(numbers) == len(arguments):
             return FUNCTIONS[name].value(numbers, self)
         text = f"{name}({', '.join(map(text_of, arguments))})"
@@ -144,6 +148,7 @@ class Evaluator(Exactness):
 
     def _power(self, base: Value, exponent: Value) -> Value:
         if not isinstance(base, Quotient) and not isinstance(exponent, Quotient):
+            self.work.spend(5 if isinstance(exponent, int) else FUNCTIONS["pow"].cost)
             return power(base, exponent, state=self)
         if not isinstance(base, Quotient) or not isinstance(exponent, int):
             root = not isinstance(exponent, Quotient) and str(exponent) == _HALF

@@ -26,6 +26,8 @@ class Function:
     least: int
     most: int
     value: Callable[[Sequence[Rational], Exactness], Rational]
+    cost: int = 100
+    """Units of work."""
 
 
 def _average(values: Sequence[Rational], _: Exactness) -> Rational:
@@ -88,7 +90,7 @@ def _by_float(function: Callable[[float], float], *, low: float, high: float) ->
 
 
 def _exact(function: Callable[..., Rational], *, count: int) -> Function:
-    return Function(count, count, lambda values, _: arithmetic.sized(function(*values)))
+    return Function(count, count, lambda values, _: arithmetic.sized(function(*values)), cost=20)
 
 
 def _approximate(function: Callable[..., Rational], *, count: int) -> Function:
@@ -106,8 +108,8 @@ FUNCTIONS: Mapping[str, Function] = {
     "root": Function(2, 2, _root),
     "pow": _approximate(arithmetic.power, count=2),
     "abs": _exact(abs, count=1),
-    "min": Function(1, _ANY, lambda values, _: min(values)),
-    "max": Function(1, _ANY, lambda values, _: max(values)),
+    "min": Function(1, _ANY, lambda values, _: min(values), cost=20),
+    "max": Function(1, _ANY, lambda values, _: max(values), cost=20),
     "sum": Function(1, _ANY, _sum),
     "average": Function(1, _ANY, _average),
     "floor": _exact(math.floor, count=1),

@@ -216,7 +216,7 @@ class _Parser:
             if self._token.text == "(":
                 return Apply(token.text, self._arguments(of=token.text), token.at)
             return Ref(token.text, token.at)
-        if token.kind == NAME and token.text not in _WORDS:
+        if token.kind == NAME and (token.text not in _WORDS or self._is_call_of_mod()):
             self._step()
             return self._named(token)
         if token.text in _CLOSING:
@@ -225,6 +225,10 @@ class _Parser:
             self._close(token)
             return node
         raise self._fail(f"expected a number, a name or a bracket, found {self._found()}")
+
+    def _is_call_of_mod(self) -> bool:
+        """Whether `mod` is a function and no operator."""
+        return self._token.text == "mod" and self._next().text == "("
 
     def _named(self, token: Token) -> Node:
         name = token.text

@@ -13,9 +13,10 @@ from evaluator.suites.lumos.maths.algebra.errors import MAX_TEXT, Failure, Maths
 NUMBER, REFERENCE, NAME, RELATION, SYMBOL, END = "number", "reference", "name", "relation", "symbol", "end"
 _BLANK = "blank"
 _PLAIN = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4}(?![\w.]))?"
+_PART = r"[A-Za-z0-9_\u0370-\u03ff]"
 _REST = (
-    r"|(?P<reference>R[0-9]{1,9}(?!\w|\.[0-9]))"
-    r"|(?P<name>[A-Za-z\u0370-\u03ff][A-Za-z0-9_\u0370-\u03ff]*)"
+    rf"|(?P<reference>R[0-9]{{1,9}}(?!{_PART}|\.[0-9]))"
+    rf"|(?P<name>(?!R[0-9]+(?!{_PART}))[A-Za-z\u0370-\u03ff]{_PART}*)"
     r"|(?P<relation><=|>=|==|!=|[=<>≤≥≠])"
     r"|(?P<symbol>\*\*|[-+*/%^!()\[\]{},;\u00d7\u00b7\u00f7\u2212\u2013\u00b2\u00b3])"
     r"|(?P<blank>[\s\u00a0]+|\$(?=\s{0,9}[.0-9(R]))"

@@ -20,7 +20,7 @@ from functools import lru_cache
 
 from evaluator.suites.lumos.maths.algebra import arithmetic
 from evaluator.suites.lumos.maths.algebra.arithmetic import Rational
-from evaluator.suites.lumos.maths.algebra.errors import MAX_TEXT, Failure, MathsError
+from evaluator.suites.lumos.maths.algebra.errors import MAX_TEXT, Failure, MathsError, Work
 from evaluator.suites.lumos.maths.algebra.evaluate import Evaluator, Value, names_in, text_of
 from evaluator.suites.lumos.maths.algebra.parser import parse_items, relations_of
 from evaluator.suites.lumos.maths.algebra.polynomials import Quotient
@@ -137,14 +137,16 @@ def bounded(text: str) -> str:
     return text
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def read_value(text: str) -> Result:
     """The value with this canonical text; other spellings of it are read too.
 
     Raises:
         MathsError: it is no value, with the position.
     """
-    items = tuple(_alternative(part) for part in text.split(_OR, MAX_ALTERNATIVES))
+    bounded(text)
+    work = Work()
+    items = tuple(_alternative(part, work=work) for part in text.split(_OR, MAX_ALTERNATIVES))
     return items[0] if len(items) == 1 else Alternatives(items)
 
 
@@ -153,13 +155,13 @@ def relation_of(left: Value, operator: str, right: Value) -> Relation:
     return Relation(bounded(text_of(left)), operator, bounded(text_of(right)))
 
 
-def _alternative(text: str) -> Number | Expression | Relations:
+def _alternative(text: str, *, work: Work) -> Number | Expression | Relations:
     body = text.removeprefix(_ABOUT)
     about = len(body) < len(text)
     if not about:
         body = _APPROXIMATION.sub("", body)
     chains = parse_items(body)
-    state = Evaluator()
+    state = Evaluator(work=work)
     if len(chains) == 1 and chains[0].expression is not None:
         value = state.value(chains[0].expression)
         return result_of(value, exact=state.exact and not about)

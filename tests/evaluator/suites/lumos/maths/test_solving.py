@@ -1,0 +1,237 @@
+"""SolveEquation and SolveInequality, compared with sympy, and the other tools."""
+
+import random
+from fractions import Fraction
+
+import pytest
+import sympy
+
+from evaluator.suites.lumos.maths.algebra.errors import Failure
+from evaluator.suites.lumos.maths.algebra.values import Alternatives, Number, read_value
+from tests.evaluator.suites.lumos.maths.sessions import failure_of, text_of, texts_of
+
+
+@pytest.mark.parametrize(
+    ("arguments", "result"),
+    [
+        ("2x + 3 = 7", "2"),
+        ("x = 1,200", "1200"),
+        ("x^2 = 4", "-2 or 2"),
+        ("x^2 = 2", "about -1.4142135623731 or about 1.4142135623731"),
+        ("x^2 - 2x + 1 = 0", "1"),
+        ("x^3 - 6x^2 + 11x = 6", "1 or 2 or 3"),
+        ("x^5 = x + 1", "about 1.16730397826142"),
+        ("x/(x - 1) = 2", "2"),
+        ("(x^2 - 1)/(x - 1) = 2y, y = 1", "x = 1, y = 1"),
+        ("2^x = 8", "3"),
+        ("sqrt(x + 1) = 3", "8"),
+        ("sqrt(sqrt(x)) = 2", "16"),
+        ("abs(x - 1) = 3", "-2 or 4"),
+        ("exp(2x) = 1", "0"),
+        ("log(x, 3) = 4", "81"),
+        ("x^(1/2) = 5", "25"),
+        ("x + y = 5, y", "-x + 5"),
+        ("a*x = b, x", "(b)/(a)"),
+        ("x + y = 10, x - y = 4", "x = 7, y = 3"),
+        ("x + y + z = 6; x - y = 1 and z = 2x", "x = 1.75, y = 0.75, z = 3.5"),
+        ("x + y = 7, xy = 12", "x = 3, y = 4 or x = 4, y = 3"),
+        ("x^2 + y^2 = 25, x^2 - y^2 = 7", "x = -4, y = -3 or x = -4, y = 3 or x = 4, y = -3 or x = 4, y = 3"),
+        ("(x - 1)*(y - 2) = 0, x + y = 5", "x = 1, y = 4 or x = 3, y = 2"),
+        ("price + tax = 11, tax = 10% * price", "price = 10, tax = 1"),
+        ("50 + 60", "110"),
+        ("R1", "3"),
+        ("R2 = R3", "1000"),
+    ],
+)
+def test_equations(arguments, result):
+    recorded = {"R1": "2*x = 6", "R2": "0.4*p", "R3": "0.25*p + 150"}
+    assert text_of("SolveEquation", arguments, **recorded) == result
+
+
+def test_outputs_are_unknowns_or_solutions():
+    assert texts_of("R1, R2 = SolveEquation(x + y = 10, x - y = 4)") == {"R1": "7", "R2": "3"}
+    assert texts_of("R1, R2 = SolveEquation(x + y = 10, x - y = 4, y, x)") == {"R1": "3", "R2": "7"}
+    assert texts_of("R1, R2 = SolveEquation(x^2 = 9)") == {"R1": "-3", "R2": "3"}
+    assert texts_of("R1, R2 = SolveEquation(x + y = 7, xy = 12)") == {"R1": "3 or 4", "R2": "3 or 4"}
+
+
+def test_the_first_example_of_the_paper_is_solved():
+    found = texts_of(
+        "R1 = Calculator((x-y) - (x+y)); R2 = Calculator((x+y) + 2*R1); R3 = Calculator((x+y) + 3*R1); "
+        "R4 = Calculator((x+y) + 4*R1); R5, R6 = SolveEquation(R2=xy, R3=x/y); Output = Calculator(R4(R5, R6))"
+    )
+    assert list(found.values()) == ["-2*y", "x - 3*y", "x - 5*y", "x - 7*y", "-1.125", "-0.6", "3.075"]
+
+
+def test_three_consecutive_even_numbers():
+    found = texts_of(
+        "R1 = Define(n-2); R2 = Define(n); R3 = Define(n+2); R4 = Calculator(R1^2); R5 = Calculator(R2^2); "
+        "R6 = Calculator(R3^2); R8 = SolveEquation(R4 + R5 + R6 = 12296); R9 = Calculator(max(R8)); "
+        "R10 = Calculator(R1(R9)); R12 = Calculator(R3(R9)); "
+        "R13 = Calculator(R10 * R9 * R12); Output = Calculator(R13/8)"
+    )
+    assert (found["R8"], found["Output"]) == ("-64 or 64", "32736")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "outputs", "kind", "words"),
+    [
+        ("x^2 + 1 = 0", 1, Failure.UNSOLVED, "no real number solves this"),
+        ("1/x = 0", 1, Failure.UNSOLVED, "no real number solves this"),
+        ("x + y = 5", 1, Failure.UNSOLVED, "name the one to solve for last, as in SolveEquation(x + y = 5, x)"),
+        ("x + y = 5, 2x + 2y = 10", 2, Failure.UNSOLVED, "infinitely many solutions: any value of y"),
+        ("x = x", 1, Failure.UNSOLVED, "has no unknown"),
+        ("x + y = 5, x - y = 1", 3, Failure.OUTPUTS, "need 1 or 2 outputs, not 3"),
+        ("x = 1", 2, Failure.OUTPUTS, "has 1 results here, but the action has 2 outputs"),
+        ("x + 1", 1, Failure.SYNTAX, "expected an equation"),
+        ("x > 1", 1, Failure.KIND, "inequalities are for SolveInequality"),
+        ("x + sqrt(x) = 6", 1, Failure.UNSOLVED, "solved only where it occurs in just one"),
+        ("sin(x) = 1", 1, Failure.UNSOLVED, "an equation with x in sin is not solved"),
+        ("x^20 = 2", 1, Failure.LIMIT, "an equation of degree 20"),
+        ("R1 = 2", 1, Failure.KIND, "R1 is x > 2"),
+    ],
+)
+def test_equations_without_a_result(arguments, outputs, kind, words):
+    failure = failure_of("SolveEquation", arguments, outputs=outputs, R1="x > 2")
+    assert failure.kind == kind
+    assert words in failure.sentence
+
+
+@pytest.mark.parametrize(
+    ("arguments", "result"),
+    [
+        ("2x + 3 < 7", "x < 2"),
+        ("x^2 > 4", "x < -2 or x > 2"),
+        ("1 < x <= 5", "x > 1, x <= 5"),
+        ("x >= 2, x < 10, x != 5", "x >= 2, x < 5 or x > 5, x < 10"),
+        ("1/x > 2", "x > 0, x < 0.5"),
+        ("(x - 1)^2 <= 0", "x = 1"),
+        ("x^3 > 2", "about x > 1.25992104989487"),
+        ("x(x - 1)^2 > 0", "x > 0, x < 1 or x > 1"),
+        ("R1", "x > 2"),
+    ],
+)
+def test_inequalities(arguments, result):
+    assert text_of("SolveInequality", arguments, R1="2*x > 4") == result
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("x^2 < 0", "no real x satisfies this"),
+        ("x^2 >= 0", "every real x satisfies this"),
+        ("x + y > 2", "expected one unknown, found x, y"),
+        ("sqrt(x) > 2", "without functions"),
+    ],
+)
+def test_inequalities_without_a_result(arguments, words):
+    failure = failure_of("SolveInequality", arguments)
+    assert failure.kind == Failure.UNSOLVED
+    assert words in failure.sentence
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "result"),
+    [
+        ("SetEquation", "2x + 3 = R1", "2*x + 3 = y + 1"),
+        ("SetEquation", "x + y = 3, x > 0", "x + y = 3, x > 0"),
+        ("Define", "p", "p"),
+        ("Define", "x = 5", "x = 5"),
+        ("Define", "f(x) = x^2 + 1", "x^2 + 1"),
+        ("Define", "x = 5, y = 6", "x = 5, y = 6"),
+        ("Count", "2^0, 2^1, 2^2", "3"),
+        ("Count", "[1,000, 2]", "3"),
+        ("Count", "[]", "0"),
+        ("Count", "R2", "2"),
+        ("calculator", "R3 + 1", "6"),
+    ],
+)
+def test_other_tools(tool, arguments, result):
+    assert text_of(tool, arguments, R1="y + 1", R2="-2 or 2", R3="x = 5") == result
+
+
+def test_definitions_for_several_outputs():
+    assert texts_of("R1, R2 = Define(x, n + 1)") == {"R1": "x", "R2": "n + 1"}
+
+
+def test_programs_are_unavailable_with_a_reason():
+    failure = failure_of("Code", "If R8 > 0, R8, -R8")
+    assert (failure.kind, failure.sentence) == (
+        Failure.UNAVAILABLE,
+        "Code is not available: these suites do not run programs",
+    )
+    assert failure_of("WolframAlpha", "2").kind == Failure.UNKNOWN_TOOL
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_linear_systems_are_solved_as_by_sympy(seed):
+    rng = random.Random(seed)
+    names = ["a", "b", "c", "d"][: rng.randint(2, 4)]
+    rows = [[Fraction(rng.randint(-9, 9), rng.randint(1, 5)) for _ in range(len(names) + 1)] for _ in names]
+    matrix = sympy.Matrix([[sympy.Rational(value.numerator, value.denominator) for value in row] for row in rows])
+    system = ", ".join(
+        " + ".join(f"({value})*{name}" for value, name in zip(row[:-1], names, strict=True)) + f" = {row[-1]}"
+        for row in rows
+    )
+    assert matrix[:, :-1].det(), "a singular system; choose another seed"
+    wanted = matrix[:, :-1].LUsolve(matrix[:, -1])
+    outputs = ", ".join(f"R{index}" for index in range(1, len(names) + 1))
+    found = texts_of(f"{outputs} = SolveEquation({system})")
+    assert [read_value(text) for text in found.values()] == [
+        Number(int(value) if value.is_integer else Fraction(int(value.p), int(value.q))) for value in wanted
+    ]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_real_roots_are_those_of_sympy(seed):
+    rng = random.Random(seed)
+    x = sympy.Symbol("x")
+    poly = sympy.Poly([rng.choice([1, 2, 3, -5]), *(rng.randint(-9, 9) for _ in range(rng.randint(1, 5)))], x)
+    for _ in range(rng.randint(0, 2)):
+        poly *= sympy.Poly([rng.randint(1, 5), rng.randint(-7, 7)], x) ** rng.randint(1, 2)
+    wanted = sorted(set(poly.real_roots()))
+    text = str(poly.as_expr()).replace("**", "^")
+    if not wanted:
+        assert "no real number" in failure_of("SolveEquation", f"{text} = 0").sentence
+        return
+    value = read_value(text_of("SolveEquation", f"{text} = 0"))
+    found = value.items if isinstance(value, Alternatives) else (value,)
+    assert len(found) == len(wanted)
+    for one, root in zip(found, wanted, strict=True):
+        assert one.exact == bool(root.is_rational)
+        assert abs(float(one.value) - float(root)) <= 1e-12 * max(1, abs(float(root)))
+
+
+@pytest.mark.parametrize(
+    "system",
+    [
+        "x^2 + y = 3, y^2 + x = 5",
+        "x^2 + x*y = 6, x*y + y^2 = 3",
+        "x^3 + y^3 + x*y = 7, x*y = 1",
+        "x^2 + y^2 = 10, x^2 - x*y + y^2 = 7",
+        "x^2 - 3*x*y + y^2 = 11, x + 2*y^2 = 9",
+    ],
+)
+def test_systems_of_two_equations_have_the_solutions_of_sympy(system):
+    x, y = sympy.symbols("x y", real=True)
+    sides = [part.split("=") for part in system.split(", ")]
+    equations = [sympy.expand(eval(left.replace("^", "**"), {"x": x, "y": y}) - eval(right)) for left, right in sides]
+    basis = sympy.groebner(equations, x, y, order="lex")
+    heights = sympy.Poly(basis.exprs[-1], y).real_roots()
+    value = read_value(text_of("SolveEquation", system))
+    items = value.items if isinstance(value, Alternatives) else (value,)
+    found = [{name: read_value(text) for name, text in item.assignments.items()} for item in items]
+    for solution in found:
+        point = {x: float(solution["x"].value), y: float(solution["y"].value)}
+        assert all(abs(equation.subs(point)) < 1e-6 for equation in equations)
+    assert len({round(float(solution["y"].value), 9) for solution in found}) == len(
+        {
+            round(float(height), 9)
+            for height in heights
+            if any(_is_real(root) for root in sympy.Poly(equations[0].subs(y, height.n(30)), x).nroots(n=25))
+        }
+    )
+
+
+def _is_real(root):
+    return abs(sympy.im(root)) < 1e-9
