@@ -3,8 +3,8 @@
 With A the rows of the planner's result and G those of the gold query, both as multisets of texts:
 
     overlap = |A intersect G| / |A union G|      intersection and union of multisets; 1 if both are empty
-    order   = Kendall's tau-b of the shared rows, paired by place: the i-th shared row of the planner's result with the
-              i-th of the gold's, where rows are ranked by their texts
+    order   = Kendall's tau-b of the shared rows, paired by place: the i-th of the planner's result with the i-th of the
+              gold's, where rows are ranked by their texts
     reward  = overlap * order, in [-1, 1]
 
 Edge cases:
