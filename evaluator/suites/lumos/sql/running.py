@@ -195,6 +195,10 @@ _SENTENCES = (
     ("Expression tree is too large", Reason.TOO_DEEP, "an expression of the statement is nested too deeply"),
     ("parser stack overflow", Reason.TOO_DEEP, "the statement is nested too deeply"),
     ("LIKE or GLOB pattern too complex", Reason.TOO_LARGE, "a pattern of LIKE is too long"),
+    ("near ", Reason.SYNTAX, "syntax error near {}"),
+    ("incomplete input", Reason.SYNTAX, "the statement is not complete"),
+    ("wrong number of arguments to function", Reason.SYNTAX, "wrong number of arguments of {}"),
+    ("misuse of ", Reason.SYNTAX, "misuse of {}"),
     ("not authorized", Reason.UNSUPPORTED, "the statement uses what is not available here"),
     ("access to ", Reason.UNSUPPORTED, "access to {}"),
 )
