@@ -36,6 +36,7 @@ from evaluator.metrics.undecided import range_text, ranged, undecided_words
 from evaluator.plan_lines import PlanFileError, read_lines, task_at
 from evaluator.suites import Suite
 from evaluator.suites.base import shown_columns
+from evaluator.suites.released_files import FetchError, PublicFile
 from evaluator.suites.toolbench.plan_scores import Report, ScoredLine, report_to_json, score_lines
 from evaluator.suites.toolbench.released import source
 from evaluator.suites.toolbench.released.inputs_command import inputs
@@ -316,7 +317,7 @@ def fetch_released(folder: Path | None) -> Mapping[Path, str]:
     target = source.suite_folder()
     try:
         digests = download_released(target) if folder is None else source.take(folder=folder, target=target)
-    except source.FetchError as error:
+    except FetchError as error:
         raise usage_error(error) from None
     return {target / name: digest for name, digest in digests.items()}
 
@@ -330,11 +331,11 @@ def download_released(target: Path) -> Mapping[str, str]:
     # Imported here: no other command of this module needs a network client.
     from evaluator.downloads import DownloadError, download
 
-    def released(file: source.PublicFile) -> bytes:
+    def released(file: PublicFile) -> bytes:
         try:
             return download(url=file.url, most_bytes=2 * file.bytes)
         except DownloadError as error:
-            raise source.FetchError(f"{error}; --from DIR takes the files from a folder") from None
+            raise FetchError(f"{error}; --from DIR takes the files from a folder") from None
 
     return source.fetch(download=released, target=target)
 

@@ -174,7 +174,7 @@ def _if(node: exp.If, writer: Writer) -> str:
     return "CASE WHEN {} THEN {} ELSE {} END".format(*parts)
 
 
-def _adjacent(node: exp.Concat, writer: Writer) -> str:
+def _adjacent(node: exp.Concat, _: Writer) -> str:
     """Texts side by side are one text."""
     if not all(isinstance(part, exp.Literal) and part.is_string for part in node.expressions):
         raise refuse(node)

@@ -78,6 +78,13 @@ def test_time_is_bounded_where_steps_are_not(released):
             + " SELECT 1 FROM u",
             Reason.TOO_DEEP,
         ),
+        (
+            "WITH a AS (SELECT 1 x), "
+            + ", ".join(f"a{n + 1} AS (SELECT 1 x FROM a{n or ''} p, a{n or ''} q)" for n in range(60))
+            + " SELECT 1 FROM a60",
+            Reason.TOO_DEEP,
+        ),
+        ("WITH a AS (WITH a AS (SELECT 1) SELECT 1 FROM a p, a q) SELECT 1 FROM a p, a q", Reason.UNSUPPORTED),
     ],
 )
 def test_what_would_fill_the_memory_is_refused(refusal, statement, reason):
