@@ -3,7 +3,7 @@
 Three walls stand one behind the other: the translation lets only queries through; SQLite's authoriser permits only
 reading the database's own tables and calling known functions; the file is opened read-only and immutable. Steps of
 SQLite's machine, processor time and elapsed time are bounded, and so are lengths, rows and characters. Each statement
-has a connection of its own, opened in a fifth of a millisecond, so threads share nothing but remembered translations.
+has a connection of its own (half a millisecond), so threads share nothing but remembered translations.
 """
 
 import math
