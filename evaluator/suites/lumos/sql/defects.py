@@ -34,7 +34,7 @@ DEFECTS: Mapping[Defect, frozenset[int]] = {
         }
     ),
 }  # fmt: skip
-"""Found by executing all gold queries on MariaDB 10.11 and here, and by the keys of the tables for ONLY_FULL_GROUP_BY."""
+"""Found by executing all gold queries on MariaDB 10.11 and here; `REFUSED_STRICT` from the keys of the tables."""
 
 
 def defects_of(index: int) -> tuple[Defect, ...]:

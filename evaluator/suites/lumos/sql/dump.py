@@ -57,6 +57,7 @@ _COLUMN = re.compile(
 )
 _KEY = re.compile(rf"(?P<kind>PRIMARY KEY|UNIQUE KEY|KEY)(?: {_NAME})? \((?P<names>(?:[^()]|\(\d+\))*)\)")
 _VALUE = re.compile(rf"\s*(?:(?P<null>NULL)|(?P<number>-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)|(?P<text>{_STRING}))\s*")
+_COMMA = re.compile(r",\s*(?=\()")
 _ESCAPE = re.compile(r"\\(.)|''", re.DOTALL)
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "0": "\0", "Z": "\x1a", "b": "\b"}
 
@@ -174,9 +175,10 @@ def _rows(*, table: Table, text: str, position: int) -> Iterator[Row]:
         position += 1
         if position == len(text):
             return
-        if text[position : position + 2] != ",(":
+        comma = _COMMA.match(text, position)
+        if comma is None:
             raise DumpError(f"table {table.name}: {text[position : position + 20]!r} after a row")
-        position += 1
+        position = comma.end()
 
 
 def _value(found: re.Match[str]) -> Value:

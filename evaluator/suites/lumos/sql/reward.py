@@ -3,15 +3,15 @@
 With A the rows of the planner's result and G those of the gold query, both as multisets of texts:
 
     overlap = |A intersect G| / |A union G|      intersection and union of multisets; 1 if both are empty
-    order   = Kendall's tau-b of the shared rows, paired by place: the i-th shared row of the planner's result with the
-              i-th of the gold's, where rows are ranked by their texts
+    order   = Kendall's tau-b of the shared rows, paired by place: the i-th of the planner's result with the i-th of
+              the gold's, where rows are ranked by their texts
     reward  = overlap * order, in [-1, 1]
 
 Edge cases:
 
-- Shared rows are taken from the front: of a row that is 3 times in one result and 2 times in the other, the first two.
+- Shared rows are taken from the front: of a row that one result has 3 times and the other 2 times, the first two.
 - No shared row: overlap is 0, and so is the reward.
-- Tau is not defined for one shared row, or where all shared rows are equal. Then the reward is the overlap, as released.
+- Tau is not defined for one shared row, or where all are equal. Then the reward is the overlap, as released.
 - Rows that are equal are ties in both rankings, which tau-b allows for.
 - A failure has the reward 0, whatever the gold is. If the gold query itself fails, so has every result.
 - A result that was cut off is compared by the rows that were read.

@@ -3,7 +3,7 @@
 Three walls stand one behind the other: the translation lets only queries through; SQLite's authoriser permits only
 reading the database's own tables and calling known functions; the file is opened read-only and immutable. Steps of
 SQLite's machine, processor time and elapsed time are bounded, and so are lengths, rows and characters. Each statement
-has a connection of its own, opened in a fifth of a millisecond, so threads share nothing but remembered translations.
+has a connection of its own (half a millisecond), so threads share nothing but remembered translations.
 """
 
 import math
@@ -195,6 +195,10 @@ _SENTENCES = (
     ("Expression tree is too large", Reason.TOO_DEEP, "an expression of the statement is nested too deeply"),
     ("parser stack overflow", Reason.TOO_DEEP, "the statement is nested too deeply"),
     ("LIKE or GLOB pattern too complex", Reason.TOO_LARGE, "a pattern of LIKE is too long"),
+    ("near ", Reason.SYNTAX, "syntax error near {}"),
+    ("incomplete input", Reason.SYNTAX, "the statement is not complete"),
+    ("wrong number of arguments to function", Reason.SYNTAX, "wrong number of arguments of {}"),
+    ("misuse of ", Reason.SYNTAX, "misuse of {}"),
     ("not authorized", Reason.UNSUPPORTED, "the statement uses what is not available here"),
     ("access to ", Reason.UNSUPPORTED, "access to {}"),
 )

@@ -9,6 +9,8 @@ from typing import Any
 
 from evaluator.suites.lumos.sql.defects import Defect, defects_of
 
+_NOT_IN_THE_DUMP = "sqlite_sequence"
+
 
 class Hardness(StrEnum):
     """Spider's four levels, by the parts of the gold query."""
@@ -31,7 +33,7 @@ class SqlTask:
     """A query of MySQL. Planners never see it."""
     hardness: Hardness
     tables: Mapping[str, tuple[str, ...]]
-    """The database's tables and their columns, as released."""
+    """The database's tables and their columns, as released; without a table of SQLite's own that the dump has not."""
     defects: tuple[Defect, ...]
 
 
@@ -87,4 +89,4 @@ def _tables(value: Any, *, place: str) -> dict[str, tuple[str, ...]]:
         isinstance(columns, list) and all(isinstance(column, str) for column in columns) for columns in value.values()
     ):
         raise TaskFileError(f'{place}: "db_tables" must be an object of lists of columns')
-    return {name: tuple(columns) for name, columns in value.items()}
+    return {name: tuple(columns) for name, columns in value.items() if name != _NOT_IN_THE_DUMP}

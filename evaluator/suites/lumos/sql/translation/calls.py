@@ -159,12 +159,13 @@ def _frame(node: exp.WindowSpec, writer: Writer) -> str:
     only(node, "kind", "start", "start_side", "end", "end_side")
     ends = []
     for name in ("start", "end"):
-        end, side = node.args.get(name), str(node.args.get(f"{name}_side") or "")
+        end, side = node.args.get(name), str(node.args.get(f"{name}_side") or "").upper()
         if end is not None and side in ("", "PRECEDING", "FOLLOWING"):
             ends.append(f"{end if isinstance(end, str) else writer.expression(end)} {side}".strip())
-    if str(node.args.get("kind")) not in ("ROWS", "RANGE") or not ends:
+    kind = str(node.args.get("kind")).upper()
+    if kind not in ("ROWS", "RANGE") or not ends:
         raise refuse(node, what="this frame of a window")
     for end in ends:
         if not re.fullmatch(r"CURRENT ROW|(?:UNBOUNDED|\d+) (?:PRECEDING|FOLLOWING)", end):
             raise refuse(node, what="this frame of a window")
-    return f"{node.args['kind']} " + (f"BETWEEN {ends[0]} AND {ends[1]}" if len(ends) == 2 else ends[0])
+    return f"{kind} " + (f"BETWEEN {ends[0]} AND {ends[1]}" if len(ends) == 2 else ends[0])

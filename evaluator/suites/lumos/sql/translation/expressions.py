@@ -101,11 +101,12 @@ def _quantified(node: exp.Binary, *, operator: str, writer: Writer) -> str:
     """A comparison with ANY or ALL: there is a row of which it is true, or none of which it is not."""
     subquery = node.expression.this
     query = subquery.this if isinstance(subquery, exp.Subquery) else subquery
-    if not isinstance(query, exp.Select) or len(query.expressions) != 1:
+    if not isinstance(query, exp.Select | exp.SetOperation):
         raise refuse(node.expression)
     if operator == "=" and isinstance(node.expression, exp.Any):
         return f"({writer.expression(node.this)} IN ({writer.query(query)}))"
-    left, values = writer.expression(node.this), f"(SELECT NULL AS `my_value` WHERE 0 UNION ALL {writer.query(query)})"
+    left = writer.expression(node.this)
+    values = f"(SELECT NULL AS `my_value` WHERE 0 UNION ALL SELECT * FROM ({writer.query(query)}))"  # noqa: S608
     if isinstance(node.expression, exp.Any):
         return f"EXISTS (SELECT 1 FROM {values} WHERE {left} {operator} `my_value`)"  # noqa: S608
     return f"(NOT EXISTS (SELECT 1 FROM {values} WHERE ({left} {operator} `my_value`) IS NOT TRUE))"  # noqa: S608
@@ -173,7 +174,7 @@ def _if(node: exp.If, writer: Writer) -> str:
     return "CASE WHEN {} THEN {} ELSE {} END".format(*parts)
 
 
-def _adjacent(node: exp.Concat, writer: Writer) -> str:
+def _adjacent(node: exp.Concat, _: Writer) -> str:
     """Texts side by side are one text."""
     if not all(isinstance(part, exp.Literal) and part.is_string for part in node.expressions):
         raise refuse(node)

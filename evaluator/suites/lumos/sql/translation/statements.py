@@ -1,6 +1,7 @@
 """Queries of MySQL in the SQL of SQLite: SELECT, set operations, common table expressions, joins."""
 
 from collections.abc import Iterator
+from itertools import chain
 
 from sqlglot import exp
 
@@ -24,7 +25,11 @@ class StatementWriter:
         self._tables: dict[str, set[str]] = {}
         for table in statement.find_all(exp.Table):
             self._tables.setdefault(table.alias_or_name.lower(), set()).add(table.name)
-        self._common = {cte.alias.lower(): cte.this for cte in statement.find_all(exp.CTE)}
+        self._common: dict[str, exp.Expr] = {}
+        for cte in statement.find_all(exp.CTE):
+            if cte.alias.lower() in self._common:
+                raise StatementError(Reason.UNSUPPORTED, f"two common table expressions have the name {cte.alias[:60]}")
+            self._common[cte.alias.lower()] = cte.this
 
     def statement(self, node: exp.Expr) -> str:
         """A whole statement.
@@ -67,8 +72,8 @@ class StatementWriter:
                 continue
             name = table.name.lower()
             inner = self._common.get(name)
-            reads = [table] if inner is None or name in within else self._reads(inner, within=within | {name})
-            for one in reads:
+            expanded = () if inner is None or name in within else self._reads(inner, within=within | {name})
+            for one in chain([table], expanded):
                 yield one
                 count += 1
                 if count > MOST_TABLES:

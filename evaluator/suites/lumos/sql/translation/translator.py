@@ -10,13 +10,15 @@ from evaluator.suites.lumos.sql.schema import Schema
 from evaluator.suites.lumos.sql.translation.parsing import parse
 from evaluator.suites.lumos.sql.translation.statements import StatementWriter
 
+_LONGEST_REMEMBERED = 1_000
+
 
 class Translator:
     """Translates statements on one database, and remembers the last ones."""
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
-        self._remembered = lru_cache(maxsize=1_024)(self._translate)
+        self._remembered = lru_cache(maxsize=256)(self._translate)
 
     def translate(self, text: str) -> str:
         """A statement of MySQL in the SQL of SQLite.
@@ -24,7 +26,7 @@ class Translator:
         Raises:
             StatementError: it cannot be read, is not supported, or does not only read.
         """
-        found = self._remembered(text)
+        found = self._remembered(text) if len(text) <= _LONGEST_REMEMBERED else self._translate(text)
         if isinstance(found, Failure):
             raise StatementError(found.reason, found.message)
         return found

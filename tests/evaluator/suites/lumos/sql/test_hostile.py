@@ -1,0 +1,237 @@
+"""No statement takes longer than a second, writes, reads anything but the database, or ends the process.
+
+Times are of the thread's processor, so that a busy machine fails no test.
+"""
+
+import sqlite3
+import time
+
+import pytest
+
+from evaluator.suites.lumos.sql.functions.session import Session
+from evaluator.suites.lumos.sql.outcome import Failure, Reason, Result
+from evaluator.suites.lumos.sql.running import Limits, Runner, _fence
+from evaluator.suites.lumos.sql.translation.parsing import MOST_CHARACTERS, MOST_DEPTH
+
+SLOW = {
+    "a cartesian product of 10^10 rows": "SELECT COUNT(*) FROM city a, city b, city c",
+    "a sorted cartesian product": "SELECT a.Name FROM city a, city b, city c ORDER BY a.Name, b.Name",
+    "a distinct cartesian product":
+        "SELECT COUNT(*) FROM (SELECT DISTINCT a.Name, b.Name x, c.Name y FROM city a, city b, city c) t",
+    "recursion without an end":
+        "WITH RECURSIVE c AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM c) SELECT COUNT(*) FROM c",
+    "a function for each row of a product":
+        "SELECT SUM(LENGTH(CONCAT(REPEAT('a', 100000), a.Name))) FROM city a, city b",
+    "LIKE for each row of a product": "SELECT COUNT(*) FROM city a, city b WHERE a.Name LIKE CONCAT('%', b.Name, '%')",
+    "an aggregate of a product": "SELECT GROUP_CONCAT(DISTINCT a.Name ORDER BY b.Name) FROM city a, city b",
+    "a window over a product": "SELECT SUM(a.ID) OVER (ORDER BY b.Name) FROM city a, city b",
+    "quantifiers": "SELECT COUNT(*) FROM city a WHERE a.Name > ALL (SELECT CONCAT(b.Name, a.Name) FROM city b, city c)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("statement", SLOW.values(), ids=SLOW)
+def test_a_statement_without_an_end_is_stopped(runner, statement):
+    start = time.thread_time()
+    found = runner.run(statement, database="world_1")
+    assert isinstance(found, Failure)
+    assert found.reason is Reason.TOO_SLOW
+    assert "join or read less" in found.message
+    assert time.thread_time() - start < 1.2
+    assert runner.run("SELECT COUNT(*) FROM city", database="world_1").rows == ((4079,),)
+
+
+def test_a_result_without_an_end_is_cut(runner):
+    statement = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c"
+    found = runner.run(statement, database="world_1")
+    assert (len(found.rows), found.is_cut) == (Limits().rows, True)
+
+
+def test_time_is_bounded_where_steps_are_not(released):
+    runner = Runner(databases=released, limits=Limits(steps=10**12, processor_seconds=0.1))
+    start = time.thread_time()
+    found = runner.run("SELECT COUNT(*) FROM city a, city b, city c", database="world_1")
+    assert found.reason is Reason.TOO_SLOW
+    assert time.thread_time() - start < 0.4
+    runner = Runner(databases=released, limits=Limits(steps=10**12, processor_seconds=60, elapsed_seconds=0.1))
+    assert runner.run("SELECT COUNT(*) FROM city a, city b, city c", database="world_1").reason is Reason.TOO_SLOW
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("SELECT REPEAT('a', 1000000000)", Reason.TOO_LARGE),
+        ("SELECT SPACE(1e12)", Reason.TOO_LARGE),
+        ("SELECT LPAD('a', 1e9, 'b')", Reason.TOO_LARGE),
+        ("SELECT RPAD('a', 1e300, 'b')", Reason.TOO_LARGE),
+        ("SELECT REPLACE(REPEAT('a', 200000), 'a', REPEAT('b', 200000))", Reason.TOO_LARGE),
+        ("SELECT CONCAT(REPEAT('a', 150000), REPEAT('b', 150000))", Reason.TOO_LARGE),
+        ("SELECT ZEROBLOB(1000000000)", Reason.UNSUPPORTED),
+        ("SELECT RANDOMBLOB(1000000000)", Reason.UNSUPPORTED),
+        ("SELECT PRINTF('%1000000000d', 1)", Reason.UNSUPPORTED),
+        ("SELECT HEX(1)", Reason.UNSUPPORTED),
+        (f"SELECT {'name, ' * 300}1 FROM keeper", Reason.TOO_LARGE),
+        (f"SELECT 1{' UNION SELECT 1' * 200}", Reason.TOO_LARGE),
+        (f"SELECT 1 FROM {'keeper, ' * 100}animal", Reason.TOO_DEEP),
+        (
+            "WITH a AS (SELECT 1 x FROM keeper), "
+            + ", ".join(f"{chr(98 + n)} AS (SELECT 1 x FROM {chr(97 + n)} p, {chr(97 + n)} q)" for n in range(20))
+            + " SELECT 1 FROM u",
+            Reason.TOO_DEEP,
+        ),
+        (
+            "WITH a AS (SELECT 1 x), "
+            + ", ".join(f"a{n + 1} AS (SELECT 1 x FROM a{n or ''} p, a{n or ''} q)" for n in range(60))
+            + " SELECT 1 FROM a60",
+            Reason.TOO_DEEP,
+        ),
+        ("WITH a AS (WITH a AS (SELECT 1) SELECT 1 FROM a p, a q) SELECT 1 FROM a p, a q", Reason.UNSUPPORTED),
+    ],
+)
+def test_what_would_fill_the_memory_is_refused(refusal, statement, reason):
+    start = time.thread_time()
+    assert refusal(statement).reason is reason
+    assert time.thread_time() - start < 0.5
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ATTACH 'x' AS y",
+        "ATTACH DATABASE 'x' AS y",
+        "PRAGMA table_info(keeper)",
+        "VACUUM INTO 'x'",
+        "DROP TABLE keeper",
+        "CREATE TABLE x (a int)",
+        "CREATE TEMPORARY TABLE x AS SELECT 1",
+        "INSERT INTO keeper VALUES (9)",
+        "REPLACE INTO keeper VALUES (9)",
+        "UPDATE keeper SET age = 1",
+        "DELETE FROM keeper",
+        "TRUNCATE keeper",
+        "ALTER TABLE keeper ADD x int",
+        "WITH a AS (SELECT 1) DELETE FROM keeper",
+        "SET @a = 1",
+        "USE Other",
+        "CALL f()",
+        "BEGIN",
+        "LOAD DATA INFILE 'x' INTO TABLE keeper",
+        "SELECT 1 INTO OUTFILE 'x'",
+        "SELECT LOAD_FILE('/etc/passwd')",
+        "SELECT READFILE('/etc/passwd')",
+        "SELECT LOAD_EXTENSION('x')",
+        "SELECT SQLITE_VERSION()",
+        "SELECT SLEEP(10)",
+        "SELECT BENCHMARK(1000000000, 1)",
+        "SELECT * FROM sqlite_master",
+        "SELECT * FROM sqlite_schema",
+        "SELECT * FROM main.keeper",
+        "SELECT * FROM temp.keeper",
+        "SELECT * FROM pragma_table_info('keeper')",
+        "SELECT * FROM generate_series(1, 10)",
+        "SELECT rowid FROM keeper",
+        "SELECT _rowid_ FROM keeper",
+        "SELECT `oid` FROM keeper",
+        "SELECT @a, @@version",
+        "SELECT ?",
+        "SELECT :a",
+        "SELECT Name FROM keeper WHERE Name REGEXP '(a+)+$'",
+        "SELECT Name FROM keeper WHERE Name RLIKE '(a+)+$'",
+        "SELECT MY_SIGNED(1)",
+        "SELECT `MY_TEXT`(1)",
+        "SELECT x'00'",
+    ],
+)
+def test_whatever_does_not_only_read_the_database_is_refused(refusal, query, statement):
+    assert refusal(statement).reason in (
+        Reason.NOT_A_QUERY, Reason.UNSUPPORTED, Reason.UNKNOWN_NAME, Reason.SYNTAX,
+    )  # fmt: skip
+    assert query("SELECT COUNT(*) FROM keeper") == [(5,)]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "ATTACH 'x' AS y",
+        "PRAGMA table_info(keeper)",
+        "SELECT * FROM pragma_table_info('keeper')",
+        "SELECT * FROM sqlite_master",
+        "CREATE TABLE x (a)",
+        "CREATE TEMP TABLE x (a)",
+        "DELETE FROM keeper",
+        "INSERT INTO keeper DEFAULT VALUES",
+        "VACUUM INTO '/tmp/x'",
+        "SELECT load_extension('x')",
+        "SELECT zeroblob(5)",
+        "SELECT randomblob(5)",
+        "SELECT printf('%d', 1)",
+        "SELECT * FROM json_each('[1]')",
+        "BEGIN",
+    ],
+)
+def test_the_second_wall_holds_without_the_first(small, sql):
+    """What the translation would let through by mistake, SQLite's authoriser and the read-only file refuse."""
+    connection = sqlite3.connect(f"file:{small.path('Zoo')}?mode=ro&immutable=1", uri=True)
+    _fence(connection, session=Session(database="Zoo"))
+    with pytest.raises(sqlite3.Error):
+        connection.execute(sql).fetchall()
+    assert connection.execute("SELECT COUNT(*) FROM keeper").fetchall() == [(5,)]
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "(" * 900 + "1" + ")" * 900,
+        "(SELECT " * 300 + "1" + ")" * 300,
+        "CONCAT(" * 300 + "1" + ")" * 300,
+        "CASE WHEN 1 THEN " * 150 + "1" + " END" * 150,
+        "NOT " * 900 + "1",
+        "- " * 1900 + "1",
+        "1 + " * 900 + "1",
+        "1 = " * 900 + "1",
+        "(" * 3900,
+        "f(" * 1900,
+        "[" * 3000,
+        "{a:" * 900,
+        "CAST(" * 300 + "1" + " AS CHAR)" * 300,
+        "IF(1," * 300 + "1" + ",2)" * 300,
+        "EXISTS (SELECT " * 200 + "1" + ")" * 200,
+    ],
+)
+def test_deep_nesting_is_refused(refusal, expression):
+    start = time.thread_time()
+    assert refusal(f"SELECT {expression}"[:MOST_CHARACTERS]).reason in (Reason.TOO_DEEP, Reason.SYNTAX)
+    assert time.thread_time() - start < 1.0
+
+
+@pytest.mark.parametrize("form", ["({})", "CONCAT({})", "IF(1, {}, 2)", "(SELECT {})", "CASE WHEN 1 THEN {} END"])
+def test_nesting_up_to_the_limit_is_executed(query, form):
+    expression = "1"
+    for _ in range(MOST_DEPTH - 1):
+        expression = form.format(expression)
+    ((found,),) = query(f"SELECT {expression}")
+    assert str(found) == "1"
+
+
+def test_long_conditions_are_executed(query):
+    condition = " OR ".join(f"id = {number}" for number in range(150))
+    assert query(f"SELECT COUNT(*) FROM keeper WHERE {condition}") == [(5,)]
+    assert query(f"SELECT COUNT(*) FROM keeper WHERE id IN ({', '.join(['1'] * 1000)})") == [(1,)]
+
+
+def test_a_statement_that_is_too_long_is_refused(refusal):
+    assert refusal(f"SELECT '{'x' * MOST_CHARACTERS}'").reason is Reason.TOO_LONG
+    assert refusal(" " * 10_000_000).reason is Reason.TOO_LONG
+
+
+@pytest.mark.parametrize("text", ["SELECT 'a\0b'", "SELECT \ud800", "\0", "SELECT '\udfff'"])
+def test_texts_that_are_no_texts_are_refused(refusal, text):
+    assert refusal(text).reason is Reason.SYNTAX
+
+
+def test_like_does_not_backtrack(runner):
+    for pattern in ("%a" * 90 + "b", "_%" * 90 + "b", "%" * 190 + "b"):
+        start = time.thread_time()
+        found = runner.run(f"SELECT REPEAT('a', 100000) LIKE '{pattern}'", database="world_1")
+        assert isinstance(found, Result | Failure)
+        assert time.thread_time() - start < 0.5
