@@ -41,8 +41,10 @@ class NoGold(StrEnum):
     """The rationale has no annotation."""
     UNREADABLE = "unreadable"
     """An annotation or equation is no arithmetic."""
+    LAST_STEP = "last step not annotated"
+    """No result is the answer, and the last line of the rationale has no annotation."""
     OTHER_RESULT = "other result"
-    """No result is the answer, since the last step is not annotated, or since the answer is wrong."""
+    """No result is the answer: the last one is rounded or turned into percent in words, or the answer is wrong."""
 
 
 def gold_of_rationale(*, question: str, rationale: str, answer: Fraction) -> tuple[GoldTurn, ...] | NoGold:
@@ -52,7 +54,7 @@ def gold_of_rationale(*, question: str, rationale: str, answer: Fraction) -> tup
     values: dict[str, Result] = {}
     turns: list[GoldTurn] = []
     complete = 0
-    for line in rationale.split("\n"):
+    for line in rationale.strip().split("\n"):
         actions: list[str] = []
         for annotation in _ANNOTATION.findall(line):
             expression, _, written = annotation.partition("=")
@@ -71,7 +73,9 @@ def gold_of_rationale(*, question: str, rationale: str, answer: Fraction) -> tup
             turns.append(GoldTurn(_ANNOTATION.sub("", line).strip(), "; ".join(actions)))
     if not turns:
         return NoGold.NOT_ANNOTATED
-    return _first(turns, actions=complete) if complete else NoGold.OTHER_RESULT
+    if complete:
+        return _first(turns, actions=complete)
+    return NoGold.OTHER_RESULT if _ANNOTATION.search(line) else NoGold.LAST_STEP
 
 
 def gold_of_equation(*, equation: str, answer: Fraction) -> tuple[GoldTurn, ...] | NoGold:

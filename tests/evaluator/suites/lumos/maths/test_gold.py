@@ -30,7 +30,8 @@ def test_gsm8k_has_gold_for_1208_of_1319_problems(gsm8k):
     assert len(solved(gsm8k)) == 1208
     assert Counter(problem.why_no_gold for problem in gsm8k) == {
         None: 1208,
-        NoGold.OTHER_RESULT: 93,
+        NoGold.LAST_STEP: 88,
+        NoGold.OTHER_RESULT: 5,
         NoGold.NOT_ANNOTATED: 18,
     }
 
@@ -83,6 +84,7 @@ def test_results_are_linked_unless_the_question_has_the_number():
     [
         ("So 2 + 2 = 4", NoGold.NOT_ANNOTATED),
         ("<<2+2=4>>4, and so 5", NoGold.OTHER_RESULT),
+        ("<<2+2=4>>4\nand so 5", NoGold.LAST_STEP),
         ("<<two=2>>", NoGold.UNREADABLE),
         ("<<2/0=5>>", NoGold.UNREADABLE),
     ],
