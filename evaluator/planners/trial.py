@@ -8,10 +8,11 @@ from evaluator.canonical_json import JsonValue
 from evaluator.planners.empty_plans import example_plan, says_nothing
 from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
 from evaluator.planners.protocol import PlannerError, PlannerReply, PlannerRequest, request_for
+from evaluator.planners.turns.protocol import Role, TurnReply, TurnRequest, first_turn
 from evaluator.plans import PlanContext, PlanSyntaxError, check_plan, plan_to_json, read_plan
 from evaluator.plans.abstaining import FORM as ABSTENTION
 from evaluator.records import Reason
-from evaluator.suites.base import Suite, Task
+from evaluator.suites.base import Panel, Suite, Task
 
 SHOWN_BYTES = 4000
 _NO_STEPS = "The plan has no steps."
@@ -75,7 +76,9 @@ def try_endpoint(*, suite: Suite, settings: EndpointSettings, offered: Set[str] 
     planner = EndpointPlanner(replace(settings, tries=1), watch=lambda status, body: seen.append((status, body)))
     started = monotonic()
     try:
-        end: PlannerReply | PlannerError = planner.plan(request)
+        end: PlannerReply | TurnReply | PlannerError = (
+            planner.turn(request) if isinstance(request, TurnRequest) else planner.plan(request)
+        )
     except PlannerError as error:
         end = error
     finally:
@@ -86,6 +89,8 @@ def try_endpoint(*, suite: Suite, settings: EndpointSettings, offered: Set[str] 
         trial = replace(trial, status=status, answer=text, answer_bytes=len(body))
     if isinstance(end, PlannerError):
         return replace(trial, reason=end.reason, problem=str(end))
+    if isinstance(end, TurnReply):
+        return _read_turn(trial, reply=end, context=context, suite=suite)
     return _read(trial, reply=end, context=context, suite=suite)
 
 
@@ -98,7 +103,27 @@ def stopped_trial(*, suite: Suite, offered: Set[str] | None, reason: Reason, pro
 def _asked(*, suite: Suite, offered: Set[str] | None) -> tuple[Task, PlanContext, PlannerRequest]:
     task = small_task(suite)
     context = suite.context(task=task, offered=frozenset(suite.catalogue.tools if offered is None else offered))
+    if Panel.TRANSCRIPT in suite.panels:
+        return task, context, first_turn(suite=suite, task=task, context=context)
     return task, context, request_for(suite=suite, task=task, context=context)
+
+
+def _read_turn(trial: Trial, *, reply: TurnReply, context: PlanContext, suite: Suite) -> Trial:
+    """The trial of the first turn of an episode, whose actions are read and not run."""
+    # Only now: other suites do not need it.
+    from evaluator.episodes.turns.reading import UnreadableError, read_response
+
+    trial = replace(
+        trial,
+        plan=reply.response.model_dump(exclude_defaults=True),
+        prompt_tokens=reply.call.prompt_tokens,
+        completion_tokens=reply.call.completion_tokens,
+    )
+    try:
+        read_response(response=reply.response, role=Role.JOINT, context=context, statement_tool=suite.statement_tool)
+    except (PlanSyntaxError, UnreadableError) as error:
+        return replace(trial, reason=Reason.UNPARSABLE_PLAN, problem=f"The answer cannot be read: {error}.")
+    return trial
 
 
 def _read(trial: Trial, *, reply: PlannerReply, context: PlanContext, suite: Suite) -> Trial:

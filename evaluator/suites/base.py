@@ -254,6 +254,9 @@ class Suite:
     """The splits of the data that planners may learn from."""
     may_abstain: bool = False
     """Whether a plan may have neither steps nor answers, which says that no tool can meet the request."""
+    statement_tool: str = ""
+    """Of suites in turns: the tool of actions without a name and parentheses, such as SQL; empty if there is no such
+    form."""
     hidden_requests: "Callable[[Suite, str], tuple[Task, ...]] | None" = field(default=None, compare=False, repr=False)
     """Makes the hidden split's tasks from a secret seed, with the keys of the public ones; None: there is none."""
 

@@ -65,9 +65,6 @@ class TurnScore:
 class Environment(Protocol):
     """The tools and the rules of one suite in turns. Used from one thread at a time."""
 
-    statement_tool: str
-    """The tool of actions without a name and parentheses, such as SQL; empty if there is no such form."""
-
     def digest(self) -> str:
         """Digest of the rules; it changes whenever the same reply may lead to another score."""
         ...

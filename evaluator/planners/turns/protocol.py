@@ -183,6 +183,20 @@ class Asked:
     limits: Limits
 
 
+_TRIAL_LIMITS = Limits(
+    turns=1, turns_left=1, actions=1, actions_left=1, seconds=60.0, seconds_left=60.0, feedback_characters=4000
+)
+
+
+def first_turn(*, suite: Suite, task: Task, context: PlanContext) -> TurnRequest:
+    """The first turn of an episode that has no other, to test a planner with."""
+    asked = Asked(
+        key=f"trial/{task.key}", formulation=Formulation.INTEGRATED, role=Role.JOINT, turns=(), subgoals=(),
+        limits=_TRIAL_LIMITS,
+    )  # fmt: skip
+    return turn_request(suite=suite, task=task, context=context, asked=asked)
+
+
 def turn_request(*, suite: Suite, task: Task, context: PlanContext, asked: Asked) -> TurnRequest:
     """The request of a turn, offering the tools of the context's catalogue."""
     whole = request_for(suite=suite, task=task, context=context)

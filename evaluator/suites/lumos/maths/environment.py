@@ -36,8 +36,6 @@ _PROBLEMS = MappingProxyType(
 class MathsEnvironment:
     """The tools of word problems. Equal calls are computed once, whoever makes them."""
 
-    statement_tool = ""
-
     def __init__(self) -> None:
         self._known: dict[str, Outcome] = {}
 

@@ -48,8 +48,6 @@ class _UnfitError(ValueError):
 class SqlEnvironment:
     """The databases, opened when the first statement is run. Equal statements are run once, whoever makes them."""
 
-    statement_tool = TOOL
-
     def __init__(self, open_runner: "Callable[[], Runner]", *, data: str) -> None:
         """Args:
         open_runner: opens the databases.

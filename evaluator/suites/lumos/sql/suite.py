@@ -59,6 +59,7 @@ def intercode_suite() -> Suite:
         description="Questions on 20 databases of Spider. The planner explores the database and writes the query.",
         metrics=COLUMNS, catalogue=TOOLS, tasks=tuple(map(_task, found)),
         conditions=Conditions(experts=False, samples=False, splits=("dev",)), panels=(Panel.TRANSCRIPT,),
+        statement_tool=TOOL,
         scoring=ENGINE_NOTE.partition("\n\n")[0].replace("\n", " "),
         facets=Facets(
             filters=_FACETS, facts=("hardness", "database"), breakdowns=("hardness", "database"), plots=("hardness",),

@@ -8,10 +8,13 @@ from evaluator.canonical_json import digest
 from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused, TurnScore
 from evaluator.episodes.turns.evaluator import TurnEvaluator
 from evaluator.episodes.turns.feedback import Bounds
+from evaluator.episodes.turns.interactive import InteractiveEpisodes
 from evaluator.planners.turns.protocol import Formulation, TurnReply, TurnRequest, TurnResponse
+from evaluator.plans.model import Plan, Step
 from evaluator.plans.turns import substitute
 from evaluator.records import PlannerCall, Reason
 from evaluator.suites.base import Column, Conditions, IntervalMethod, Panel, Suite, Task
+from evaluator.suites.registry import Entry
 from evaluator.tools.types import Catalogue, ResourceType, Tool
 from evaluator.transcripts import ActionProblem, Transcript
 
@@ -38,7 +41,6 @@ class Sums:
     """`Add(a, b)` adds, `Repeat(text)` says something long, `Broken` raises."""
 
     calls: list[list[Call]] = field(default_factory=list)
-    statement_tool: str = ""
 
     def digest(self) -> str:
         return digest({"sums": 1})
@@ -77,6 +79,12 @@ class Sums:
         return TurnScore(score=right, indicators={"right": right}, expected=wanted)
 
 
+def _gold(number: int) -> Plan:
+    inputs = {"one": str(number), "other": str(number)}
+    step = Step(id="s1", tool="Add", inputs=inputs, outputs={"sum": "R1"})
+    return Plan(steps=(step,), answers=("R1",), subgoals=("Add the number to itself",))
+
+
 def suite() -> Suite:
     """Nine requests for twice a number."""
     column = Column(
@@ -86,14 +94,17 @@ def suite() -> Suite:
     tasks = tuple(
         Task(
             key=str(number), text=f"What is twice {number}?", structure="linear", metric="right",
-            resources=MappingProxyType({}), expects=ResourceType.TEXT, gold=None,
+            resources=MappingProxyType({}), expects=ResourceType.TEXT, gold=_gold(number),
         )
         for number in range(1, 10)
     )  # fmt: skip
     return Suite(
         slug="toy-turns", version="1", title="Toy", description="Sums in turns.", metrics=(column,), catalogue=TOOLS,
-        tasks=tasks, conditions=Conditions(experts=False, samples=False, splits=("all",)), panels=(Panel.SCORES,),
+        tasks=tasks, conditions=Conditions(experts=False, samples=False, splits=("all",)), panels=(Panel.TRANSCRIPT,),
     )  # fmt: skip
+
+
+SUITES = (Entry(slug="toy-turns", build=suite, episode=InteractiveEpisodes(environment=Sums)),)
 
 
 @dataclass(slots=True)
