@@ -49,12 +49,17 @@ LONG_FUNCTIONS = {
 }
 
 SUITE_NAMES = re.compile(
-    r"(?<![\w./])(?:openagi|tool100|tool2k|toolmini|toolworld|toolbench)(?![\w/])"
-    r"|\bsuites\.(?:openagi|toolbench)\b|_(?:openagi|tool100|tool2k|toolmini|toolworld|toolbench)\b"
+    r"(?<![\w./])(?:openagi|tool100|tool2k|toolmini|toolworld|toolbench|gsm8k|svamp|intercode)(?![\w/])"
+    r"|\bsuites\.(?:openagi|toolbench|lumos)\b|_(?:openagi|tool100|tool2k|toolmini|toolworld|toolbench|gsm8k|svamp|intercode)\b"
 )
 """A suite in the code: its slug, an import from its folder, or an identifier. Strategies, such as `openagi/zero-shot`,
 and `evaluator.tools.openagi` are named after the paper and not after its suite."""
-SUITE_FOLDERS = ("evaluator/suites/openagi/", "evaluator/suites/openagi_season/", "evaluator/suites/toolbench/")
+SUITE_FOLDERS = (
+    "evaluator/suites/openagi/",
+    "evaluator/suites/openagi_season/",
+    "evaluator/suites/toolbench/",
+    "evaluator/suites/lumos/",
+)
 NAMES_OF_SUITES = {
     "leaderboard/site/api/examples.py": "an example in the reference of the API",
     "evaluator/tools/openagi.py": "the catalogue is named after its benchmark",

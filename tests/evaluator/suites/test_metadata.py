@@ -18,13 +18,17 @@ import pytest
 
 from evaluator.suites import suite_names, suite_of
 from evaluator.suites.croissant import CONFORMS_TO, croissant, request_lines
+from evaluator.suites.lumos.maths import source as maths
+from evaluator.suites.lumos.sql import source as sql
 from evaluator.suites.metadata import SECTIONS, MetadataError, datasheet, metadata_of
 from evaluator.suites.registry import folder_of
 from evaluator.suites.toolbench.released.source import FILES
 from evaluator.suites.toolbench.suite import tool_suite
 
 ROOT = Path(__file__).resolve().parents[3]
-RELEASED = ("tool100", "tool2k", "tool100-executed", "tool2k-executed")
+CONTROLLLM = ("tool100", "tool2k", "tool100-executed", "tool2k-executed")
+IN_TURNS = {"gsm8k": maths.RELEASE, "svamp": maths.RELEASE, "intercode-sql": sql.RELEASE}
+RELEASED = (*CONTROLLLM, *IN_TURNS)
 SLUGS = ("openagi", "openagi-season", "toolmini", "toolmini-abstain", "toolworld", *RELEASED)
 
 
@@ -126,8 +130,16 @@ def test_requests_lie_in_a_file_with_the_fields_that_are_described(slug):
     assert all(isinstance(value, str) for row in rows for value in row.values())
 
 
+def test_released_files_of_suites_in_turns_are_those_that_are_fetched():
+    for slug, release in IN_TURNS.items():
+        fetched = {file.name: (file.url, file.sha256) for file in release.files}
+        named = {file.name: (file.url, file.sha256) for file in metadata_of(slug).files}
+        assert named
+        assert named.items() <= fetched.items()
+
+
 def test_released_files_are_those_that_are_fetched():
-    named = {file.name: (file.url, file.sha256) for slug in RELEASED for file in metadata_of(slug).files}
+    named = {file.name: (file.url, file.sha256) for slug in CONTROLLLM for file in metadata_of(slug).files}
     assert named == {file.name: (file.url, file.sha256) for file in FILES}
 
 
