@@ -154,7 +154,7 @@ def print_datasheet(
 
 @app.command("fetch")
 def fetch_suite(
-    what: Annotated[str, typer.Argument(help="Name of the benchmark: controlllm or intercode-sql.")],
+    what: Annotated[str, typer.Argument(help="Name of the benchmark, such as controlllm; a wrong one lists all.")],
     folder: Annotated[
         Path | None, typer.Option("--from", help="Read the files from this folder instead of downloading them.")
     ] = None,

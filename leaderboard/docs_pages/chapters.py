@@ -65,6 +65,7 @@ GROUPS: Sequence[Group] = (
             Chapter("scoring", "Executed plans"),
             Chapter("toolbench", "Judged plans"),
             Chapter("toolworld", "Executed tool plans"),
+            Chapter("turns", "Suites in turns"),
             Chapter("validity", "What the figures mean"),
             Chapter("boards", "Boards and ranks"),
             Chapter("paper-profile", "The papers' experts"),
