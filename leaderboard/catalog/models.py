@@ -73,6 +73,11 @@ class Suite(models.Model):
         """What its tasks are filtered and grouped by."""
         return Facets.from_json(self.task_facets)
 
+    @property
+    def in_turns(self) -> bool:
+        """Whether planners are asked turn by turn."""
+        return self.has(Panel.TRANSCRIPT)
+
     def has(self, panel: Panel) -> bool:
         """Whether pages show this of a result."""
         return panel in self.panels
