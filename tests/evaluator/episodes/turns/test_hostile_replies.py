@@ -14,8 +14,8 @@ from tests.evaluator.episodes.turns.toy import Answers, evaluator
 MIB = 1 << 20
 PIECES = (
     "R1", "R10", " = ", "=", "Add", "(", ")", "[", "]", "{", "}", "'", '"', ";", "; ", ",", "\n", "Output",
-    "R2, R3", " ", "é", "\x00", "Subgoal 1: ", "Yes, I will stop planning.", "No, I will keep planning. ", "Repeat", "4", "-",
-    "SELECT * FROM t", "\\", "\u202e",
+    "R2, R3", " ", "é", "\x00", "Subgoal 1: ", "Yes, I will stop planning.", "No, I will keep planning. ", "Repeat",
+    "4", "-", "SELECT * FROM t", "\\", "\u202e",
 )  # fmt: skip
 FUZZED = int(os.environ.get("FUZZED_REPLIES", "4000"))
 
@@ -35,7 +35,7 @@ def step(name: str, *, takes: str) -> dict[str, object]:
     ("reply", "says"),
     [
         ({"actions": "R1 = Add(1, 1); " * (MIB // 16)}, "at most"),
-        ({"actions": "R1 = Add(" + "(" * (MIB - 20)}, "never closed"),
+        ({"actions": "R1 = Add(" + "(" * (MIB - 20)}, "more than 1000 deep"),
         ({"actions": "(" * MIB}, "expected outputs"),
         ({"actions": "R1 = Add('" + "\\'" * (MIB // 2 - 20)}, "never closed"),
         ({"text": "x" * (2 * MIB)}, "1048576"),
