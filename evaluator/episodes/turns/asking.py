@@ -47,9 +47,11 @@ def hold_all(*, planner: TurnPlanner, episodes: Iterator[Opened], environment: E
                 answers.ask(number, opened.request)
             if not held:
                 return
-            taken = [number for number, end in answers.wait() if _took(held[number].episode, end)]
-            _run_ready([held[number].episode for number in taken], environment=environment)
-            for number in taken:
+            ends = answers.wait()
+            for number, end in ends:
+                _take(end, episode=held[number].episode)
+            _run_ready([held[number].episode for number, _ in ends], environment=environment)
+            for number, _ in ends:
                 if held[number].episode.stop is None:
                     answers.ask(number, held[number].request)
                 else:
@@ -68,12 +70,11 @@ def _begin(fresh: "Iterator[tuple[int, Opened]]", *, held: dict[int, Opened]) ->
     return begun
 
 
-def _took(episode: Episode, end: End) -> bool:
+def _take(end: End, *, episode: Episode) -> None:
     if isinstance(end, PlannerError):
         episode.fail(end)
     else:
         episode.take(end)
-    return True
 
 
 def _run_ready(episodes: Sequence[Episode], *, environment: Environment) -> None:
