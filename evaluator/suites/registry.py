@@ -125,7 +125,9 @@ def _entry(slug: str) -> Entry:
 
 @cache
 def _entries() -> dict[str, Entry]:
-    return {entry.slug: entry for module in _modules() for entry in import_module(module).SUITES}
+    found = [entry for module in _modules() for entry in import_module(module).SUITES]
+    # Suites of whole plans first: people know them.
+    return {entry.slug: entry for entry in sorted(found, key=lambda entry: entry.episode.in_turns)}
 
 
 def _modules() -> Iterator[str]:
