@@ -137,7 +137,9 @@ def _closes(text: str, place: int) -> bool:
 def _closed(text: str, *, start: int) -> tuple[int, int] | None:
     closing = _CLOSING[text[start]]
     if text[start] not in _SINGLE:
-        end = next((place for place in range(start + 1, len(text)) if text[place] in closing), None)
+        # Before a digit it closes nothing: the number of the mark that stands for the quotation must end where it does.
+        marks = (place for place in range(start + 1, len(text)) if text[place] in closing)
+        end = next((place for place in marks if not text[place + 1 : place + 2].isdigit()), None)
         return None if end is None else (start, end + 1)
     return _closed_single(text, start=start, closing=closing)
 

@@ -1,7 +1,7 @@
 """Quotations of requests: where they begin and end, and that no mark, however odd, breaks or loses a text."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evaluator.planners.strategies.controlllm.quotations import read_quotations, without_marks
@@ -78,6 +78,7 @@ _MARKS = st.text(alphabet="ab.:, ?\"'\u201c\u201d\u201e\u2018\u2019«»5\nA", ma
 
 
 @given(text=_MARKS)
+@example(text='"5"5A')
 def test_any_order_of_marks_can_be_read_and_written_back(text):
     found = read_quotations(text, files=["a.b"])
     for one in found.quotations:
