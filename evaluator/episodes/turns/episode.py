@@ -157,7 +157,7 @@ class Episode:
         wanted = self._queue.pop(0)
         self._seconds += seconds
         self._actions += 1
-        outcome = _of_right_number(outcome, wanted=wanted)
+        outcome = self._within_bounds(_of_right_number(outcome, wanted=wanted), wanted=wanted)
         made: dict[str, str] = {}
         refused: Refused | None = None
         if isinstance(outcome, Made):
@@ -242,6 +242,17 @@ class Episode:
 
     def _end(self, stop: StopReason) -> None:
         self.stop = stop
+
+    def _within_bounds(self, outcome: Outcome, *, wanted: Wanted) -> Outcome:
+        """The outcome, unless the episode would hold too much with it: planners are hostile, and many episodes open."""
+        if isinstance(outcome, Refused):
+            return outcome
+        kept = sum(len(text) for name, text in self._values.items() if name not in wanted.outputs)
+        most = self._bounds.held_characters
+        if kept + sum(map(len, outcome.values)) <= most:
+            return outcome
+        message = f"With this result the episode would hold more than {most} characters; ask for less."
+        return Refused(ActionProblem.TOO_MUCH, message)
 
     def _lacks(self, name: str) -> str:
         there = ", ".join(self._values) or "none yet"

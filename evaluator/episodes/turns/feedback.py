@@ -16,7 +16,9 @@ class Bounds:
     seconds: float = 600.0
     """Of the planner and of the tools together; waiting for others does not count."""
     feedback_characters: int = 4000
-    """Of the feedback after one turn."""
+    """Of the feedback after one turn, and of its subgoals as later requests repeat them."""
+    held_characters: int = 1_000_000
+    """Of all results together that later actions can take."""
 
 
 def cut(text: str, *, characters: int) -> str:
@@ -37,7 +39,8 @@ def past_turn(
     feedback = "\n".join(filter(None, (error, *words)))
     is_cut = len(feedback) > characters or any("[cut: " in text for one in results for text in one.outputs.values())
     past = PastTurn(
-        index=index, subgoals=list(subgoals), results=results, error=error,
+        index=index, subgoals=[cut(text, characters=characters // len(subgoals)) for text in subgoals],
+        results=results, error=cut(error, characters=characters),
         feedback=cut(feedback, characters=characters),
     )  # fmt: skip
     return past, is_cut

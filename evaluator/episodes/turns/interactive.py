@@ -38,7 +38,9 @@ class InteractiveEpisodes:
     def rules_digest(self, profile: str, *, arbiter: ArbiterName | None = None) -> str:  # noqa: ARG002 - no expert runs
         """See `Episode`."""
         bounds = self.bounds
-        limits = [bounds.turns, bounds.actions, bounds.seconds, bounds.feedback_characters]
+        limits = [
+            bounds.turns, bounds.actions, bounds.seconds, bounds.feedback_characters, bounds.held_characters,
+        ]  # fmt: skip
         return digest({"environment": self._made().digest(), "limits": limits})
 
     def data_digest(self, *, suite: Suite, setting: Setting) -> str:

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 TOOL = "SQL"
 _VERSION = 1
 """Of the rules here; to be raised when the same action may give something else, or the same answer another score."""
-_REMEMBERED = 20_000
+_REMEMBERED_CHARACTERS = 50_000_000
+"""Of statements and results together."""
 _QUERY = re.compile(r"\s*(?:\(|select|with|show|desc|describe|explain|values|table)\b|\s*\(", re.IGNORECASE)
 _PROBLEMS = MappingProxyType(
     {
@@ -57,6 +58,7 @@ class SqlEnvironment:
         self._data = data
         self._runner: Runner | None = None
         self._known: dict[tuple[str, str], Result | Failure] = {}
+        self._remembered = 0
 
     def digest(self) -> str:
         """See `Environment`."""
@@ -113,9 +115,13 @@ class SqlEnvironment:
         if key not in self._known:
             if self._runner is None:
                 self._runner = self._open_runner()
-            if len(self._known) >= _REMEMBERED:
+            found = self._runner.run(statement, database=database)
+            self._remembered += len(statement) + (len(text_of(found)) if isinstance(found, Result) else 0)
+            if self._remembered > _REMEMBERED_CHARACTERS:
                 self._known.clear()
-            self._known[key] = self._runner.run(statement, database=database)
+                self._remembered = 0
+            self._known[key] = found
+            return found
         return self._known[key]
 
 

@@ -95,3 +95,22 @@ def test_no_reply_makes_an_exception():
             assert record.outcome is Outcome.SCORED, record.reason_text
         ran += 1
     assert ran > 10
+
+
+def test_what_an_episode_holds_is_bounded():
+    record, _ = run({"actions": "; ".join(f"R{number} = Repeat({'x' * 9})" for number in range(1, 60))})
+    (transcript,) = record.transcripts
+    first = transcript.turns[0].actions
+    assert [action.problem is None for action in first[:23]] == [True] * 22 + [False]
+    assert "more than 1000000 characters; ask for less" in first[22].error
+
+
+def test_what_later_requests_repeat_is_bounded():
+    planner = Answers(lambda request: TurnResponse(subgoals=["x" * 60_000] * 16))
+    list(evaluator().run(planner=planner, tasks=["4"]))
+    last = planner.asked[-1]
+    assert len(last.history) == 15
+    assert len(last.model_dump_json()) < 15 * 5000
+    wrong = Answers(lambda request: TurnResponse(actions="R1 = " + "y" * 900_000))
+    list(evaluator().run(planner=wrong, tasks=["4"]))
+    assert len(wrong.asked[-1].model_dump_json()) < 3 * 10_000
