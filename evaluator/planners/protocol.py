@@ -60,7 +60,7 @@ class PlannerRequest(Message):
     expects: Expected
     tools: list[OfferedTool]
     history: list[dict[str, JsonValue]] = Field(default_factory=list)
-    """Earlier turns with the results of what was run; empty where plans are asked for as a whole."""
+    """Earlier turns with the results of their actions; empty for suites that ask for a whole plan."""
 
 
 def _bounded(value: object) -> str:

@@ -13,7 +13,7 @@ from evaluator.transcripts import ActionProblem, Transcript
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One action, ready to be run. Equal calls have equal outcomes, whoever makes them."""
+    """One action with the values it refers to. Equal calls have equal outcomes in every episode."""
 
     scope: str
     """What the tools act on besides their arguments, such as the name of a database."""

@@ -1,4 +1,4 @@
-"""What a planner is told after a turn: results and errors in words, cut where they are too long."""
+"""The feedback after a turn: results and errors in words, truncated to a limit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

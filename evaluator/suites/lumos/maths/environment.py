@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evaluator.records import Reason
 
 _TOOLS_VERSION = 1
-"""Of what the tools give; to be raised when the same action may give something else."""
+"""Of the tools' behaviour; raise it when the same action may have another result."""
 _REMEMBERED = 100_000
 _PROBLEMS = MappingProxyType(
     {
@@ -34,7 +34,7 @@ _PROBLEMS = MappingProxyType(
 
 
 class MathsEnvironment:
-    """The tools of word problems. Equal calls are computed once, whoever makes them."""
+    """The tools of word problems. Equal calls of all episodes are computed once."""
 
     def __init__(self) -> None:
         self._known: dict[str, Outcome] = {}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 TOOL = "SQL"
 _VERSION = 1
-"""Of the rules here; to be raised when the same action may give something else, or the same answer another score."""
+"""Of these rules; raise it when the same action may have another result, or the same answer another score."""
 _REMEMBERED_CHARACTERS = 50_000_000
 """Of statements and results together."""
 _QUERY = re.compile(r"\s*(?:\(|select|with|show|desc|describe|explain|values|table)\b|\s*\(", re.IGNORECASE)
@@ -47,7 +47,7 @@ class _UnfitError(ValueError):
 
 
 class SqlEnvironment:
-    """The databases, opened when the first statement is run. Equal statements are run once, whoever makes them."""
+    """The databases, opened by the first statement. Equal statements of all episodes are run once."""
 
     def __init__(self, open_runner: "Callable[[], Runner]", *, data: str) -> None:
         """Args:
@@ -162,7 +162,9 @@ def _in_place(text: str, *, name: str) -> str:
         return text
     if len(result.columns) != 1 or not result.rows:
         size = f"{len(result.columns)} columns and {len(result.rows)} rows"
-        raise _UnfitError(f"{name} has {size}; only a result of one column with a row can stand in a statement.")
+        raise _UnfitError(
+            f"{name} has {size}; only a result with one column and at least one row can be used in a statement."
+        )
     return ", ".join(_literal(row[0]) for row in result.rows)
 
 
