@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from evaluator.episodes.base import Setting
 from evaluator.episodes.turns.feedback import Bounds
 from evaluator.episodes.turns.interactive import InteractiveEpisodes
 from evaluator.suites.lumos.maths import source as maths
@@ -21,13 +22,13 @@ def _sql_is_fetched() -> bool:
     return sql.RELEASE.fetched_folder() is not None
 
 
-def _maths() -> "Environment":
+def _maths(_: Setting) -> "Environment":
     from evaluator.suites.lumos.maths.environment import MathsEnvironment
 
     return MathsEnvironment()
 
 
-def _sql() -> "Environment":
+def _sql(_: Setting) -> "Environment":
     from evaluator.suites.lumos.sql.suite import environment
 
     return environment()
