@@ -301,6 +301,10 @@ class Suite:
             first, last = self.tasks[0].key, self.tasks[-1].key
             raise LookupError(f"{self.slug} has no task {key!r}; its tasks are {first} to {last}") from None
 
+    def statement_tool_in(self, context: PlanContext) -> str:
+        """`statement_tool` where a context offers it, otherwise nothing."""
+        return self.statement_tool if self.statement_tool in context.catalogue.tools else ""
+
     def context(self, *, task: Task, offered: frozenset[str]) -> PlanContext:
         """What a plan for `task` is checked against when the tools in `offered` can be called."""
         if task.offers is not None:

@@ -72,7 +72,7 @@ class TurnEvaluator:
                 context = self._context(task)
                 episode = Episode(
                     key=f"{name}/{task.asked_as or task.key}", sample=0, scope=self._environment.scope(task),
-                    context=context, statement_tool=self.suite.statement_tool,
+                    context=context, statement_tool=self.suite.statement_tool_in(context),
                     formulation=acting.formulation, bounds=self._bounds,
                 )  # fmt: skip
                 by_episode[id(episode)] = task

@@ -1,7 +1,8 @@
 """A closed corpus of articles: `KnowledgeQuery` finds an article, `ParagraphRetrieve` the paragraphs that fit a query.
 
 Ranking is BM25 (Robertson and Zaragoza, 2009; k1 = 1.5, b = 0.75) as the library bm25s computes it, over lower-case
-words without endings for number and tense. Equal scores keep the order of the corpus, so the same query always finds the same.
+words without endings for number and tense. Equal scores keep the order of the corpus, so the same query always finds
+the same.
 """
 
 import re
@@ -21,8 +22,57 @@ MAX_QUERY = 1_000
 """Characters of a query that are read."""
 _WORD = re.compile(r"\w+")
 _COMMON = frozenset(
-    "a an the of in on at to for from by with and or is are was were be been do does did has have had it its this that "
-    "these those he she they his her their as what which who whom whose where when how many much".split()
+    [
+        "a",
+        "an",
+        "the",
+        "of",
+        "in",
+        "on",
+        "at",
+        "to",
+        "for",
+        "from",
+        "by",
+        "with",
+        "and",
+        "or",
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "been",
+        "do",
+        "does",
+        "did",
+        "has",
+        "have",
+        "had",
+        "it",
+        "its",
+        "this",
+        "that",
+        "these",
+        "those",
+        "he",
+        "she",
+        "they",
+        "his",
+        "her",
+        "their",
+        "as",
+        "what",
+        "which",
+        "who",
+        "whom",
+        "whose",
+        "where",
+        "when",
+        "how",
+        "many",
+        "much",
+    ]
 )
 
 

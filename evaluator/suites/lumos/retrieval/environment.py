@@ -66,8 +66,10 @@ def bound(call: Call, *, parameters: Sequence[Parameter]) -> Mapping[str, str]:
 
 def find_article(call: Call, *, corpus: Corpus) -> Outcome:
     """Run `KnowledgeQuery`."""
-    if call.outputs > 2:  # noqa: PLR2004 - the article and its title
-        return Refused(ActionProblem.BAD_ARGUMENTS, f"{KNOWLEDGE} has two results, and the action names {call.outputs}.")
+    if call.outputs > 2:
+        return Refused(
+            ActionProblem.BAD_ARGUMENTS, f"{KNOWLEDGE} has two results, and the action names {call.outputs}."
+        )
     try:
         entity = bound(call, parameters=(Parameter("entity"),))["entity"]
     except UnboundError as error:
@@ -81,7 +83,9 @@ def find_article(call: Call, *, corpus: Corpus) -> Outcome:
 def find_paragraphs(call: Call, *, corpus: Corpus, count: int) -> Outcome:
     """Run `ParagraphRetrieve`."""
     if call.outputs != 1:
-        return Refused(ActionProblem.BAD_ARGUMENTS, f"{PARAGRAPHS} has one result, and the action names {call.outputs}.")
+        return Refused(
+            ActionProblem.BAD_ARGUMENTS, f"{PARAGRAPHS} has one result, and the action names {call.outputs}."
+        )
     try:
         given = bound(call, parameters=(Parameter("knowledge"), Parameter("query", aliases=("question",))))
     except UnboundError as error:

@@ -1,12 +1,21 @@
 """Questions on the databases, with a query for each subgoal. The values that a later query needs take the place of a
 reference, as in LUMOS's annotations."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from evaluator.suites.lumos.gold_turns import GoldTurn
-from evaluator.suites.lumos.mini.databases.tables import DATABASES, REGIONS, TOWNS, database, family_of, name_of
+from evaluator.suites.lumos.mini.databases.tables import (
+    DATABASES,
+    GOODS,
+    REGIONS,
+    SIZES,
+    TOWNS,
+    database,
+    family_of,
+    name_of,
+)
 from evaluator.suites.lumos.mini.draws import Drawn, Source, one_of
 from evaluator.world.grammar.words import BELONGINGS, DAYS, PEOPLE, PLACES
 from evaluator.world.vocabulary import Background, Colour, Shape
@@ -24,22 +33,23 @@ Question = tuple[str, tuple[Part, ...]]
 
 
 def draw_question(*, source: Source, index: int, attempt: int = 0) -> Drawn:
-    """The question with this number, whose result has one to twelve rows; each attempt is another one of the same kind."""
+    """The question with this number; each attempt is another one of the same kind. It has at most twelve rows."""
     number = index % DATABASES + DATABASES * (index // 600)
     kind = KINDS[index // 3 % len(KINDS)]
     rng = source.stream("database question", index, attempt)
     connection = opened(source=source, number=number)
     while True:
         text, parts = one_of(rng, _QUESTIONS[family_of(number), kind])(rng)
-        query = _whole(parts)
-        rows = connection.execute(query).fetchmany(_MOST_ROWS + 1)
-        if 0 < len(rows) <= _MOST_ROWS and any(value is not None for row in rows for value in row):
+        queries = _whole(parts)
+        results = [connection.execute(query).fetchmany(_MOST_ROWS + 1) for query in queries]
+        # Without rows a result cannot take the place of its reference.
+        if all(map(_has_values, results)) and len(results[-1]) <= _MOST_ROWS:
             break
     turns = tuple(
         GoldTurn(subgoal, f"R{place} = {_with_references(written)}")
         for place, (subgoal, written) in enumerate(parts, start=1)
     )
-    return Drawn(text=text, answer=query, gold=turns, kind=kind, scope=name_of(number))
+    return Drawn(text=text, answer=queries[-1], gold=turns, kind=kind, scope=name_of(number))
 
 
 @lru_cache(maxsize=32)
@@ -57,13 +67,17 @@ def opened(*, source: Source, number: int) -> "sqlite3.Connection":
     return connection
 
 
-def _whole(parts: tuple[Part, ...]) -> str:
+def _has_values(rows: "Sequence[tuple[object, ...]]") -> bool:
+    return any(value is not None for row in rows for value in row)
+
+
+def _whole(parts: tuple[Part, ...]) -> list[str]:
     queries: list[str] = []
     for _, written in parts:
         for place, query in enumerate(queries, start=1):
-            written = written.replace(f"{{{place}}}", query)  # noqa: PLW2901 - each query stands in the next ones
+            written = written.replace(f"{{{place}}}", query)
         queries.append(written)
-    return queries[-1]
+    return queries
 
 
 def _with_references(written: str) -> str:
@@ -81,8 +95,7 @@ def _pick(rng: "np.random.Generator") -> dict[str, object]:
         "age": int(rng.integers(25, 70)), "price": int(rng.integers(5, 35)), "year": int(rng.integers(1920, 2010)),
         "weight": int(rng.integers(20, 180)), "count": int(rng.integers(2, 5)), "shape": str(one_of(rng, tuple(Shape))),
         "colour": str(one_of(rng, tuple(Colour))), "background": str(one_of(rng, tuple(Background))),
-        "size": one_of(rng, ("small", "medium", "large")), "kind": one_of(rng, ("food", "clothing", "furniture", "tool")),
-        "people": int(rng.integers(10, 80)) * 100,
+        "size": one_of(rng, SIZES), "kind": one_of(rng, GOODS), "people": int(rng.integers(10, 80)) * 100,
     }  # fmt: skip
 
 

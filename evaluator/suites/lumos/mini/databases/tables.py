@@ -19,6 +19,7 @@ DATABASES = 6
 TOWNS = ("Alder", "Birchfield", "Cedarbrook", "Dunmoor", "Elmstead", "Farnley", "Greyport", "Hillbury")
 REGIONS = ("north", "south", "east", "west")
 SIZES = ("small", "medium", "large")
+GOODS = ("food", "clothing", "furniture", "tool")
 _TYPES = {Kind.INTEGER: "int(11)", Kind.TEXT: "varchar(80)"}
 
 
@@ -79,14 +80,13 @@ def _market(rng: "np.random.Generator") -> dict[str, list[Row]]:
     people: list[Row] = [
         (place, one.name, one.trade, _number(rng, 18, 80), one_of(rng, TOWNS)) for place, one in enumerate(PEOPLE, 1)
     ]
-    kinds = ("food", "clothing", "furniture", "tool")
     things: list[Row] = [
-        (place, one.noun.english, one_of(rng, kinds), _number(rng, 1, 40)) for place, one in enumerate(BELONGINGS, 1)
+        (place, one.noun.english, one_of(rng, GOODS), _number(rng, 1, 40)) for place, one in enumerate(BELONGINGS, 1)
     ]
     sales: list[Row] = [
         (
-            place, _number(rng, 1, len(people)), _number(rng, 1, len(things)), one_of(rng, PLACES[:6]).thing.noun.english,
-            one_of(rng, DAYS).english, _number(rng, 1, 9),
+            place, _number(rng, 1, len(people)), _number(rng, 1, len(things)),
+            one_of(rng, PLACES[:6]).thing.noun.english, one_of(rng, DAYS).english, _number(rng, 1, 9),
         )
         for place in range(1, 61)
     ]  # fmt: skip

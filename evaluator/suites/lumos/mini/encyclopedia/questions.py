@@ -56,8 +56,10 @@ class _Draft:
         return one_of(self.rng, [event for event in self.told.events if event.verb is verb])
 
     def look_up(self, *, subgoal: str, entity: str, query: str, question: str, with_title: bool = False) -> str:
-        """Add a turn that answers a question from an entity's article. In `query` and `question` a `{}` is the entity, or
-        the title of its article; returns the reference of the answer."""
+        """Add a turn that answers a question from an entity's article, and return the reference of the answer.
+
+        In `query` and `question` a `{}` is the entity, or the title of its article.
+        """
         first = self._results + 1
         article = f"R{first}"
         title = f"R{first + 1}" if with_title else entity

@@ -17,7 +17,7 @@ _PLURALS = {"knife": "knives", "watch": "watches", "fish": "fish"}
 
 
 def draw_problem(*, source: Source, index: int, attempt: int = 0) -> Drawn:
-    """The problem with this number, which has `index % 5 + 1` operations; each attempt is another one of the same kind."""
+    """The problem with this number, of `index % 5 + 1` operations; each attempt is another one of the same kind."""
     operations = index % MOST + 1
     draft = _Draft(source.stream("problem", index, attempt))
     while operations:
@@ -68,7 +68,7 @@ def _gets(draft: _Draft) -> bool:
 
 
 def _gives(draft: _Draft) -> bool:
-    if draft.value < 4:  # noqa: PLR2004 - at least two are given, and two are left
+    if draft.value < 4:
         return False
     fewer = draft.number(2, min(30, draft.value - 2))
     draft.sentences.append(f"{draft.who} {one_of(draft.rng, ('gives', 'sells', 'lends'))} {fewer} to {draft.other}.")
@@ -130,7 +130,9 @@ def _shares(draft: _Draft) -> bool:
 
 def _sells(draft: _Draft) -> bool:
     coins = draft.number(2, 9)
-    draft.sentences.append(f"{draft.who} sells all of them for {coins} coins each. How many coins does {draft.who} get?")
+    draft.sentences.append(
+        f"{draft.who} sells all of them for {coins} coins each. How many coins does {draft.who} get?"
+    )
     draft.calculate(
         subgoal=f"Calculate how many coins {draft.who} gets for all {draft.things}.",
         expression=f"{draft.last} * {coins}", value=draft.value * coins,
@@ -156,7 +158,7 @@ def _together(draft: _Draft) -> bool:
 _MIDDLE: tuple[tuple[int, Callable[[_Draft], bool]], ...] = ((1, _gets), (1, _gives), (1, _multiplies), (2, _bags))
 """What happens before the end, with the number of its operations."""
 _ENDS: tuple[tuple[int, Callable[[_Draft], bool]], ...] = (
-    *((needs, lambda draft, add=add: _asked(draft, add)) for needs, add in _MIDDLE),  # type: ignore[misc]
+    *((needs, lambda draft, add=add: _asked(draft, add)) for needs, add in _MIDDLE),
     (1, _shares), (1, _sells), (2, _together),
 )  # fmt: skip
 """What a problem ends with, question included."""

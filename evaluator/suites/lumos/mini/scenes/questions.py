@@ -127,7 +127,7 @@ def _shape(*, scene: Scene, is_there: bool, rng: "np.random.Generator") -> Shape
 
 
 _DETAILS: Mapping[str, Callable[[Scene, str], tuple[str, str]]] = {
-    "background": lambda scene, shape: ("What colour is the background?", BACKGROUNDS[scene.background].english),
+    "background": lambda scene, _shape: ("What colour is the background?", BACKGROUNDS[scene.background].english),
     "colour": lambda scene, shape: (
         f"What colour is the {shape}?",
         next(COLOURS[thing.colour].english for thing in scene.things if thing.shape == shape),

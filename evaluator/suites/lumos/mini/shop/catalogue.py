@@ -74,7 +74,7 @@ def shop(*, source: Source, number: int) -> Shop:
         noun = one_of(rng, _NOUNS[category])
         features = tuple(some_of(rng, _FEATURES[category], count=4))
         colours = tuple(some_of(rng, COLOURS, count=3))
-        sizes = tuple(size for size in SIZES if rng.random() < 0.8) or SIZES  # noqa: PLR2004 - most sizes are there
+        sizes = tuple(size for size in SIZES if rng.random() < 0.8) or SIZES
         items.append(
             Item(
                 key=f"W{index:03d}", title=f"{one_of(rng, _MAKERS)} {features[0]} {features[1]} {noun}", noun=noun,

@@ -52,7 +52,11 @@ def address_of(text: str) -> Address:
     fields = dict(parse_qsl(behind))
     number = fields.pop("page", "1")
     query = fields.pop("q", "")
-    if kind not in {"search", "item", "bought"} or len(item) != (kind != "search") or not re.fullmatch(r"\d{1,3}", number):
+    if (
+        kind not in {"search", "item", "bought"}
+        or len(item) != (kind != "search")
+        or not re.fullmatch(r"\d{1,3}", number)
+    ):
         raise PageError(f"there is no page {match[1]!r}")
     return Address(kind=kind, query=query, page=int(number), item="".join(item), chosen=tuple(fields.items()))
 

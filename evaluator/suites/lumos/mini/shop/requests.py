@@ -39,9 +39,7 @@ def draw_request(*, source: Source, index: int, attempt: int = 0) -> Drawn:
     text = one_of(rng, _FORMS).format(
         features=features, noun=goal.noun, colour=goal.colour, size=goal.size, most=goal.most
     )
-    return Drawn(
-        text=text, answer=goal.to_text(), gold=way, kind=KINDS[wanted - 1], scope=f"shop {number}"
-    )
+    return Drawn(text=text, answer=goal.to_text(), gold=way, kind=KINDS[wanted - 1], scope=f"shop {number}")
 
 
 def _goal(*, item: Item, count: int, rng: "np.random.Generator") -> Goal:
@@ -71,9 +69,7 @@ def _way(*, sold: Shop, goal: Goal, query: str) -> tuple[GoldTurn, ...] | None:
     for _ in range(page):
         last += 1
         turns.append(GoldTurn("Look at the next page of results.", f"R{last} = Click(R{last - 1}, {NEXT})"))
-    turns.append(
-        GoldTurn("Open the item that fits.", f"R{last + 1} = Click(R{last}, {number + 1})")
-    )
+    turns.append(GoldTurn("Open the item that fits.", f"R{last + 1} = Click(R{last}, {number + 1})"))
     options = f"R{last + 2} = Click(R{last + 1}, {goal.colour}); R{last + 3} = Click(R{last + 2}, {goal.size})"
     turns.append(GoldTurn(f"Choose {goal.colour} and {goal.size}.", options))
     turns.append(GoldTurn("Buy it.", f"R{last + 4} = Click(R{last + 3}, {BUY})"))

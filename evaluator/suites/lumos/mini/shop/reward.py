@@ -2,8 +2,9 @@
 
     r = r_type * (features met + options met + [price <= cap]) / (features wanted + options wanted + 1)
 
-WebShop's `r_type` is 0 where the titles share no noun, and lies between 0 and 1 where some are shared. Titles here have one
-noun each, so it is 1 for the wanted noun and 0 for any other. WebShop compares texts roughly; here words are equal or not.
+WebShop's `r_type` is 0 where the titles share no noun, and lies between 0 and 1 where some are shared. Titles here have
+one noun each, so it is 1 for the wanted noun and 0 for any other. WebShop compares texts roughly; here words are equal
+or not.
 """
 
 import json
