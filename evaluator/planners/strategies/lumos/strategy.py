@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from evaluator.canonical_json import JsonValue
 from evaluator.planners.language_models.protocol import Ability, Answer, Call, Completion, GenerateCall, Message
-from evaluator.planners.protocol import PlannerRequest
+from evaluator.planners.protocol import OfferedTool, PlannerRequest
 from evaluator.planners.strategies.lumos.templates import (
     ACTIONS,
     ANSWER_IS,
@@ -71,7 +71,7 @@ class _Modules(LumosStrategy):
             return plan_prompt(task=request.task.request, past=request.past)
         return ground_prompt(
             task=request.task.request, tools=request.tools, past=request.past, subgoals=request.subgoals,
-            with_results=any(tool.name not in EXACT for tool in request.tools),
+            with_results=results_matter(request.tools),
         )  # fmt: skip
 
     def response(self, *, text: str, request: TurnRequest) -> dict[str, JsonValue]:
@@ -150,6 +150,11 @@ class Direct(LumosStrategy):
     def response(self, *, text: str, request: TurnRequest) -> dict[str, JsonValue]:
         del request
         return {"answer": text}
+
+
+def results_matter(tools: Sequence[OfferedTool]) -> bool:
+    """Whether grounding is told the results of earlier subgoals."""
+    return any(tool.name not in EXACT for tool in tools)
 
 
 STRATEGIES = (Iterative, OnePass, Integrated, ChainOfThought, Direct)
