@@ -25,6 +25,8 @@ class StopReason(StrEnum):
     """Too many answers in a row could not be read."""
     CALL_FAILED = "call_failed"
     """The planner gave no answer; the record's reason tells whose fault that is."""
+    TOOL_FAILED = "tool_failed"
+    """An expert failed on a valid action: nobody's fault."""
 
 
 class ActionProblem(StrEnum):

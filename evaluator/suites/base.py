@@ -210,6 +210,11 @@ class Task:
         return None
 
     @property
+    def offers(self) -> frozenset[str] | None:
+        """Names of the only tools that its planners are offered; None: all that have experts."""
+        return None
+
+    @property
     def types_given(self) -> Mapping[str, frozenset[ResourceType]]:
         """Every type that each resource may be used as."""
         return {name: frozenset({kind}) for name, kind in self.resources.items()}
@@ -296,8 +301,14 @@ class Suite:
             first, last = self.tasks[0].key, self.tasks[-1].key
             raise LookupError(f"{self.slug} has no task {key!r}; its tasks are {first} to {last}") from None
 
+    def statement_tool_in(self, context: PlanContext) -> str:
+        """`statement_tool` where a context offers it, otherwise nothing."""
+        return self.statement_tool if self.statement_tool in context.catalogue.tools else ""
+
     def context(self, *, task: Task, offered: frozenset[str]) -> PlanContext:
-        """What a plan for `task` is checked against when the tools in `offered` have experts."""
+        """What a plan for `task` is checked against when the tools in `offered` can be called."""
+        if task.offers is not None:
+            offered &= task.offers
         return PlanContext(
             catalogue=self.catalogue.restricted_to(offered),
             resources=task.resources,

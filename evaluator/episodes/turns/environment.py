@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from evaluator.canonical_json import JsonValue
 from evaluator.plans.turns import Reference
@@ -48,7 +48,15 @@ class Refused:
     """A sentence for the planner."""
 
 
-Outcome = Made | Refused
+@dataclass(frozen=True, slots=True)
+class ToolFault:
+    """An expert, or the store, failed on a valid action: nobody's fault. The episode ends without a score."""
+
+    message: str
+    """A sentence."""
+
+
+Outcome = Made | Refused | ToolFault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,3 +102,27 @@ class Environment(Protocol):
             transcript: what happened.
         """
         ...
+
+
+@runtime_checkable
+class ExpertEnvironment(Environment, Protocol):
+    """An environment with experts of a profile among its tools. Making one loads no expert and opens no store."""
+
+    def offered(self, suite: Suite) -> frozenset[str]:
+        """Names of the tools that actions may call: those without an expert, and those whose expert is there."""
+        ...
+
+    def source(self) -> str:
+        """Digest of the data points that the tools work on; empty if the tasks' texts are all there is."""
+        ...
+
+    def facts(self) -> dict[str, JsonValue]:
+        """Profile, executed calls and device, for the evaluator's facts; complete after the last call."""
+        ...
+
+
+def offered_tools(*, suite: Suite, environment: Environment) -> frozenset[str]:
+    """Names of the tools that actions may call."""
+    if isinstance(environment, ExpertEnvironment):
+        return environment.offered(suite)
+    return frozenset(suite.catalogue.tools)

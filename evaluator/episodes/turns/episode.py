@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from evaluator import canonical_json
-from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused
+from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused, ToolFault
 from evaluator.episodes.turns.feedback import Bounds, past_turn
 from evaluator.episodes.turns.reading import (
     Actions,
@@ -80,6 +80,8 @@ class Episode:
         """Why the planner gave no answer, if that is how it ended."""
         self.stop: StopReason | None = None
         """Why it ended; None as long as it goes on."""
+        self.fault: str = ""
+        """The sentence of a tool's failure that ended it."""
         self.answer: str | None = None
         """In full, once it ended with one."""
         self._key, self._sample, self._scope = key, sample, scope
@@ -159,6 +161,9 @@ class Episode:
         wanted = self._queue.pop(0)
         self._seconds += seconds
         self._actions += 1
+        if isinstance(outcome, ToolFault):
+            self._break(outcome, wanted=wanted, seconds=seconds)
+            return
         outcome = self._within_bounds(_of_right_number(outcome, wanted=wanted), wanted=wanted)
         made: dict[str, str] = {}
         refused: Refused | None = None
@@ -181,6 +186,18 @@ class Episode:
             self._end(StopReason.ACTION_LIMIT)
         elif not self._queue:
             self._end_turn()
+
+    def _break(self, fault: ToolFault, *, wanted: Wanted, seconds: float) -> None:
+        """End without a score: what the planner would do next depends on a result that nobody could make."""
+        run = ActionRun(
+            tool=wanted.tool, arguments=wanted.arguments, problem=ActionProblem.UNAVAILABLE, error=fault.message,
+            seconds=round(seconds, 6),
+        )  # fmt: skip
+        self.fault = fault.message
+        self._turn.actions.append(Done(wanted=wanted, run=run, values={}))
+        self._queue.clear()
+        self._over.append(self._turn.kept(is_cut=False))
+        self._end(StopReason.TOOL_FAILED)
 
     def transcript(self) -> Transcript:
         """What happened; without a score."""
@@ -245,7 +262,7 @@ class Episode:
     def _end(self, stop: StopReason) -> None:
         self.stop = stop
 
-    def _within_bounds(self, outcome: Outcome, *, wanted: Wanted) -> Outcome:
+    def _within_bounds(self, outcome: Made | Refused, *, wanted: Wanted) -> Made | Refused:
         """The outcome, unless the episode would hold too much with it: planners are hostile, and many episodes open."""
         if isinstance(outcome, Refused):
             return outcome
@@ -261,7 +278,7 @@ class Episode:
         return f"There is no result {name}; there are: {there}."
 
 
-def _of_right_number(outcome: Outcome, *, wanted: Wanted) -> Outcome:
+def _of_right_number(outcome: Made | Refused, *, wanted: Wanted) -> Made | Refused:
     if isinstance(outcome, Refused) or len(outcome.values) == len(wanted.outputs):
         return outcome
     message = f"{wanted.tool} gave {len(outcome.values)} results, and the action names {len(wanted.outputs)}."

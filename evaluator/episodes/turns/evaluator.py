@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from evaluator.canonical_json import JsonValue
 from evaluator.episodes.parts import faulty, new_record, not_run_records
 from evaluator.episodes.turns.asking import Opened, hold_all
-from evaluator.episodes.turns.environment import Environment
+from evaluator.episodes.turns.environment import Environment, ExpertEnvironment, offered_tools
 from evaluator.episodes.turns.episode import Episode
 from evaluator.episodes.turns.feedback import Bounds
 from evaluator.episodes.turns.plans import plan_of_transcript
@@ -19,7 +19,7 @@ from evaluator.planners.turns.protocol import TurnRequest, turn_request
 from evaluator.plans import PlanContext
 from evaluator.plans.model import plan_to_json
 from evaluator.provenance import code_version
-from evaluator.records import Outcome, PlannerCall, ResultRecord
+from evaluator.records import Outcome, PlannerCall, Reason, ResultRecord
 from evaluator.suites.base import Suite, Task
 from evaluator.transcripts import StopReason, Transcript
 
@@ -49,6 +49,7 @@ class TurnEvaluator:
         self._bounds = bounds
         self._open_journal = open_journal
         self._not_run = environment.not_run(suite)
+        self._offered = offered_tools(suite=suite, environment=environment)
 
     def run(self, *, planner: Planner, tasks: Sequence[str], run: str = "") -> Iterator[ResultRecord]:
         """See `Evaluator.run`.
@@ -71,7 +72,7 @@ class TurnEvaluator:
                 context = self._context(task)
                 episode = Episode(
                     key=f"{name}/{task.asked_as or task.key}", sample=0, scope=self._environment.scope(task),
-                    context=context, statement_tool=self.suite.statement_tool,
+                    context=context, statement_tool=self.suite.statement_tool_in(context),
                     formulation=acting.formulation, bounds=self._bounds,
                 )  # fmt: skip
                 by_episode[id(episode)] = task
@@ -81,12 +82,13 @@ class TurnEvaluator:
             yield self._record(task=by_episode.pop(id(episode)), episode=episode)
 
     def facts(self) -> dict[str, JsonValue]:
-        """Digest of the rules and version of the code."""
+        """Digest of the rules and version of the code; with experts, what ran as well."""
         commit, dirty = code_version()
-        return {"judge": self._environment.digest(), "provenance": {"commit": commit, "dirty": dirty}}
+        experts = self._environment.facts() if isinstance(self._environment, ExpertEnvironment) else {}
+        return {"judge": self._environment.digest(), "provenance": {"commit": commit, "dirty": dirty}, **experts}
 
     def _context(self, task: Task) -> PlanContext:
-        return self.suite.context(task=task, offered=frozenset(self.suite.catalogue.tools))
+        return self.suite.context(task=task, offered=self._offered)
 
     def _request(self, *, task: Task, context: PlanContext, episode: Episode) -> TurnRequest:
         return turn_request(suite=self.suite, task=task, context=context, asked=episode.asked())
@@ -99,6 +101,8 @@ class TurnEvaluator:
         if episode.failure is not None:
             failure = episode.failure
             return faulty(record, reason=failure.reason, message=str(failure))
+        if episode.fault:
+            return faulty(record, reason=Reason.EXPERT_FAILED, message=episode.fault)
         found = self._environment.score(task=task, answer=episode.answer, transcript=transcript)
         scored = transcript.model_copy(
             update={"score": found.score, "expected": found.expected, "indicators": dict(found.indicators)}

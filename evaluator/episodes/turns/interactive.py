@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from evaluator.arbiters.naming import ArbiterName
-from evaluator.canonical_json import digest
+from evaluator.canonical_json import JsonValue, digest
 from evaluator.episodes.base import Setting, SettingError, identity_of_data
-from evaluator.episodes.turns.environment import Environment
+from evaluator.episodes.turns.environment import Environment, ExpertEnvironment, offered_tools
 from evaluator.episodes.turns.feedback import Bounds
 from evaluator.records import Reason
 from evaluator.suites.base import Suite
@@ -19,51 +19,63 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class InteractiveEpisodes:
-    """A planner is asked turn by turn; what it wants is run in between, by exact tools that need no expert."""
+    """A planner is asked turn by turn; what it wants is run in between, by exact tools or by experts."""
 
-    environment: Callable[[], Environment]
-    """Makes the tools and rules of the suite; cheap. Raises LookupError where their files are not here."""
+    environment: Callable[[Setting], Environment]
+    """Makes the tools and rules of the suite in a setting; cheap. Raises LookupError or ValueError where their files or
+    data are not here."""
     bounds: Bounds = field(default_factory=Bounds)
+    experts: bool = False
+    """Whether experts of a profile are among the tools: the environment is then an `ExpertEnvironment`."""
 
     @property
     def executes(self) -> bool:
-        """See `Episode`: no expert of a profile runs."""
-        return False
+        """See `Episode`."""
+        return self.experts
 
     @property
     def in_turns(self) -> bool:
         """See `Episode`."""
         return True
 
-    def rules_digest(self, profile: str, *, arbiter: ArbiterName | None = None) -> str:  # noqa: ARG002 - no expert runs
-        """See `Episode`."""
+    def rules_digest(self, profile: str, *, arbiter: ArbiterName | None = None) -> str:  # noqa: ARG002
+        """See `Episode`: of the tools and limits, with the profile's where experts run."""
         bounds = self.bounds
-        limits = [
+        limits: list[JsonValue] = [
             bounds.turns, bounds.actions, bounds.seconds, bounds.feedback_characters, bounds.held_characters,
         ]  # fmt: skip
-        return digest({"environment": self._made().digest(), "limits": limits})
+        rules: dict[str, JsonValue] = {"environment": self._made(Setting(profile=profile)).digest(), "limits": limits}
+        if self.experts:
+            rules["profile"] = _profile_digest(profile)
+        return digest(rules)
 
     def data_digest(self, *, suite: Suite, setting: Setting) -> str:
-        """See `Episode`. Requests are in the suite's digest, what tools read in that of the rules."""
-        return identity_of_data(source="", suite=suite, setting=setting)
+        """See `Episode`. Requests are in the suite's digest, what exact tools read in that of the rules."""
+        made = self._made(setting) if self.experts else None
+        source = made.source() if isinstance(made, ExpertEnvironment) else ""
+        return identity_of_data(source=source, suite=suite, setting=setting)
 
-    def offered(self, *, suite: Suite, profile: str) -> frozenset[str]:  # noqa: ARG002 - no expert runs
-        """See `Episode`: all tools of the catalogue."""
-        return frozenset(suite.catalogue.tools)
+    def offered(self, *, suite: Suite, profile: str) -> frozenset[str]:
+        """See `Episode`: all tools of the catalogue, except those that lack their expert."""
+        return offered_tools(suite=suite, environment=self._made(Setting(profile=profile)))
 
-    def not_run(self, *, suite: Suite, setting: Setting) -> Mapping[str, tuple[Reason, str]]:  # noqa: ARG002
+    def not_run(self, *, suite: Suite, setting: Setting) -> Mapping[str, tuple[Reason, str]]:
         """See `Episode`."""
-        return self._made().not_run(suite)
+        return self._made(setting).not_run(suite)
 
     def evaluator(self, *, suite: Suite, setting: Setting) -> "TurnEvaluator":
         """See `Episode`."""
         from evaluator.episodes.turns.evaluator import TurnEvaluator
 
+        if self.experts and setting.open_store is None:
+            raise SettingError(f"{suite.slug} runs experts, which needs a store for what they make")
         try:
             asked = suite_on_split(suite=suite, split=setting.split, hidden_seed=setting.hidden_seed)
         except ValueError as error:
             raise SettingError(str(error)) from error
-        return TurnEvaluator(suite=asked, environment=self._made(), bounds=self.bounds, open_journal=setting.open_store)
+        return TurnEvaluator(
+            suite=asked, environment=self._made(setting), bounds=self.bounds, open_journal=setting.open_store
+        )
 
     def empty_plan(self, *, is_fault: bool) -> str:
         """See `Episode`."""
@@ -71,8 +83,17 @@ class InteractiveEpisodes:
             return "No action would be run, and the task would score 0."
         return "No action would be run, and the task would have no answer."
 
-    def _made(self) -> Environment:
+    def _made(self, setting: Setting) -> Environment:
         try:
-            return self.environment()
-        except LookupError as error:
+            return self.environment(setting)
+        except (LookupError, ValueError) as error:
             raise SettingError(str(error)) from error
+
+
+def _profile_digest(name: str) -> str:
+    from evaluator.experts.profile import ProfileError, load_profile
+
+    try:
+        return load_profile(name).digest
+    except ProfileError as error:
+        raise SettingError(str(error)) from error

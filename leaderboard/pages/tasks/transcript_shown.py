@@ -20,6 +20,7 @@ _STOPPED = {
     StopReason.TIME_LIMIT: "It reached the limit of time without an answer.",
     StopReason.UNREADABLE: "Its answers could not be read.",
     StopReason.CALL_FAILED: "The planner gave no answer.",
+    StopReason.TOOL_FAILED: "An expert failed, which is not the planner's fault.",
 }
 
 

@@ -104,7 +104,7 @@ def suite() -> Suite:
     )  # fmt: skip
 
 
-SUITES = (Entry(slug="toy-turns", build=suite, episode=InteractiveEpisodes(environment=Sums)),)
+SUITES = (Entry(slug="toy-turns", build=suite, episode=InteractiveEpisodes(environment=lambda _: Sums())),)
 
 
 @dataclass(slots=True)

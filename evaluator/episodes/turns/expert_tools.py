@@ -1,0 +1,174 @@
+"""Single calls of experts for suites in turns, through the engine that executes whole plans.
+
+A call has the store key of a plan's step with the same expert and inputs: what a plan made before is not made again.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+from evaluator.canonical_json import JsonValue
+from evaluator.engine.jobs import FailureKind, Job, JobResult
+from evaluator.engine.pool import ExpertPool, Experts
+from evaluator.engine.progress import Listener
+from evaluator.engine.run import Engine
+from evaluator.engine.store import Store
+from evaluator.episodes.base import Setting, SettingError
+from evaluator.episodes.turns.environment import Refused, ToolFault
+from evaluator.experts.profile import Profile, ProfileError, load_profile
+from evaluator.plans.model import Plan, Step
+from evaluator.provenance import provenance
+from evaluator.records import ArtefactReference, StepRun
+from evaluator.tools.types import Catalogue
+from evaluator.transcripts import ActionProblem
+from evaluator.values import Value
+
+_PROBLEMS = {FailureKind.INPUT: ActionProblem.TOOL_ERROR, FailureKind.LIMIT: ActionProblem.TOO_MUCH}
+"""Failures that are the action's fault."""
+_STEP = "call"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpertCall:
+    """One call of a tool."""
+
+    tool: str
+    inputs: Mapping[str, Value | ArtefactReference]
+    """All inputs of the tool, by name and of the types that it takes; the caller checked them."""
+    sample: int = 0
+    """Index of the data point: experts that sample draw other numbers for another one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """What a call gave."""
+
+    outputs: Mapping[str, Value]
+    """The tool's outputs by name, in the order of its signature. Shared: do not change them."""
+    step: StepRun
+    """The call as records keep it, with references to all that it took and gave."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """Why a call gave nothing."""
+
+    kind: FailureKind
+    message: str
+    """A sentence."""
+
+    def outcome(self) -> Refused | ToolFault:
+        """As an environment reports it: inputs that do not go together, or too large ones, are the action's fault."""
+        problem = _PROBLEMS.get(self.kind)
+        return ToolFault(self.message) if problem is None else Refused(problem, self.message)
+
+
+class ExpertTools:
+    """The tools of a catalogue that have an expert in a profile. Experts stay loaded between calls.
+
+    Making one opens no store and loads no expert. Used from one thread at a time.
+    """
+
+    def __init__(
+        self,
+        *,
+        profile: Profile,
+        catalogue: Catalogue,
+        store: Callable[[], Store],
+        device: str = "cpu",
+        memory_budget: int | None = None,
+        salt: str = "",
+        listener: Listener | None = None,
+        experts: Experts | None = None,
+    ) -> None:
+        """Args:
+        profile: which expert implements each tool.
+        catalogue: the tools' signatures.
+        store: opens where artefacts and executed calls are kept; called before the first call.
+        device: torch device of the experts.
+        memory_budget: bytes that loaded experts may occupy together; None: no limit.
+        salt: the suite's: experts that sample share their results with suites of the same salt.
+        listener: receives progress after every batch.
+        experts: where experts come from; by default the profile's.
+        """
+        self.profile = profile
+        self.catalogue = catalogue
+        self.offered = frozenset(catalogue.tools) & frozenset(profile.experts)
+        """Names of the tools that can be called."""
+        self._open_store, self._device, self._budget = store, device, memory_budget
+        self._salt, self._listener, self._experts = salt, listener, experts
+
+    @classmethod
+    def of_setting(cls, setting: Setting, *, catalogue: Catalogue, salt: str = "") -> Self:
+        """The tools in a setting. Without a store in it they can be described, but not called.
+
+        Raises:
+            SettingError: the profile cannot be read.
+        """
+        try:
+            profile = load_profile(setting.profile)
+        except ProfileError as error:
+            raise SettingError(str(error)) from error
+        return cls(
+            profile=profile, catalogue=catalogue, store=setting.open_store or _no_store, device=setting.device,
+            memory_budget=setting.memory_budget, salt=salt, listener=setting.listener,
+        )  # fmt: skip
+
+    @cached_property
+    def engine(self) -> Engine:
+        """What runs the calls."""
+        pool = self._experts or ExpertPool(profile=self.profile, device=self._device, budget=self._budget)
+        return Engine(pool=pool, store=self._open_store(), salt=self._salt, listener=self._listener)
+
+    def run(self, calls: Sequence[ExpertCall]) -> list[Ran | Failed]:
+        """Run calls that do not depend on each other, equal ones once, in batches per expert.
+
+        Returns:
+            The outcome of each call, in order. What goes wrong is an outcome, also where the store fails.
+
+        Raises:
+            LookupError: a tool is not in `offered`.
+        """
+        for call in calls:
+            if call.tool not in self.offered:
+                raise LookupError(f"profile {self.profile.name} has no expert for {call.tool}")
+        if not calls:
+            return []
+        try:
+            jobs = [self._job(number, call) for number, call in enumerate(calls)]
+            results = {result.job.task: result for result in self.engine.run(jobs)}
+            return [self._outcome(results[str(number)]) for number in range(len(calls))]
+        except Exception as error:  # noqa: BLE001 - a store or its bucket may raise anything; no planner is to blame
+            message = f"The calls could not be run: {type(error).__name__}: {error}."
+            return [Failed(kind=FailureKind.EXPERT, message=message) for _ in calls]
+
+    def facts(self) -> dict[str, JsonValue]:
+        """Profile, executed calls and provenance; complete after the last call."""
+        calls = self.engine.calls if "engine" in self.__dict__ else {}
+        return {
+            "profile": {"name": self.profile.name, "digest": self.profile.digest},
+            "expert_calls": dict(sorted(calls.items())),
+            "provenance": provenance(device=self._device),
+        }
+
+    def _job(self, number: int, call: ExpertCall) -> Job:
+        outputs = {name: f"{_STEP}.{name}" for name in self.catalogue[call.tool].outputs}
+        step = Step(id=_STEP, tool=call.tool, inputs={name: f"${name}" for name in call.inputs}, outputs=outputs)
+        resources = {
+            name: value if isinstance(value, ArtefactReference) else self.engine.keep(value)
+            for name, value in call.inputs.items()
+        }
+        plan = Plan(steps=(step,), answers=tuple(outputs.values()))
+        return Job(task=str(number), sample=call.sample, plan=plan, resources=resources)
+
+    def _outcome(self, result: JobResult) -> Ran | Failed:
+        if result.failure is not None:
+            return Failed(kind=result.failure.kind, message=f"{result.failure.message}.")
+        (step,) = result.steps
+        names = self.catalogue[step.tool].outputs
+        return Ran(outputs={name: self.engine.value(step.outputs[name]) for name in names}, step=step)
+
+
+def _no_store() -> Store:
+    raise OSError("experts need a store for what they make, and this setting has none")
