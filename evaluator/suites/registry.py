@@ -39,6 +39,8 @@ class Entry:
     """Name of the catalogue of its tools. Strategies that are made for this catalogue understand its requests."""
     is_available: Callable[[], bool] = lambda: True
     """Whether its files are here."""
+    anchors: tuple[str, ...] = ()
+    """Names of the bundled planners that are anchors only of suites that name them."""
 
 
 def suite_names() -> tuple[str, ...]:
@@ -81,6 +83,11 @@ def default_suite(*, executes: bool) -> Suite:
 def judged_suites() -> tuple[str, ...]:
     """Slugs of all suites whose plans are judged and not executed, in alphabetical order, fetched or not."""
     return tuple(sorted(slug for slug, entry in _entries().items() if _judges(entry.episode)))
+
+
+def suites_with_anchor(name: str) -> tuple[str, ...]:
+    """Slugs of all suites that name this bundled planner as an anchor, in alphabetical order, fetched or not."""
+    return tuple(sorted(slug for slug, entry in _entries().items() if name in entry.anchors))
 
 
 def _judges(episode: "Episode") -> bool:

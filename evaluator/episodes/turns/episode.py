@@ -35,11 +35,13 @@ class _Turn:
     seconds: float = 0.0
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    tries: int = 0
 
     def add(self, reply: TurnReply) -> None:
         call = reply.call
         self.received.append(canonical_json.dumps(reply.response.model_dump(exclude_defaults=True)))
         self.seconds += call.seconds
+        self.tries += call.tries
         self.prompt_tokens = _sum(self.prompt_tokens, call.prompt_tokens)
         self.completion_tokens = _sum(self.completion_tokens, call.completion_tokens)
 
@@ -47,7 +49,7 @@ class _Turn:
         return TurnRun(
             received=self.received, subgoals=list(self.subgoals), actions=[done.run for done in self.actions],
             error=self.error, is_cut=is_cut, seconds=round(self.seconds, 6), prompt_tokens=self.prompt_tokens,
-            completion_tokens=self.completion_tokens,
+            completion_tokens=self.completion_tokens, tries=max(1, self.tries),
         )  # fmt: skip
 
 

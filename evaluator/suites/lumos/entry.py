@@ -72,9 +72,9 @@ _MINI = InteractiveEpisodes(environment=_mini_environment, bounds=Bounds(turns=1
 """The longest gold solutions have six turns and ten actions."""
 
 SUITES = (
-    Entry(slug="gsm8k", build=_gsm8k, episode=_WORD_PROBLEMS, is_available=_maths_is_fetched),
-    Entry(slug="svamp", build=_svamp, episode=_WORD_PROBLEMS, is_available=_maths_is_fetched),
+    Entry(slug="gsm8k", build=_gsm8k, episode=_WORD_PROBLEMS, is_available=_maths_is_fetched, anchors=("last-number",)),
+    Entry(slug="svamp", build=_svamp, episode=_WORD_PROBLEMS, is_available=_maths_is_fetched, anchors=("last-number",)),
     Entry(slug="intercode-sql", build=_intercode, episode=_DATABASES, is_available=_sql_is_fetched),
-    Entry(slug="lumos-mini", build=_mini, episode=_MINI),
+    Entry(slug="lumos-mini", build=_mini, episode=_MINI, anchors=("majority",)),
 )
 COMMANDS = "evaluator.suites.lumos.commands"

@@ -1,5 +1,6 @@
 """The suite `lumos-mini`: five groups of sixty tasks in the miniature world."""
 
+from collections import Counter
 from types import MappingProxyType
 
 from evaluator.episodes.base import Setting
@@ -10,7 +11,7 @@ from evaluator.suites.hidden import HIDDEN
 from evaluator.suites.lumos.columns import EPISODES, mean, solved
 from evaluator.suites.lumos.mini.draws import EACH, Drawn, Source
 from evaluator.suites.lumos.mini.environment import MiniEnvironment
-from evaluator.suites.lumos.mini.groups import GROUPS, SQL, draw_group
+from evaluator.suites.lumos.mini.groups import GROUPS, MATHS, PICTURES, QA, SQL, draw_group
 from evaluator.suites.lumos.mini.scenes.questions import NOTICE
 from evaluator.suites.lumos.mini.tools import TOOLS
 from evaluator.suites.lumos.sql.environment import TOOL as SQL_TOOL
@@ -22,6 +23,8 @@ SLUG = "lumos-mini"
 VERSION = "1"
 SPLITS = ("public", "validation", HIDDEN)
 TRAIN = "train"
+_FOR_MAJORITY = 300
+"""Training tasks of each group of which the most frequent answer is taken."""
 _HOW = {
     "maths": "the answer is the right number",
     "sql": "the last result has the rows of the gold query, in its order if it has one",
@@ -71,7 +74,7 @@ def mini_suite() -> Suite:
         description="Word problems, databases, chronicles, a shop and pictures of the miniature world, in turns.",
         metrics=COLUMNS, catalogue=TOOLS, tasks=tasks_of(Source(split=Split.PUBLIC)),
         conditions=Conditions(experts=True, samples=False, splits=SPLITS), panels=(Panel.TRANSCRIPT,), scoring=_SCORING,
-        statement_tool=SQL_TOOL, hidden_requests=_hidden, training_splits=(TRAIN,),
+        statement_tool=SQL_TOOL, hidden_requests=_hidden, training_splits=(TRAIN,), majority=majority,
         facets=Facets(filters=_FACETS, facts=("group", "kind"), breakdowns=("group", "kind"), plots=("group",),
                       comparisons=("group",)),
     )  # fmt: skip
@@ -113,6 +116,16 @@ def task_of(drawn: Drawn, *, group: str, number: int) -> TurnTask:
         answer=drawn.answer, facts=MappingProxyType({"group": group, "kind": drawn.kind}), scope=drawn.scope,
         tools=GROUPS[group].tools,
     )  # fmt: skip
+
+
+def majority() -> dict[str, str]:
+    """The most frequent right answer among training tasks, by group; groups whose answers are no words have none."""
+    found = {}
+    for group in (MATHS, QA, PICTURES):
+        drawn = draw_group(group=group, source=Source(split=Split.TRAIN), count=_FOR_MAJORITY)
+        ((answer, _),) = Counter(one.answer for one in drawn).most_common(1)
+        found[group] = answer
+    return found
 
 
 def _hidden(suite: Suite, seed: str) -> tuple[Task, ...]:
