@@ -87,7 +87,7 @@ def solve(*, setting: Setting, count: int, groups: Sequence[str] = tuple(GROUPS)
     suite = _training_suite([task_of(one, group=group, number=number) for group, number, one in tasks.values()])
     follower = _Follower({key: one.gold for key, (_, _, one) in tasks.items()})
     evaluator = TurnEvaluator(
-        suite=suite, environment=MiniEnvironment(source=source, setting=setting), bounds=_LIMITS
+        suite=suite, environment=MiniEnvironment(source=source, setting=setting, tasks=start + count), bounds=_LIMITS
     )  # fmt: skip
     for record in evaluator.run(planner=follower, tasks=list(tasks)):
         group, number, one = tasks[record.task]

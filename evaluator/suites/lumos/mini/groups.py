@@ -11,7 +11,6 @@ from evaluator.suites.lumos.mini.problems.problems import draw_problem
 from evaluator.suites.lumos.mini.scenes.questions import draw_picture_question
 from evaluator.suites.lumos.mini.shop.requests import draw_request
 
-
 _ATTEMPTS = 20
 
 
