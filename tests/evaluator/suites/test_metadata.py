@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[3]
 CONTROLLLM = ("tool100", "tool2k", "tool100-executed", "tool2k-executed")
 IN_TURNS = {"gsm8k": maths.RELEASE, "svamp": maths.RELEASE, "intercode-sql": sql.RELEASE}
 RELEASED = (*CONTROLLLM, *IN_TURNS)
-SLUGS = ("openagi", "openagi-season", "toolmini", "toolmini-abstain", "toolworld", *RELEASED)
+SLUGS = ("openagi", "openagi-season", "toolmini", "toolmini-abstain", "toolworld", "lumos-mini", *RELEASED)
 
 
 def suite(slug):
