@@ -87,6 +87,8 @@ class TurnRun(_Part):
     """That the planner took. Left out of equality of results."""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    tries: int = 1
+    """Requests to the planner, with those that were repeated. Left out of equality of results."""
 
 
 class Transcript(_Part):
@@ -112,6 +114,7 @@ def without_seconds(transcript: Transcript) -> Transcript:
         turn.model_copy(
             update={
                 "seconds": 0.0,
+                "tries": 1,
                 "actions": [action.model_copy(update={"seconds": 0.0}) for action in turn.actions],
             }
         )

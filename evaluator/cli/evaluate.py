@@ -16,6 +16,7 @@ from evaluator.cli.execution_settings import ExecutionSettings, selected_tasks, 
 from evaluator.cli.listing import Listing
 from evaluator.cli.progress_view import ProgressView
 from evaluator.cli.usage import JsonFile, VerboseOption, chosen_suite, is_stdout, log, out, usage_error, write_json
+from evaluator.episode_summary import EpisodeFigures, figures_of, summary_of
 from evaluator.episodes.base import Evaluator, Setting, SettingError
 from evaluator.metrics.statistics import ends_in_words
 from evaluator.metrics.undecided import range_text, ranged, undecided_words
@@ -125,12 +126,14 @@ def _document(
             view.task_completed()
     order = {key: position for position, key in enumerate(keys)}
     records.sort(key=lambda record: order[record.task])
+    episodes = figures_of(found for record in records if (found := summary_of(record.transcripts)) is not None)
+    summary = summarise(suite=suite, results=map(TaskScore.of, records), samples=samples)
     return {
         "version": "evaluation/1",
         "suite": {"slug": suite.slug, "version": suite.version, "digest": suite.digest},
         "planner": planner.name,
         "planner_identity": planner.identity() if isinstance(planner, StrategyPlanner) else {},
-        "summary": summarise(suite=suite, results=map(TaskScore.of, records), samples=samples),
+        "summary": summary if episodes is None else {**summary, "episodes": episodes.to_json()},
         **evaluator.facts(),
         "results": [record.model_dump(mode="json") for record in records],
     }
@@ -150,6 +153,9 @@ def _print_summary(*, suite: Suite, document: dict[str, Any]) -> None:
     table.show(out)
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in document["summary"]["outcomes"].items())
     out.print(f"{len(document['results'])} tasks: {outcomes}")
+    if episodes := document["summary"].get("episodes"):
+        for sentence in EpisodeFigures.from_json(episodes).sentences():
+            out.print(sentence, markup=False, highlight=False, soft_wrap=True)
 
 
 def _planner(*, name: str, suite: Suite, timeout: float) -> "Planner":

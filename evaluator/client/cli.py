@@ -20,7 +20,7 @@ from evaluator.client.options import (
     UrlOption,
 )
 from evaluator.client.output import STDOUT, exit_codes, say, write_json, write_text
-from evaluator.client.reports import junit
+from evaluator.client.reports import episode_figures, junit
 from evaluator.client.submitting import submit
 from evaluator.client.verdict import ExitCode, verdict_of
 from evaluator.client.verify.command import verify
@@ -59,7 +59,10 @@ def results(
     junit_out: Annotated[Path | None, typer.Option("--junit", help="Write a JUnit report here.")] = None,
     patience: PatienceOption = 30.0,
 ) -> None:
-    """Print suite, key, outcome and score of every task, separated by tabs."""
+    """Print suite, key, outcome and score of every task, separated by tabs.
+
+    Of suites in turns, standard error says how the episodes ended, in how many turns, and which errors actions had.
+    """
     with exit_codes(), client_of(url=url, patience=patience) as client:
         found = client.find(any_id)
         rows = {evaluation.id: list(client.results(evaluation.id)) for evaluation in found}
@@ -67,6 +70,8 @@ def results(
             for row in rows[evaluation.id]:
                 score = "" if row.score is None else f"{row.score:.4f}"
                 sys.stdout.write(f"{evaluation.suite}\t{row.task}\t{row.outcome}\t{score}\n")
+            if figures := episode_figures(rows[evaluation.id]):
+                say("\n".join(f"{evaluation.suite}: {sentence}" for sentence in figures.sentences()))
         write_json(json_out, submission=found[0].submission, evaluations=found, results=rows)
         if junit_out is not None:
             write_text(junit_out, junit(evaluations=found, results=rows, checks=[]))

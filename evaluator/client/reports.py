@@ -7,6 +7,7 @@ from typing import Any
 
 from evaluator.client.shapes import Evaluation, TaskRow
 from evaluator.client.verdict import Check, Verdict
+from evaluator.episode_summary import EpisodeFigures, figures_of
 
 _NOT_IN_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -55,6 +56,7 @@ def document(
         "evaluations": [
             {
                 **evaluation.model_dump(mode="json"),
+                "episodes": _episodes(results.get(evaluation.id, ())),
                 "results": [row.model_dump(mode="json") for row in results.get(evaluation.id, ())],
             }
             for evaluation in evaluations
@@ -95,3 +97,13 @@ def _add_suite(root: ET.Element, *, name: str, cases: Sequence[ET.Element]) -> N
 def _clean(text: str) -> str:
     """The text without what XML cannot hold."""
     return _NOT_IN_XML.sub("?", text)
+
+
+def episode_figures(rows: Sequence[TaskRow]) -> EpisodeFigures | None:
+    """How the episodes of a suite in turns went; None for other suites, and where it is not known."""
+    return figures_of(row.episodes for row in rows if row.episodes is not None)
+
+
+def _episodes(rows: Sequence[TaskRow]) -> dict[str, Any] | None:
+    figures = episode_figures(rows)
+    return None if figures is None else figures.to_json()

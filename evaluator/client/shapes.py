@@ -5,6 +5,8 @@ from typing import Any, Literal, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from evaluator.episode_summary import EpisodeSummary
+
 FINAL_STATES = frozenset({"completed", "failed", "cancelled"})
 WAITS_FOR_OWNER = "on_hold"
 
@@ -210,6 +212,8 @@ class TaskRow(_Answer):
     score: float | None = None
     seconds: float = 0.0
     plan_summary: str = ""
+    episodes: EpisodeSummary | None = None
+    """Of suites in turns; None where it is withheld or not known."""
 
 
 class Checkpoint(_Answer):

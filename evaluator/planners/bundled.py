@@ -9,11 +9,12 @@ from types import MappingProxyType
 
 from evaluator.ablations import literals, minus_one, with_texts
 from evaluator.planners.protocol import OfferedTool, Planner, PlannerReply, PlannerRequest
+from evaluator.planners.turns.floors import LastNumberPlanner, MajorityPlanner
 from evaluator.plans.abstaining import abstention
 from evaluator.plans.model import Plan, Step, plan_to_json
 from evaluator.records import PlannerCall
 from evaluator.suites.base import Suite
-from evaluator.suites.registry import judged_suites
+from evaluator.suites.registry import judged_suites, suites_with_anchor
 
 _EMPTY = Plan(steps=(), answers=())
 _NO_TIME = PlannerCall(seconds=0.0)
@@ -191,12 +192,16 @@ class BundledEntry:
     """Whether its plans give the gold plans away, whole or in part."""
     is_for_judged: bool = False
     """Whether it is an anchor only where plans are judged and not executed."""
+    is_named_by_suites: bool = False
+    """Whether it is an anchor only of suites whose entry names it."""
     is_further_seed: bool = False
     """Whether it is another one with a further seed: five seeds show how much of a score is chance."""
 
     @property
     def suites(self) -> tuple[str, ...]:
         """Slugs of the suites that it is an anchor of; empty: all."""
+        if self.is_named_by_suites:
+            return suites_with_anchor(self.name)
         return judged_suites() if self.is_for_judged else ()
 
 
@@ -243,6 +248,18 @@ _ENTRIES = (
         make=AskEverythingPlanner,
         is_for_judged=True,
     ),
+    BundledEntry(
+        name="majority",
+        description="The most frequent right answer of the training data, without any tool.",
+        make=MajorityPlanner,
+        is_named_by_suites=True,
+    ),
+    BundledEntry(
+        name="last-number",
+        description="The last number of the request, without any tool: what guessing an operand is worth.",
+        make=LastNumberPlanner,
+        is_named_by_suites=True,
+    ),
 )
 BUNDLED: Mapping[str, BundledEntry] = MappingProxyType({entry.name: entry for entry in _ENTRIES})
 KNOW_GOLD = frozenset(entry.name for entry in _ENTRIES if entry.knows_gold)
@@ -257,9 +274,7 @@ def bundled_names() -> tuple[str, ...]:
 def each_once(suite: str) -> tuple[str, ...]:
     """Names of the anchors of the suite with this slug, without further seeds."""
     return tuple(
-        entry.name
-        for entry in _ENTRIES
-        if not entry.is_further_seed and (not entry.is_for_judged or suite in entry.suites)
+        entry.name for entry in _ENTRIES if not entry.is_further_seed and (not entry.suites or suite in entry.suites)
     )
 
 
@@ -272,6 +287,10 @@ def bundled_planner(*, name: str, suite: Suite) -> Planner:
     entry = BUNDLED.get(name)
     if entry is None:
         raise LookupError(f"there is no bundled planner {name!r}; there are: {', '.join(BUNDLED)}")
+    if entry.is_named_by_suites and suite.slug not in entry.suites:
+        raise LookupError(
+            f"the bundled planner {name} is an anchor of {', '.join(entry.suites)}; {suite.slug} does not name it"
+        )
     if entry.is_for_judged and suite.slug not in entry.suites:
         how = "executes plans" if suite.conditions.experts else "runs actions in turns"
         raise LookupError(

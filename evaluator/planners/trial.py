@@ -120,7 +120,8 @@ def _read_turn(trial: Trial, *, reply: TurnReply, context: PlanContext, suite: S
         completion_tokens=reply.call.completion_tokens,
     )
     try:
-        read_response(response=reply.response, role=Role.JOINT, context=context, statement_tool=suite.statement_tool)
+        statements = suite.statement_tool_in(context)
+        read_response(response=reply.response, role=Role.JOINT, context=context, statement_tool=statements)
     except (PlanSyntaxError, UnreadableError) as error:
         return replace(trial, reason=Reason.UNPARSABLE_PLAN, problem=f"The answer cannot be read: {error}.")
     return trial

@@ -210,6 +210,11 @@ class Task:
         return None
 
     @property
+    def offers(self) -> frozenset[str] | None:
+        """Names of the only tools that its planners are offered; None: all that have experts."""
+        return None
+
+    @property
     def types_given(self) -> Mapping[str, frozenset[ResourceType]]:
         """Every type that each resource may be used as."""
         return {name: frozenset({kind}) for name, kind in self.resources.items()}
@@ -257,6 +262,9 @@ class Suite:
     statement_tool: str = ""
     """Of suites in turns: the tool of actions without a name and parentheses, such as SQL; empty if there is no such
     form."""
+    majority: "Callable[[], Mapping[str, str]] | None" = field(default=None, compare=False, repr=False)
+    """For the anchor `majority`: the most frequent right answer of the training data by the metric of a task, or the
+    one that the benchmark declares. Never of the evaluated tasks."""
     hidden_requests: "Callable[[Suite, str], tuple[Task, ...]] | None" = field(default=None, compare=False, repr=False)
     """Makes the hidden split's tasks from a secret seed, with the keys of the public ones; None: there is none."""
 
@@ -296,8 +304,14 @@ class Suite:
             first, last = self.tasks[0].key, self.tasks[-1].key
             raise LookupError(f"{self.slug} has no task {key!r}; its tasks are {first} to {last}") from None
 
+    def statement_tool_in(self, context: PlanContext) -> str:
+        """`statement_tool` where a context offers it, otherwise nothing."""
+        return self.statement_tool if self.statement_tool in context.catalogue.tools else ""
+
     def context(self, *, task: Task, offered: frozenset[str]) -> PlanContext:
-        """What a plan for `task` is checked against when the tools in `offered` have experts."""
+        """What a plan for `task` is checked against when the tools in `offered` can be called."""
+        if task.offers is not None:
+            offered &= task.offers
         return PlanContext(
             catalogue=self.catalogue.restricted_to(offered),
             resources=task.resources,

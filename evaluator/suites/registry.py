@@ -41,6 +41,8 @@ class Entry:
     """Whether its files are here."""
     whole_plans: str = ""
     """Of the step-by-step form of a suite: the slug of that suite, which asks for whole plans; else empty."""
+    anchors: tuple[str, ...] = ()
+    """Names of the bundled planners that are anchors only of suites that name them."""
 
 
 def suite_names() -> tuple[str, ...]:
@@ -85,8 +87,18 @@ def judged_suites() -> tuple[str, ...]:
     return tuple(sorted(slug for slug, entry in _entries().items() if _judges(entry.episode)))
 
 
+def suites_with_anchor(name: str) -> tuple[str, ...]:
+    """Slugs of all suites that name this bundled planner as an anchor, in alphabetical order, fetched or not."""
+    return tuple(sorted(slug for slug, entry in _entries().items() if name in entry.anchors))
+
+
 def _judges(episode: "Episode") -> bool:
     return not (episode.executes or episode.in_turns)
+
+
+def suites_in_turns() -> tuple[str, ...]:
+    """Slugs of all suites in which planners act in turns, in alphabetical order, fetched or not."""
+    return tuple(sorted(slug for slug, entry in _entries().items() if entry.episode.in_turns))
 
 
 def suites_of_catalogue(catalogue: str) -> tuple[str, ...]:

@@ -347,6 +347,8 @@ class TaskResult(models.Model):
     """Each indicator of the plan or of its answers, in [0, 1]; empty where there is no plan to judge."""
     sample_indicators = models.JSONField(default=dict, db_default={}, blank=True)
     """By name, the values of the indicators that differ from sample to sample, in order."""
+    episodes = models.JSONField(default=dict, db_default={}, blank=True)
+    """Of suites in turns: `EpisodeSummary`; empty for others, and in rows from before this was kept."""
     seconds = models.FloatField(default=0.0)
     planning_seconds = models.FloatField(null=True)
     """How long the planner took; null where it was not asked, and in rows from before this was kept."""

@@ -10,15 +10,17 @@ from django.core.paginator import Page, Paginator
 
 from evaluator.metrics.undecided import ranged
 from evaluator.records import Outcome
-from evaluator.suites.base import Panel
+from evaluator.suites.base import IntervalMethod, Panel
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.events import LATEST
 from leaderboard.evaluations.gold import withheld_from
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.evaluations.unfinished import never_ran
+from leaderboard.pages.turn_plot import TurnPlot, turn_plot
 from leaderboard.queue.estimates import place_of
 from leaderboard.results.breakdowns import Breakdown, ScoreRow, ShareRow, score_breakdowns, share_breakdowns
+from leaderboard.results.episodes import EpisodeLines, episode_lines
 from leaderboard.results.failures import FailureGroup, failures
 from leaderboard.results.filters import Filter
 from leaderboard.results.task_filters import (
@@ -88,6 +90,19 @@ class Gathered(NamedTuple):
     failures: tuple[FailureGroup, ...]
     breakdowns: tuple[Breakdown[ShareRow], ...]
     score_breakdowns: tuple[Breakdown[ScoreRow], ...]
+    episodes: EpisodeLines | None
+    """Of suites in turns."""
+
+
+class EpisodesPart(NamedTuple):
+    """How the episodes of a suite in turns went."""
+
+    lines: EpisodeLines
+    plot: TurnPlot | None
+    gained: str
+    """Heading of the sums of scores."""
+    digits: int
+    """Decimals of these sums."""
 
 
 class EvaluationPage(NamedTuple):
@@ -105,6 +120,8 @@ class EvaluationPage(NamedTuple):
     """Of suites that judge plans: the indicators by level and by group."""
     score_breakdowns: tuple[Breakdown[ScoreRow], ...]
     """Of suites that execute plans: the mean score by kind of task."""
+    episodes: EpisodesPart | None
+    """Of suites in turns, unless it is withheld."""
 
     @property
     def first_filters(self) -> list[Filter]:
@@ -143,6 +160,7 @@ def evaluation_page(*, evaluation: Evaluation, parameters: Mapping[str, str]) ->
         has_results=progress.done > 0,
         breakdowns=gathered.breakdowns,
         score_breakdowns=gathered.score_breakdowns,
+        episodes=_episodes_part(suite=evaluation.suite, lines=gathered.episodes),
     )
 
 
@@ -170,7 +188,17 @@ def _gather(evaluation: Evaluation, *, rows: Sequence[TaskRow], version: Hashabl
         failures=tuple(failures(rows)),
         breakdowns=share_breakdowns(rows=rows, suite=suite.facets) if suite.has(Panel.INDICATORS) else (),
         score_breakdowns=_score_breakdowns(evaluation=evaluation, rows=rows),
+        episodes=episode_lines(rows) if suite.has(Panel.TRANSCRIPT) else None,
     )
+
+
+def _episodes_part(*, suite: Suite, lines: EpisodeLines | None) -> EpisodesPart | None:
+    if lines is None:
+        return None
+    is_share = suite.ranking_column.interval is IntervalMethod.WILSON
+    plot = turn_plot(lines, is_share=is_share)
+    gained, digits = ("Solved", 0) if is_share else ("Sum of scores", 2)
+    return EpisodesPart(lines=lines, plot=plot, gained=gained, digits=digits)
 
 
 def _score_breakdowns(*, evaluation: Evaluation, rows: Sequence[TaskRow]) -> tuple[Breakdown[ScoreRow], ...]:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from evaluator import canonical_json
 from evaluator.engine.store import Store
+from evaluator.episode_summary import summary_of
 from evaluator.metrics.aggregate import indicators_of_samples, scores_of_samples
 from evaluator.planners.secret_header import SecretHeader
 from evaluator.planners.storable import keepable_text
@@ -269,6 +270,7 @@ def _insert(
                 sample_scores=list(scores_of_samples(record)),
                 indicators=record.indicators,
                 sample_indicators=indicators_of_samples(record),
+                episodes=episodes_of(record),
                 seconds=_seconds(record),
                 **usage_fields(record.planner),
                 plan_summary=plan_summary(record),
@@ -304,6 +306,15 @@ def plan_summary(record: ResultRecord) -> str:
     names = [str(step.get("tool", "?")) for step in listed if isinstance(step, dict)]
     text = keepable_text(" → ".join(names))
     return text if len(text) <= 400 else text[:399] + "…"
+
+
+def episodes_of(record: ResultRecord) -> dict[str, Any]:
+    """How the episodes of a record went, for its row; empty where it has none."""
+    found = summary_of(record.transcripts)
+    if found is None:
+        return {}
+    cleaned = [one.model_copy(update={"tool": keepable_text(one.tool)}) for one in found.problems]
+    return found.model_copy(update={"problems": cleaned}).model_dump(mode="json")
 
 
 def _seconds(record: ResultRecord) -> float:

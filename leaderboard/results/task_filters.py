@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
 
+from evaluator.episode_summary import EpisodeSummary
 from evaluator.suites import facets as declared
 from leaderboard.results.badges import OUTCOMES, badge_of
 from leaderboard.results.filters import Facet, Filter, Index, Sort, chosen_of, in_words, sort_by, written
@@ -52,6 +53,8 @@ class TaskRow(NamedTuple):
     attributes: Mapping[str, tuple[str, ...]] = {}
     """The same before `grouped`."""
     pk: int = 0
+    episodes: EpisodeSummary | None = None
+    """Of suites in turns, how its episodes went; None if that is not known or withheld."""
 
     @property
     def badge(self) -> str:
@@ -146,6 +149,31 @@ def _mark_facet(*, name: str, words: Mapping[str, str]) -> Facet[TaskRow]:
     return Facet(name, name, partial(_mark, name=name), as_words, sort_key=str, section=INDICATORS)
 
 
+def stops_of(row: TaskRow) -> tuple[str, ...]:
+    """Why its episodes ended, each reason once."""
+    ends = () if row.episodes is None else row.episodes.ends
+    return tuple(dict.fromkeys(end.stop.value for end in ends))
+
+
+def problems_of(row: TaskRow) -> tuple[str, ...]:
+    """The problems that its actions had, each once."""
+    found = () if row.episodes is None else row.episodes.problems
+    return tuple(dict.fromkeys(one.problem for one in found))
+
+
+def tool_problems_of(row: TaskRow) -> tuple[str, ...]:
+    """The same by tool, as `tool_problem` writes them."""
+    found = () if row.episodes is None else row.episodes.problems
+    return tuple(tool_problem(tool=one.tool, problem=one.problem) for one in found)
+
+
+def tool_problem(*, tool: str, problem: str) -> str:
+    """The value of the filter `tool_problem`: `Calculator: bad arguments`, or the problem alone where no tool of the
+    suite was named."""
+    words = problem.replace("_", " ")
+    return f"{tool}: {words}" if tool else in_words(problem)
+
+
 _OUTCOME: Facet[TaskRow] = Facet(
     "outcome", "Outcome", _one("outcome"), lambda value: OUTCOMES.get(value, value), section=FIRST
 )
@@ -155,6 +183,10 @@ _TOOL: Facet[TaskRow] = Facet("tool", "Step used", lambda row: row.tools, str, s
 _CAUSE: Facet[TaskRow] = Facet(
     "cause", "Cause", _one("cause"), lambda _: "one of “What went wrong”", section=FIRST, is_offered=False
 )
+_STOP: Facet[TaskRow] = Facet("stop", "Why the episode ended", stops_of)
+_PROBLEM: Facet[TaskRow] = Facet("problem", "Action error", problems_of)
+_TOOL_PROBLEM: Facet[TaskRow] = Facet("tool_problem", "Action error", tool_problems_of, str, is_offered=False)
+_EPISODE = _STOP, _PROBLEM, _TOOL_PROBLEM
 SORTS: Mapping[str, Callable[[TaskRow], float | str | None]] = {
     "task": lambda row: row.position,
     "outcome": lambda row: row.outcome,
@@ -171,7 +203,9 @@ def facets_of(*, suite: declared.Facets, rows: Iterable[TaskRow]) -> tuple[Facet
         for mark in row.marks:
             words.setdefault(mark.name, {})[mark.shown] = mark.words
     marks = (_mark_facet(name=name, words=words[name]) for name in words)
-    return _OUTCOME, *marks, _REASON, _METRIC, *map(task_facet, suite.filters), _TOOL, _CAUSE
+    taken = {facet.name for facet in suite.filters}
+    episode = [facet for facet in _EPISODE if facet.name not in taken]
+    return _OUTCOME, *marks, _REASON, _METRIC, *map(task_facet, suite.filters), *episode, _TOOL, _CAUSE
 
 
 def index(*, rows: Sequence[TaskRow], suite: declared.Facets) -> Tasks:
@@ -210,6 +244,7 @@ def kept_query(*, parameters: Mapping[str, str], suite: declared.Facets, marks: 
     """
     common = [facet.name for facet in (_OUTCOME, _REASON, _METRIC)]
     names = [*common, *(facet.name for facet in suite.filters), _TOOL.name, _CAUSE.name, *marks, "q", "sort"]
+    names += [facet.name for facet in _EPISODE if facet.name not in names]
     return written((name, parameters[name]) for name in names if parameters.get(name))
 
 

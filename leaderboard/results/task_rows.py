@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db.models import QuerySet
 
+from evaluator.episode_summary import EpisodeSummary
 from evaluator.suites.base import Column
 from evaluator.suites.base import Task as LibraryTask
 from evaluator.suites.facets import Facet
@@ -34,6 +35,7 @@ class Result(NamedTuple):
     score: float | None
     sample_scores: Sequence[float]
     indicators: Mapping[str, float]
+    episodes: Mapping[str, Any]
     seconds: float
     plan_summary: str
     updated: datetime
@@ -49,7 +51,7 @@ def task_rows(evaluation: Evaluation) -> list[TaskRow]:
     withheld = withheld_from(reader=None, evaluation=evaluation)
     results = {task: Result(*values) for task, *values in rows}
     if withheld.plan:
-        results = {task: one._replace(plan_summary="", reason_text="") for task, one in results.items()}
+        results = {task: one._replace(plan_summary="", reason_text="", episodes={}) for task, one in results.items()}
     tasks = facts_of(evaluation.suite, shows_gold=not withheld.gold)
     if withheld.plan:
         tasks = tuple(row._replace(plan_is_withheld=True) for row in tasks)
@@ -136,5 +138,6 @@ def _row(*, task: TaskRow, result: Result | None, columns: Sequence[Column]) -> 
         tools=tools_of(result.plan_summary),
         ended=result.updated,
         cause=cause_key(outcome=result.outcome, reason=result.reason, text=result.reason_text),
+        episodes=EpisodeSummary.model_validate(result.episodes) if result.episodes else None,
         marks=marks(columns, outcome=result.outcome, indicators=result.indicators),
     )

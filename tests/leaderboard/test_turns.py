@@ -66,6 +66,44 @@ def test_a_worker_runs_episodes_and_the_site_shows_them(toy, settings, tmp_path)
     assert record.transcripts[0].turns[0].actions[0].outputs == {"R1": "14"}
 
 
+@pytest.mark.django_db(transaction=True)
+def test_the_evaluation_page_shows_how_episodes_ended(
+    toy, settings, tmp_path, django_assert_max_num_queries, monkeypatch
+):
+    evaluation = evaluated(settings, tmp_path=tmp_path, name="no-op", bundled_name="no-op")
+    page = f"/evaluations/{evaluation.pk}/"
+    browser = Client()
+    with django_assert_max_num_queries(12):
+        shown = browser.get(page).content.decode()
+    assert '<h2 id="episodes">Episodes</h2>' in shown
+    assert "Share of tasks solved" in shown
+    row = TaskResult.objects.get(evaluation=evaluation, task__key="7")
+    (end,) = row.episodes["ends"]
+    assert f'href="?stop={end["stop"]}#results"' in shown
+    filtered = browser.get(page, {"stop": end["stop"]}).content.decode()
+    assert "8 of 9 shown" in filtered
+    other = browser.get(page, {"stop": "time_limit"}).content.decode()
+    assert "0 of 9 shown" in other
+    (listed,) = [one for one in browser.get(f"/api/v1{page}results/").json()["results"] if one["task"] == "7"]
+    assert listed["episodes"] == row.episodes
+
+
+@pytest.mark.django_db(transaction=True)
+def test_episodes_are_withheld_with_the_plan(toy, settings, tmp_path, monkeypatch):
+    evaluation = evaluated(settings, tmp_path=tmp_path, name="gold", bundled_name="gold")
+    page = f"/evaluations/{evaluation.pk}/"
+    browser = Client()
+    assert '<h2 id="episodes">Episodes</h2>' in browser.get(page).content.decode()
+    assert "Gold solution" in browser.get(f"{page}tasks/7/").content.decode()
+    type(evaluation).objects.filter(pk=evaluation.pk).update(split="hidden")
+    hidden = browser.get(page).content.decode()
+    assert 'id="episodes"' not in hidden
+    assert "?stop=" not in hidden
+    assert "Gold solution" not in browser.get(f"{page}tasks/7/").content.decode()
+    listed = browser.get(f"/api/v1{page}results/").json()["results"]
+    assert {one["episodes"] for one in listed} == {None}
+
+
 def test_what_is_withheld_takes_the_transcript_with_it():
     for name in Withheld._fields:
         assert Withheld(**{name: True}).without()["transcripts"] == []

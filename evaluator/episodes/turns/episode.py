@@ -38,11 +38,13 @@ class _Turn:
     seconds: float = 0.0
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    tries: int = 0
 
     def add(self, reply: TurnReply) -> None:
         call = reply.call
         self.received.append(canonical_json.dumps(reply.response.model_dump(exclude_defaults=True)))
         self.seconds += call.seconds
+        self.tries += call.tries
         self.prompt_tokens = _sum(self.prompt_tokens, call.prompt_tokens)
         self.completion_tokens = _sum(self.completion_tokens, call.completion_tokens)
 
@@ -50,7 +52,7 @@ class _Turn:
         return TurnRun(
             received=self.received, subgoals=list(self.subgoals), actions=[done.run for done in self.actions],
             error=self.error, is_cut=is_cut, seconds=round(self.seconds, 6), prompt_tokens=self.prompt_tokens,
-            completion_tokens=self.completion_tokens,
+            completion_tokens=self.completion_tokens, tries=max(1, self.tries),
         )  # fmt: skip
 
 
@@ -164,11 +166,20 @@ class Episode:
         """The next action, with the values that it names; None if an answer is awaited or the episode is over."""
         while self._queue and self.stop is None:
             wanted = self._queue[0]
-            problem = self._problem_of_names(wanted)
-            if not problem:
+            refused = self._refused_at_once(wanted)
+            if refused is None:
                 return self._call(wanted)
-            self.done(Refused(ActionProblem.BAD_REFERENCE, problem), seconds=0.0)
+            self.done(refused, seconds=0.0)
         return None
+
+    def _refused_at_once(self, wanted: Wanted) -> Refused | None:
+        """The outcome of an action that no tool need be asked about."""
+        if self._typed is None and self._is_withheld(wanted.tool):
+            offered = ", ".join(self._context.catalogue.tools)
+            message = f"{wanted.tool} is not offered for this task; there are: {offered}."
+            return Refused(ActionProblem.UNKNOWN_TOOL, message)
+        problem = self._problem_of_names(wanted)
+        return Refused(ActionProblem.BAD_REFERENCE, problem) if problem else None
 
     def _problem_of_names(self, wanted: Wanted) -> str:
         """Why the names that an action takes or gives cannot be, as a sentence; empty if they can."""
@@ -346,6 +357,11 @@ class Episode:
             return outcome
         message = f"With this result the episode would hold more than {most} characters; ask for less."
         return Refused(ActionProblem.TOO_MUCH, message)
+
+    def _is_withheld(self, tool: str) -> bool:
+        """Whether the suite has a tool that this task does not offer."""
+        known = self._context.known
+        return known is not None and tool in known.tools and tool not in self._context.catalogue.tools
 
     def _lacks(self, name: str) -> str:
         there = ", ".join(self._values) or "none yet"

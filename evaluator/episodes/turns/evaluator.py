@@ -128,8 +128,8 @@ class TurnEvaluator:
         context = self._context(task)
         episode = Episode(
             key=f"{name}/{task.asked_as or task.key}", sample=sample, scope=self._environment.scope(task),
-            context=context, statement_tool=self.suite.statement_tool, formulation=acting.formulation,
-            bounds=self._bounds, typed=typed,
+            context=context, statement_tool=self.suite.statement_tool_in(context),
+            formulation=acting.formulation, bounds=self._bounds, typed=typed,
         )  # fmt: skip
         return Opened(episode, partial(self._request, task=task, context=context, episode=episode))
 

@@ -28,6 +28,7 @@ def calls_of(transcripts: Sequence[Transcript]) -> PlannerCall:
     completions = [turn.completion_tokens for turn in turns if turn.completion_tokens is not None]
     return PlannerCall(
         seconds=round(sum(turn.seconds for turn in turns), 6),
+        tries=max((turn.tries for turn in turns), default=1),
         prompt_tokens=sum(prompts) if prompts else None,
         completion_tokens=sum(completions) if completions else None,
     )

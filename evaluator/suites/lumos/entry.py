@@ -52,14 +52,29 @@ def _intercode() -> "Suite":
     return intercode_suite()
 
 
+def _mini_environment(setting: Setting) -> "Environment":
+    from evaluator.suites.lumos.mini.suite import environment
+
+    return environment(setting)
+
+
+def _mini() -> "Suite":
+    from evaluator.suites.lumos.mini.suite import mini_suite
+
+    return mini_suite()
+
+
 _WORD_PROBLEMS = InteractiveEpisodes(environment=_maths, bounds=Bounds(turns=16, actions=64))
 """LUMOS allows eight subgoals for GSM8K and two for SVAMP; agents that act one action at a time need more turns."""
 _DATABASES = InteractiveEpisodes(environment=_sql, bounds=Bounds(turns=20, actions=40))
 """InterCode allows ten turns of one command."""
+_MINI = InteractiveEpisodes(environment=_mini_environment, bounds=Bounds(turns=16, actions=40), experts=True)
+"""The longest gold solutions have six turns and ten actions."""
 
 SUITES = (
-    Entry(slug="gsm8k", build=_gsm8k, episode=_WORD_PROBLEMS, is_available=_maths_is_fetched),
-    Entry(slug="svamp", build=_svamp, episode=_WORD_PROBLEMS, is_available=_maths_is_fetched),
+    Entry(slug="gsm8k", build=_gsm8k, episode=_WORD_PROBLEMS, is_available=_maths_is_fetched, anchors=("last-number",)),
+    Entry(slug="svamp", build=_svamp, episode=_WORD_PROBLEMS, is_available=_maths_is_fetched, anchors=("last-number",)),
     Entry(slug="intercode-sql", build=_intercode, episode=_DATABASES, is_available=_sql_is_fetched),
+    Entry(slug="lumos-mini", build=_mini, episode=_MINI, anchors=("majority",)),
 )
 COMMANDS = "evaluator.suites.lumos.commands"

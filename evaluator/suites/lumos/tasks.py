@@ -21,11 +21,18 @@ class TurnTask(Task):
     """What facets name."""
     scope: str = ""
     """What the tools act on, such as the name of a database."""
+    tools: tuple[str, ...] = ()
+    """The only tools that it offers; none: all of the catalogue."""
 
     @property
     def attributes(self) -> dict[str, JsonValue]:
         """See `Task`."""
         return {**self.facts, "answer": self.answer}
+
+    @property
+    def offers(self) -> frozenset[str] | None:
+        """See `Task`."""
+        return frozenset(self.tools) or None
 
 
 def plan_of_turns(turns: Sequence[GoldTurn], *, catalogue: Catalogue, statement_tool: str = "") -> Plan | None:
@@ -36,8 +43,7 @@ def plan_of_turns(turns: Sequence[GoldTurn], *, catalogue: Catalogue, statement_
         for action in found.actions:
             tool = catalogue[action.tool or statement_tool]
             number = f"s{len(steps) + 1}"
-            own = next(iter(tool.outputs))
-            outputs = {own if place == 0 else name: name for place, name in enumerate(action.outputs)}
+            outputs = named_outputs(action.outputs, names=tuple(tool.outputs))
             steps.append(Step(id=number, tool=tool.name, inputs={next(iter(tool.inputs)): action.raw}, outputs=outputs))
     if not steps:
         return None
@@ -45,3 +51,8 @@ def plan_of_turns(turns: Sequence[GoldTurn], *, catalogue: Catalogue, statement_
         steps=tuple(steps), answers=(list(steps[-1].outputs.values())[-1],),
         subgoals=tuple(turn.subgoal for turn in turns),
     )  # fmt: skip
+
+
+def named_outputs(results: Sequence[str], *, names: Sequence[str]) -> dict[str, str]:
+    """An action's results by the tool's names for them; results beyond those keep their own."""
+    return {names[place] if place < len(names) else result: result for place, result in enumerate(results)}

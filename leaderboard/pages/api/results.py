@@ -29,7 +29,7 @@ from leaderboard.site.api.shapes import ModelOutput
 @example({
     "task": "14", "metric": "vit", "outcome": "scored", "reason": "", "reason_text": "", "score": 0.71,
     "indicators": {}, "seconds": 1.8, "plan_summary": "Image Denoising, Image Classification", "accepted": False,
-    "record_digest": DIGEST,
+    "record_digest": DIGEST, "episodes": None,
 })  # fmt: skip
 class ResultOutput(ModelOutput[TaskResult]):
     """How one task ended."""
@@ -41,11 +41,17 @@ class ResultOutput(ModelOutput[TaskResult]):
         help_text="Indicators of the plan and of its answers by the key of their column, in [0, 1].",
     )
 
+    episodes = serializers.JSONField(
+        allow_null=True,
+        help_text="Of suites in turns, how the task's episodes went: `ends` (for each `stop`, `turns` and `score`) and "
+        "`problems` (of actions: `tool`, `problem` and `count`). Null elsewhere, and where the plan is withheld.",
+    )
+
     class Meta:
         model = TaskResult
         fields = [
             "task", "metric", "outcome", "reason", "reason_text", "score", "indicators", "seconds", "plan_summary",
-            "accepted", "record_digest",
+            "accepted", "record_digest", "episodes",
         ]  # fmt: skip
 
     def to_representation(self, instance: TaskResult) -> dict[str, Any]:
@@ -55,6 +61,8 @@ class ResultOutput(ModelOutput[TaskResult]):
         empty = {"record_digest"} if withheld.data else set()
         if withheld.plan:
             empty |= {"record_digest", "plan_summary", "reason_text"}
+        if "episodes" in shown and (withheld.plan or not shown["episodes"]):
+            shown["episodes"] = None
         return {**shown, **dict.fromkeys(empty & shown.keys(), "")}
 
 

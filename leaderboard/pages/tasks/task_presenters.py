@@ -21,7 +21,13 @@ from leaderboard.pages.tasks.plan_graph import Graph, draw
 from leaderboard.pages.tasks.plan_reading import Marks
 from leaderboard.pages.tasks.planning_presenters import PlanningPage, further_figures, planning_page, step_problems
 from leaderboard.pages.tasks.samples_shown import SamplesPage, StepTotal, samples_page, score_in_words, step_totals
-from leaderboard.pages.tasks.transcript_shown import ShownTranscript, shown_transcripts
+from leaderboard.pages.tasks.transcript_shown import (
+    MOST_TRANSCRIPTS,
+    GoldSolution,
+    ShownTranscript,
+    gold_solution,
+    shown_transcripts,
+)
 from leaderboard.results.badges import sentence_in_place_of_steps
 from leaderboard.results.filters import in_words
 from leaderboard.results.objects import object_url, read_record, server_store
@@ -68,6 +74,9 @@ class TaskPage(NamedTuple):
     """Of suites that judge plans."""
     transcripts: tuple[ShownTranscript, ...]
     """Of suites in turns."""
+    transcripts_left_out: int
+    gold_solution: GoldSolution | None
+    """Of suites in turns, where the reader may see it."""
     notes: tuple[NoteBlock, ...]
     """How a strategy came to the plan. As public as the plan: a planner never sees the data of a sample."""
 
@@ -110,6 +119,8 @@ def task_page(
         record_url=object_url(digest=digest, split=split) if open_record and not withheld.plan else "",
         planning=_planning(task=task, result=result, record=record, withheld=withheld) if judged else None,
         transcripts=shown_transcripts(record) if record else (),
+        transcripts_left_out=max(0, len(record.transcripts) - MOST_TRANSCRIPTS) if record else 0,
+        gold_solution=gold_solution(gold) if record and record.transcripts else None,
         notes=note_blocks(record.planner_notes) if record else (),
     )
 

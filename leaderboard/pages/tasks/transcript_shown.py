@@ -1,10 +1,16 @@
 """The transcript of an episode as its task's page shows it: turn by turn, with what came of each action."""
 
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from evaluator.records import ResultRecord
 from evaluator.transcripts import ActionRun, StopReason, Transcript, TurnRun
+from leaderboard.pages.tasks.values_shown import ShownValue, shown_value
 
+MOST_TRANSCRIPTS = 8
+MOST_TURNS = 64
+MOST_ACTIONS = 128
+"""Of one turn. The record has all."""
 _STOPPED = {
     StopReason.ANSWERED: "The planner gave an answer.",
     StopReason.STOPPED: "The planner stopped; the last result is its answer.",
@@ -22,63 +28,142 @@ class ShownAction(NamedTuple):
     """One action."""
 
     text: str
-    results: tuple[tuple[str, str], ...]
+    results: tuple[tuple[str, ShownValue], ...]
     """Name and value of each result."""
     problem: str
     """The kind of problem in words; empty if there is none."""
     error: str
+    seconds: float
 
 
 class ShownTurn(NamedTuple):
     """One turn."""
 
     number: int
-    subgoals: tuple[str, ...]
+    subgoals: tuple[tuple[int, str], ...]
+    """Each with its number in the episode."""
     actions: tuple[ShownAction, ...]
+    actions_left_out: int
     error: str
     is_cut: bool
     seconds: float
-    tokens: int | None
+    """That the planner took."""
+    tool_seconds: float
+    tries: int
+    """Requests to the planner, with those that were repeated."""
+    tokens: str
+    """Of the prompt and of the answer, in words; empty if they are not known."""
     received: tuple[str, ...]
+
+
+class GoldStep(NamedTuple):
+    """One step of a right solution."""
+
+    subgoal: str
+    """Empty where subgoals and steps do not correspond."""
+    action: str
+
+
+class GoldSolution(NamedTuple):
+    """A right solution as the planner would have written it."""
+
+    subgoals: tuple[str, ...]
+    """Where they do not correspond to the steps."""
+    steps: tuple[GoldStep, ...]
 
 
 class ShownTranscript(NamedTuple):
     """One episode."""
 
+    sample: int
     turns: tuple[ShownTurn, ...]
+    turns_left_out: int
     end: str
     """Why it ended, as a sentence."""
-    answer: str | None
-    expected: str | None
+    answer: ShownValue | None
+    expected: ShownValue | None
+    score: float | None
     is_right: bool | None
     """None if it was not scored, or scored in between."""
+    totals: tuple[str, ...]
+    """How much of everything it took, in words."""
 
 
 def shown_transcripts(record: ResultRecord) -> tuple[ShownTranscript, ...]:
-    """The transcripts of a record, one for each sample."""
-    return tuple(map(_shown, record.transcripts))
+    """The first transcripts of a record; there is one for each sample."""
+    return tuple(map(_shown, record.transcripts[:MOST_TRANSCRIPTS]))
+
+
+def gold_solution(gold: Mapping[str, Any] | None) -> GoldSolution | None:
+    """A gold plan `plan/1` of a suite in turns as a solution; None where there is none."""
+    if not gold or not gold.get("steps"):
+        return None
+    actions = [
+        f"{', '.join(step['outputs'].values())} = {step['tool']}({', '.join(map(str, step['inputs'].values()))})"
+        for step in gold["steps"]
+    ]
+    subgoals = tuple(gold.get("subgoals") or ())
+    if len(subgoals) == len(actions):
+        return GoldSolution((), tuple(GoldStep(*pair) for pair in zip(subgoals, actions, strict=True)))
+    return GoldSolution(subgoals, tuple(GoldStep("", action) for action in actions))
 
 
 def _shown(transcript: Transcript) -> ShownTranscript:
     score = transcript.score
     return ShownTranscript(
-        turns=tuple(_turn(number=number, turn=turn) for number, turn in enumerate(transcript.turns, start=1)),
-        end=_STOPPED[transcript.stop], answer=transcript.answer, expected=transcript.expected,
+        sample=transcript.sample,
+        turns=tuple(_turns(transcript.turns[:MOST_TURNS])),
+        turns_left_out=max(0, len(transcript.turns) - MOST_TURNS),
+        end=_STOPPED[transcript.stop],
+        answer=None if transcript.answer is None else shown_value(transcript.answer),
+        expected=None if transcript.expected is None else shown_value(transcript.expected),
+        score=score,
         is_right={0.0: False, 1.0: True}.get(score) if score is not None else None,
-    )  # fmt: skip
+        totals=tuple(_totals(transcript.turns)),
+    )
 
 
-def _turn(*, number: int, turn: TurnRun) -> ShownTurn:
-    tokens = [count for count in (turn.prompt_tokens, turn.completion_tokens) if count is not None]
-    return ShownTurn(
-        number=number, subgoals=tuple(turn.subgoals), actions=tuple(map(_action, turn.actions)), error=turn.error,
-        is_cut=turn.is_cut, seconds=turn.seconds, tokens=sum(tokens) if tokens else None,
-        received=tuple(turn.received),
-    )  # fmt: skip
+def _turns(turns: Sequence[TurnRun]) -> Iterable[ShownTurn]:
+    subgoals = 0
+    for number, turn in enumerate(turns, start=1):
+        yield ShownTurn(
+            number=number,
+            subgoals=tuple(enumerate(turn.subgoals, start=subgoals + 1)),
+            actions=tuple(map(_action, turn.actions[:MOST_ACTIONS])),
+            actions_left_out=max(0, len(turn.actions) - MOST_ACTIONS),
+            error=turn.error, is_cut=turn.is_cut, seconds=turn.seconds,
+            tool_seconds=sum(action.seconds for action in turn.actions),
+            tries=turn.tries, tokens=_tokens([turn]), received=tuple(turn.received),
+        )  # fmt: skip
+        subgoals += len(turn.subgoals)
 
 
 def _action(run: ActionRun) -> ShownAction:
     return ShownAction(
-        text=f"{run.tool}({run.arguments})", results=tuple(run.outputs.items()),
-        problem="" if run.problem is None else run.problem.value.replace("_", " "), error=run.error,
-    )  # fmt: skip
+        text=f"{run.tool}({run.arguments})",
+        results=tuple((name, shown_value(value)) for name, value in run.outputs.items()),
+        problem="" if run.problem is None else run.problem.value.replace("_", " "),
+        error=run.error,
+        seconds=run.seconds,
+    )
+
+
+def _totals(turns: Sequence[TurnRun]) -> Iterable[str]:
+    actions = [action for turn in turns for action in turn.actions]
+    failed = sum(action.problem is not None for action in actions)
+    yield _count(len(turns), "turn")
+    yield _count(len(actions), "action") + (f", {failed} without a result" if failed else "")
+    if tokens := _tokens(turns):
+        yield tokens
+
+
+def _tokens(turns: Iterable[TurnRun]) -> str:
+    told = [(turn.prompt_tokens, turn.completion_tokens) for turn in turns]
+    if all(count is None for pair in told for count in pair):
+        return ""
+    prompt, completion = (sum(count or 0 for count in counts) for counts in zip(*told, strict=True))
+    return f"{prompt:,} + {completion:,} tokens"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

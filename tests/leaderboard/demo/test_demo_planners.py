@@ -8,7 +8,9 @@ from leaderboard.demo.management.commands.demo import names_for
 FLOORS = ["gold-minus-one", "parrot", "ask-everything"]
 
 
-@pytest.mark.parametrize(("suite", "own"), [("openagi", []), ("toolmini", FLOORS)])
+@pytest.mark.parametrize(
+    ("suite", "own"), [("openagi", []), ("toolmini", FLOORS), ("lumos-mini", ["majority"]), ("svamp", ["last-number"])]
+)
 def test_without_a_choice_each_board_has_its_anchors_once(suite, own):
     assert names_for(suite=suite, chosen=()) == ["gold", "random-valid", "no-op", *own] == list(each_once(suite))
 

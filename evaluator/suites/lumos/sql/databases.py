@@ -68,13 +68,30 @@ def open_databases(*, dump: Path, cache: Path) -> Databases:
         content = dump.read_bytes()
         digest = hashlib.sha256(_BUILD.encode() + b"\0" + content).hexdigest()
         databases = read_dump(content.decode("utf-8"))
-        folder = cache / f"databases-{digest[:16]}"
-        if not _is_undamaged(folder, names=tuple(databases)):
-            _build(databases=databases, folder=folder)
     except UnicodeDecodeError as error:
         raise CacheError(f"{dump} is not UTF-8 text (byte {error.start})") from None
+    except OSError as error:
+        raise CacheError(f"{dump} cannot be read: {error}") from None
+    return built(databases=databases, digest=digest, cache=cache)
+
+
+def built(*, databases: Mapping[str, Database], digest: str, cache: Path) -> Databases:
+    """Databases as files in a cache; builds them if it does not hold them undamaged.
+
+    Args:
+        databases: by name.
+        digest: SHA-256 of what they are made of.
+        cache: a folder.
+
+    Raises:
+        CacheError: the cache folder cannot be read or written.
+    """
+    folder = cache / f"databases-{digest[:16]}"
+    try:
+        if not _is_undamaged(folder, names=tuple(databases)):
+            _build(databases=databases, folder=folder)
     except (OSError, sqlite3.Error) as error:
-        raise CacheError(f"the databases of {dump} cannot be built in {cache}: {error}") from None
+        raise CacheError(f"the databases cannot be built in {cache}: {error}") from None
     return Databases(digest=digest, folder=folder, schemas={name: one.schema for name, one in databases.items()})
 
 

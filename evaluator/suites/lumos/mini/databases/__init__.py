@@ -1,0 +1,1 @@
+"""Questions on databases of the miniature world."""

@@ -1,0 +1,1 @@
+"""Questions of two and three hops over the chronicles of small towns."""

@@ -1,0 +1,1 @@
+"""Word problems with one to five operations."""

@@ -1,0 +1,1 @@
+"""Articles, and finding them and their paragraphs by BM25."""

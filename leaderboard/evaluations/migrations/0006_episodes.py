@@ -1,0 +1,18 @@
+# Adds how the episodes of a task went to results.
+
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+
+    dependencies = [
+        ('evaluations', '0005_planner_version'),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name='taskresult',
+            name='episodes',
+            field=models.JSONField(blank=True, db_default={}, default=dict),
+        ),
+    ]

@@ -1,0 +1,74 @@
+"""Planners that answer without any tool."""
+
+from dataclasses import replace
+from types import MappingProxyType
+
+import pytest
+
+from evaluator.planners.bundled import BUNDLED, KNOW_GOLD, bundled_planner, each_once
+from evaluator.planners.turns.floors import LastNumberPlanner, MajorityPlanner
+from evaluator.planners.turns.protocol import TurnResponse
+from evaluator.suites import suite_of
+from evaluator.suites.base import Suite
+from evaluator.suites.lumos.mini.draws import Source
+from evaluator.suites.lumos.mini.groups import draw_group
+from evaluator.suites.lumos.mini.suite import majority
+from evaluator.world.seeds import Split
+from tests.evaluator.episodes.turns.toy import Answers, evaluator
+from tests.evaluator.episodes.turns.toy import suite as toy
+
+
+def replies(planner: MajorityPlanner | LastNumberPlanner, *, suite: Suite) -> list[TurnResponse]:
+    """What a planner answers to the first turn of every task that runs."""
+    asked = Answers(lambda _: TurnResponse(stop=True))
+    list(evaluator().run(planner=asked, tasks=[task.key for task in suite.tasks]))
+    return [planner.turn(request).response for request in asked.asked]
+
+
+def test_the_last_number_of_the_request_is_the_answer():
+    assert [reply.answer for reply in replies(LastNumberPlanner(toy()), suite=toy())] == list("12345678")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("He has 3 and gets 1,200.50.", "1,200.50"), ("From 7 to -2.5?", "-2.5"), ("None at all", None), ("10,20", "20")],
+)
+def test_numbers_are_taken_as_they_are_written(text, found):
+    asked = Answers(lambda _: TurnResponse(stop=True))
+    list(evaluator().run(planner=asked, tasks=["1"]))
+    request = asked.asked[0]
+    other = request.model_copy(update={"task": request.task.model_copy(update={"request": text})})
+    reply = LastNumberPlanner(toy()).turn(other).response
+    assert (reply.answer, reply.stop) == (found, found is None)
+
+
+def test_the_majority_is_that_of_the_tasks_metric_or_nothing():
+    known = replace(toy(), majority=lambda: MappingProxyType({"right": "12"}))
+    assert {reply.answer for reply in replies(MajorityPlanner(known), suite=known)} == {"12"}
+    other = replace(toy(), majority=lambda: MappingProxyType({"another": "12"}))
+    assert {reply.stop for reply in replies(MajorityPlanner(other), suite=other)} == {True}
+    assert {reply.stop for reply in replies(MajorityPlanner(toy()), suite=toy())} == {True}
+
+
+def test_a_floor_scores_like_any_planner():
+    known = replace(toy(), majority=lambda: {"right": "12"})
+    records = list(evaluator().run(planner=MajorityPlanner(known), tasks=["5", "6"]))
+    assert {record.task: record.score for record in records} == {"5": 0.0, "6": 1.0}
+    assert records[0].transcripts[0].answer == "12"
+
+
+def test_floors_are_anchors_only_where_a_suite_names_them():
+    assert "majority" in each_once("lumos-mini")
+    assert "majority" not in each_once("openagi")
+    assert {"gsm8k", "svamp"} <= {*BUNDLED["last-number"].suites}
+    assert not {"majority", "last-number"} & KNOW_GOLD
+    with pytest.raises(LookupError, match=r"majority is an anchor of .*lumos-mini.*; openagi does not name it"):
+        bundled_planner(name="majority", suite=suite_of("openagi"))
+
+
+def test_the_majority_of_the_small_suite_is_that_of_training_tasks():
+    """The same answers whatever is evaluated, and none for answers that are queries or purchases."""
+    found = majority()
+    assert set(found) == {"maths", "qa", "pictures"}
+    training = [task.answer for task in draw_group(group="pictures", source=Source(split=Split.TRAIN), count=300)]
+    assert training.count(found["pictures"]) == max(map(training.count, training))

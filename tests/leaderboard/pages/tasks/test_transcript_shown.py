@@ -1,0 +1,73 @@
+"""A transcript as its task's page shows it."""
+
+from evaluator.records import Outcome, ResultRecord
+from evaluator.transcripts import ActionProblem, ActionRun, StopReason, Transcript, TurnRun
+from leaderboard.pages.tasks.transcript_shown import (
+    MOST_ACTIONS,
+    MOST_TRANSCRIPTS,
+    MOST_TURNS,
+    GoldStep,
+    gold_solution,
+    shown_transcripts,
+)
+
+
+def record(*turns: TurnRun, episodes: int = 1) -> ResultRecord:
+    one = Transcript(
+        sample=0, formulation="iterative", turns=list(turns), stop=StopReason.ANSWERED, answer="7", expected="8",
+        score=0.0,
+    )  # fmt: skip
+    return ResultRecord(
+        suite="s",
+        task="1",
+        request="",
+        metric="solved",
+        outcome=Outcome.SCORED,
+        score=0.0,
+        transcripts=[one] * episodes,
+    )
+
+
+def test_subgoals_are_numbered_through_the_episode():
+    turns = [TurnRun(received=["{}"], subgoals=goals) for goals in (["a", "b"], [], ["c"])]
+    (shown,) = shown_transcripts(record(*turns))
+    assert [turn.subgoals for turn in shown.turns] == [((1, "a"), (2, "b")), (), ((3, "c"),)]
+
+
+def test_a_turn_tells_its_time_its_tries_and_its_tokens():
+    good = ActionRun(tool="Add", arguments="1", outputs={"R1": "1"}, seconds=0.25)
+    bad = ActionRun(tool="Add", arguments="x", problem=ActionProblem.BAD_ARGUMENTS, error="No.", seconds=0.5)
+    first = TurnRun(
+        received=["{}"], actions=[good, bad], seconds=1.5, tries=3, prompt_tokens=1200, completion_tokens=34
+    )
+    (shown,) = shown_transcripts(record(first, TurnRun(received=["{}"], prompt_tokens=300)))
+    turn = shown.turns[0]
+    assert (turn.seconds, turn.tool_seconds, turn.tries, turn.tokens) == (1.5, 0.75, 3, "1,200 + 34 tokens")
+    assert [(action.problem, action.error) for action in turn.actions] == [("", ""), ("bad arguments", "No.")]
+    assert shown.totals == ("2 turns", "2 actions, 1 without a result", "1,500 + 34 tokens")
+    assert shown.is_right is False
+
+
+def test_a_long_record_is_cut_and_the_page_says_so():
+    actions = [ActionRun(tool="Add", arguments="1")] * (MOST_ACTIONS + 2)
+    turns = [TurnRun(received=["{}"], actions=actions), *[TurnRun(received=["{}"])] * (MOST_TURNS + 2)]
+    shown = shown_transcripts(record(*turns, episodes=MOST_TRANSCRIPTS + 1))
+    assert len(shown) == MOST_TRANSCRIPTS
+    assert (len(shown[0].turns), shown[0].turns_left_out) == (MOST_TURNS, 3)
+    assert (len(shown[0].turns[0].actions), shown[0].turns[0].actions_left_out) == (MOST_ACTIONS, 2)
+    assert shown[0].totals[0] == f"{MOST_TURNS + 3} turns"
+
+
+def test_gold_steps_stand_beside_their_subgoals():
+    steps = [
+        {"id": "s1", "tool": "Add", "inputs": {"one": "1", "other": "2"}, "outputs": {"sum": "R1"}},
+        {"id": "s2", "tool": "Add", "inputs": {"one": "R1", "other": "2"}, "outputs": {"sum": "R2"}},
+    ]
+    both = gold_solution({"steps": steps, "subgoals": ["first", "then"]})
+    assert both is not None
+    assert (both.subgoals, both.steps[1]) == ((), GoldStep("then", "R2 = Add(R1, 2)"))
+    one = gold_solution({"steps": steps, "subgoals": ["all of it"]})
+    assert one is not None
+    assert (one.subgoals, one.steps[0]) == (("all of it",), GoldStep("", "R1 = Add(1, 2)"))
+    assert gold_solution(None) is None
+    assert gold_solution({"steps": []}) is None
