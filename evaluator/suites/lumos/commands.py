@@ -5,6 +5,7 @@ from pathlib import Path
 
 from evaluator.cli.usage import usage_error
 from evaluator.suites.lumos.maths import source as maths
+from evaluator.suites.lumos.questions import source as questions
 from evaluator.suites.lumos.sql import source as sql
 from evaluator.suites.released_files import FetchError, Release
 
@@ -30,4 +31,4 @@ def _fetching(release: Release) -> Callable[[Path | None], Mapping[Path, str]]:
 
 
 COMMANDS: Mapping[str, Callable[..., None]] = {}
-RELEASED = {release.name: _fetching(release) for release in (maths.RELEASE, sql.RELEASE)}
+RELEASED = {release.name: _fetching(release) for release in (maths.RELEASE, questions.RELEASE, sql.RELEASE)}
