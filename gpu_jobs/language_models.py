@@ -72,8 +72,8 @@ class LanguageModels:
         Raises:
             LeaseRefusedError: this worker does not know the strategy.
         """
-        from evaluator.planners.driving import StrategyPlanner
         from evaluator.planners.strategies.registry import PlannerNameError, strategy_of
+        from evaluator.planners.turns.strategies import strategy_planner_of
 
         name = f"{wanted.strategy}:{_name(wanted)}"
         try:
@@ -83,7 +83,7 @@ class LanguageModels:
         found = self._model(lease=lease, wanted=wanted)
         if isinstance(found, Problem):
             return UnaskablePlanner(name=name, problem=found)
-        return StrategyPlanner(strategy=entry.strategy(with_model=True), model=found, name=name)
+        return strategy_planner_of(strategy=entry.strategy(with_model=True), model=found, name=name)
 
     def _model(self, *, lease: Lease, wanted: ModelPlanner) -> OpenedModel | Problem:
         """The model, loaded now or before. What could not be fetched is tried again for the next lease."""

@@ -64,9 +64,10 @@ def _endpoint(wanted: EndpointPlanner, suite: "Suite", header: Header) -> "Itera
 @contextmanager
 def _chat(wanted: ChatPlanner, suite: "Suite", header: Header) -> "Iterator[Planner]":
     from evaluator.planners.breaker import UNREACHABLE_TASKS
-    from evaluator.planners.driving import StrategyPlanner, UnfitModelError
+    from evaluator.planners.driving import UnfitModelError
     from evaluator.planners.language_models.chat.model import ChatModel, ChatSettings
     from evaluator.planners.strategies.registry import PlannerNameError, strategy_of
+    from evaluator.planners.turns.strategies import strategy_planner_of
 
     # The address is its owner's, and in no name.
     model = f"chat:{wanted.model}"
@@ -79,7 +80,8 @@ def _chat(wanted: ChatPlanner, suite: "Suite", header: Header) -> "Iterator[Plan
     asked = ChatModel(settings, name=model, key=lambda: None, header=_header(header))
     try:
         entry = strategy_of(name=f"{wanted.strategy}:{model}", suite=suite)
-        planner = StrategyPlanner(strategy=entry.strategy(with_model=True), model=asked)
+        strategy = entry.strategy(with_model=True)
+        planner = strategy_planner_of(strategy=strategy, model=asked, name=f"{strategy.name}:{model}")
     except (PlannerNameError, UnfitModelError) as error:
         raise LeaseRefusedError(f"{error}.") from error
     try:

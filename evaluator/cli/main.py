@@ -35,8 +35,11 @@ for name, group in _GROUPS.items():
     app.add_typer(group, name=name)
 app.command()(evaluate)
 app.command()(chain)
-for module in command_modules():
-    for words, command in import_module(module).COMMANDS.items():
+for suite_commands in map(import_module, command_modules()):
+    for place, about in getattr(suite_commands, "GROUPS", {}).items():
+        _GROUPS[place] = typer.Typer(help=about, no_args_is_help=True)
+        app.add_typer(_GROUPS[place], name=place)
+    for words, command in suite_commands.COMMANDS.items():
         place, _, name = words.rpartition(" ")
         (_GROUPS[place] if place else app).command(name)(command)
 app.command("judge-plans")(judge_plans)

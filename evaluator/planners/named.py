@@ -3,15 +3,18 @@
 from evaluator.planners.bundled import bundled_names, bundled_planner
 from evaluator.planners.driving import StrategyPlanner, UnfitModelError
 from evaluator.planners.language_models.choosing import ModelNameError, language_model
+from evaluator.planners.language_models.protocol import LanguageModel
 from evaluator.planners.language_models.scripted import ScriptError
 from evaluator.planners.protocol import Planner
 from evaluator.planners.strategies.registry import (
     PlannerNameError,
     has_strategy,
-    split_name,
+    split_modules,
     strategies,
     strategy_of,
 )
+from evaluator.planners.turns.protocol import Role
+from evaluator.planners.turns.strategies import strategy_planner_of
 from evaluator.suites.base import Suite
 
 
@@ -35,16 +38,18 @@ def planner_named(*, name: str, suite: Suite) -> Planner:
 
 
 def strategy_planner(*, name: str, suite: Suite) -> StrategyPlanner:
-    """The planner `STRATEGY[:MODEL]` for a suite. A language model on this machine is loaded when it is first asked.
+    """The planner `STRATEGY[:MODEL[,MODULE=MODEL]]` for a suite. A language model on this machine is loaded when it is
+    first asked.
 
     Raises:
         PlannerNameError: there is no such strategy or model, or they do not fit each other or the suite.
     """
     entry = strategy_of(name=name, suite=suite)
-    model_name = split_name(name)[1]
+    model_name, named = split_modules(name, modules=entry.modules)
     strategy = entry.strategy(with_model=model_name is not None)
     try:
         model = None if model_name is None else language_model(model_name)
-        return StrategyPlanner(strategy=strategy, model=model, name=name)
+        modules: dict[Role, LanguageModel] = {Role(role): language_model(other) for role, other in named.items()}
+        return strategy_planner_of(strategy=strategy, model=model, name=name, modules=modules)
     except (ModelNameError, ScriptError, UnfitModelError) as error:
         raise PlannerNameError(str(error).rstrip(".")) from error

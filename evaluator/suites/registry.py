@@ -94,6 +94,11 @@ def _judges(episode: "Episode") -> bool:
     return not (episode.executes or episode.in_turns)
 
 
+def suites_in_turns() -> tuple[str, ...]:
+    """Slugs of all suites in which planners act in turns, in alphabetical order, fetched or not."""
+    return tuple(sorted(slug for slug, entry in _entries().items() if entry.episode.in_turns))
+
+
 def suites_of_catalogue(catalogue: str) -> tuple[str, ...]:
     """Slugs of all suites with this catalogue of tools, in alphabetical order."""
     return tuple(sorted(slug for slug, entry in _entries().items() if entry.catalogue == catalogue))

@@ -4,8 +4,9 @@ A strategy is a class in the tuple `STRATEGIES` of a module or package of this p
 `description` and `catalogue` (it understands the requests of suites with this catalogue of tools; empty: of all) and a
 constructor without arguments. One that works with and without a language model also has `optional`, what that model
 must be able to do, and is made with `with_model=True` to use one. One with an option has `option`, which says what it
-is, and is made with `option="..."` where a name has it behind an `@`: `STRATEGY@OPTION[:MODEL]`. The modules are found
-and imported when strategies are first asked for.
+is, and is made with `option="..."` where a name has it behind an `@`: `STRATEGY@OPTION[:MODEL]`. One with `in_turns`
+understands only suites in turns, and may have `modules`, roles with a model of their own: `STRATEGY:MODEL,ROLE=MODEL`.
+The modules are found and imported when strategies are first asked for.
 """
 
 import difflib
@@ -21,7 +22,7 @@ from evaluator.planners.language_models.choosing import FORMS
 from evaluator.planners.language_models.protocol import Ability
 from evaluator.planners.strategies.protocol import Strategy
 from evaluator.suites.base import Suite
-from evaluator.suites.registry import suites_of_catalogue
+from evaluator.suites.registry import suites_in_turns, suites_of_catalogue
 
 
 class PlannerNameError(LookupError):
@@ -43,10 +44,16 @@ class StrategyEntry:
     make: Callable[..., Strategy]
     option: str = ""
     """What may follow an `@` in its name, in words; empty: nothing."""
+    in_turns: bool = False
+    """Whether it acts step by step, and understands only suites in turns."""
+    modules: tuple[str, ...] = ()
+    """Roles that may have a language model of their own."""
 
     @property
     def suites(self) -> tuple[str, ...]:
         """Slugs of the suites whose requests it understands; empty: all."""
+        if self.in_turns:
+            return suites_in_turns()
         return suites_of_catalogue(self.catalogue) if self.catalogue else ()
 
     def strategy(self, *, with_model: bool) -> Strategy:
@@ -55,7 +62,7 @@ class StrategyEntry:
 
     def understands(self, suite: str) -> bool:
         """Whether it understands the requests of the suite with this slug."""
-        return not self.catalogue or suite in self.suites
+        return not (self.catalogue or self.in_turns) or suite in self.suites
 
 
 @cache
@@ -74,6 +81,8 @@ def strategies() -> Mapping[str, StrategyEntry]:
                 catalogue=made.catalogue,
                 make=made,
                 option=getattr(made, "option", ""),
+                in_turns=getattr(made, "in_turns", False),
+                modules=getattr(made, "modules", ()),
             )
     return MappingProxyType(dict(sorted(found.items())))
 
@@ -82,6 +91,29 @@ def split_name(name: str) -> tuple[str, str | None]:
     """`STRATEGY[:MODEL]` as strategy and model; a model's name may hold further colons."""
     strategy, colon, model = name.partition(":")
     return strategy, model if colon else None
+
+
+def split_modules(name: str, *, modules: Collection[str]) -> tuple[str | None, dict[str, str]]:
+    """The model of `STRATEGY[:MODEL[,MODULE=MODEL]]`, and those of its modules by their names.
+
+    Args:
+        name: of a planner.
+        modules: those that the strategy has; anything else behind a comma belongs to the model's name.
+
+    Raises:
+        PlannerNameError: a module has two models or none.
+    """
+    model = split_name(name)[1]
+    found: dict[str, str] = {}
+    while model is not None:
+        head, _, last = model.rpartition(",")
+        module, equals, other = last.partition("=")
+        if not head or not equals or module not in modules:
+            break
+        if not other or module in found:
+            raise PlannerNameError(f"{name}: give the module {module} one model, as in {module}=MODEL")
+        model, found[module] = head, other
+    return model, found
 
 
 def strategy_of(*, name: str, suite: Suite) -> StrategyEntry:

@@ -9,6 +9,9 @@ from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGene
 
 from evaluator.training.planners.tokens import END, END_ID, LONGEST, PAD, PAD_ID, UNKNOWN, planner_tokenizer
 
+_EMBEDDED = 0.1
+"""Deviation of the embeddings at the beginning."""
+
 
 def new_model(*, seed: int) -> T5ForConditionalGeneration:
     """Two encoder and two decoder layers, 80 wide: about 0.4 million parameters."""
@@ -30,6 +33,26 @@ def new_model(*, seed: int) -> T5ForConditionalGeneration:
             decoder_start_token_id=PAD_ID,
         )
     )
+
+
+def calm(model: T5ForConditionalGeneration) -> None:
+    """Fit T5's first weights to AdamW, whose steps are not in proportion to what they change as Adafactor's are.
+
+    The embeddings begin smaller, and the last norm keeps the size of the logits. T5 does not divide attention scores by
+    the root of the heads' width; the norms before attention do that here, and the values make up for it. Without either
+    attention saturates early, and the network hardly learns which kinds of subtasks a request asks for.
+    """
+    config = model.config
+    scale = config.d_kv**-0.25
+    with torch.no_grad():
+        model.shared.weight.mul_(_EMBEDDED)
+        model.decoder.final_layer_norm.weight.fill_(config.d_model**0.5)
+        model.encoder.final_layer_norm.weight.fill_(scale)
+        for block in (*model.encoder.block, *model.decoder.block):
+            for layer in block.layer[:-1]:
+                layer.layer_norm.weight.fill_(scale)
+                attention = layer.EncDecAttention if hasattr(layer, "EncDecAttention") else layer.SelfAttention
+                attention.v.weight.div_(scale)
 
 
 def fast_tokenizer(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:

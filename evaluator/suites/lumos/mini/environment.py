@@ -11,7 +11,8 @@ from evaluator.episodes.base import Setting
 from evaluator.episodes.turns.environment import Call, Outcome, Refused, TurnScore
 from evaluator.suites.base import Suite, Task
 from evaluator.suites.lumos.maths.environment import MathsEnvironment
-from evaluator.suites.lumos.mini.draws import VERSION, Source
+from evaluator.suites.lumos.mini.databases.tables import databases_for
+from evaluator.suites.lumos.mini.draws import EACH, VERSION, Source
 from evaluator.suites.lumos.mini.encyclopedia.chronicle import chronicle
 from evaluator.suites.lumos.mini.experts import MiniExperts
 from evaluator.suites.lumos.mini.groups import MATHS, PICTURES, QA, SQL, WEB
@@ -43,12 +44,14 @@ _RULES = 1
 class MiniEnvironment:
     """The tools of all five groups on one split. Used from one thread at a time."""
 
-    def __init__(self, *, source: Source, setting: Setting) -> None:
+    def __init__(self, *, source: Source, setting: Setting, tasks: int = EACH) -> None:
         """Args:
         source: the split that the tasks are drawn from.
         setting: which experts answer questions, and where what they make is kept.
+        tasks: of each group; training splits have more databases than the others.
         """
         self._source = source
+        self._databases = databases_for(tasks)
         self._maths = MathsEnvironment()
         self._sql = SqlEnvironment(self._open_databases, data=f"drawn/{VERSION}")
         self._experts = MiniExperts(source=source, setting=setting)
@@ -133,12 +136,12 @@ class MiniEnvironment:
         return TurnScore(score=solved, indicators=indicators, expected=found.expected)
 
     def _open_databases(self) -> "Runner":
-        from evaluator.suites.lumos.mini.databases.tables import DATABASES, database, name_of
+        from evaluator.suites.lumos.mini.databases.tables import database, name_of
         from evaluator.suites.lumos.sql.databases import built
         from evaluator.suites.lumos.sql.running import Runner
 
         self._folder = tempfile.TemporaryDirectory(prefix="planarena-databases-")
-        drawn = {name_of(number): database(source=self._source, number=number) for number in range(DATABASES)}
+        drawn = {name_of(number): database(source=self._source, number=number) for number in range(self._databases)}
         return Runner(databases=built(databases=drawn, digest=self.digest(), cache=Path(self._folder.name)))
 
 

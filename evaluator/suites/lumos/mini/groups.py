@@ -11,6 +11,8 @@ from evaluator.suites.lumos.mini.problems.problems import draw_problem
 from evaluator.suites.lumos.mini.scenes.questions import draw_picture_question
 from evaluator.suites.lumos.mini.shop.requests import draw_request
 
+_ATTEMPTS = 20
+
 
 class _Draw(Protocol):
     def __call__(self, *, source: Source, index: int, attempt: int = 0) -> Drawn: ...
@@ -39,15 +41,17 @@ GROUPS: Mapping[str, Group] = {
 
 
 def draw_group(*, group: str, source: Source, count: int = EACH, start: int = 0) -> list[Drawn]:
-    """Tasks of a group, from number `start` on. No two have the same text and scope."""
+    """Tasks of a group, from number `start` on.
+
+    No two of a few dozen have the same text and scope; of thousands some do, where a database has no further questions.
+    """
     seen: set[tuple[str, str]] = set()
     drawn = []
     for index in range(start, start + count):
-        attempt = 0
-        task = GROUPS[group].draw(source=source, index=index)
-        while (task.text, task.scope) in seen:
-            attempt += 1
-            task = GROUPS[group].draw(source=source, index=index, attempt=attempt)
+        attempts = (GROUPS[group].draw(source=source, index=index, attempt=attempt) for attempt in range(_ATTEMPTS))
+        task = next(attempts)
+        while (task.text, task.scope) in seen and (other := next(attempts, None)) is not None:
+            task = other
         seen.add((task.text, task.scope))
         drawn.append(task)
     return drawn

@@ -111,7 +111,7 @@ def task_of(drawn: Drawn, *, group: str, number: int) -> TurnTask:
     statement_tool = SQL_TOOL if group == SQL else ""
     kinds = {name: ResourceType.TEXT if name == NOTICE else ResourceType.IMAGE for name in drawn.pictures}
     return TurnTask(
-        key=f"{group}-{number}", text=drawn.text, structure="linear", metric=group, resources=MappingProxyType(kinds),
+        key=f"{group}/{number}", text=drawn.text, structure="linear", metric=group, resources=MappingProxyType(kinds),
         expects=ResourceType.TEXT, gold=plan_of_turns(drawn.gold, catalogue=TOOLS, statement_tool=statement_tool),
         answer=drawn.answer, facts=MappingProxyType({"group": group, "kind": drawn.kind}), scope=drawn.scope,
         tools=GROUPS[group].tools,

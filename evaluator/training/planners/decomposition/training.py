@@ -23,13 +23,12 @@ from evaluator.training.planners.decomposition.lessons import (
 )
 from evaluator.training.planners.decomposition.tokens import decomposer_tokenizer
 from evaluator.training.planners.finetuning import checkpoint_of
+from evaluator.training.planners.model import calm
 from evaluator.training.planners.runs import begin
 
 STEPS = 1800
 LEARNING_RATE = 5e-4
 _TOKENIZER_READS = 20_000
-_EMBEDDED = 0.1
-"""Deviation of the embeddings at the beginning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,28 +112,8 @@ def new_decomposer(*, encoding: Encoding, shape: Shape, seed: int) -> T5ForCondi
             decoder_start_token_id=0,
         )
     )
-    _calm(model)
+    calm(model)
     return model
-
-
-def _calm(model: T5ForConditionalGeneration) -> None:
-    """Fit T5's first weights to AdamW, whose steps are not in proportion to what they change as Adafactor's are.
-
-    The embeddings begin smaller, and the last norm keeps the size of the logits. T5 does not divide attention scores by
-    the root of the heads' width; the norms before attention do that here, and the values make up for it. Without either
-    attention saturates early, and the network hardly learns which kinds of subtasks a request asks for.
-    """
-    config = model.config
-    scale = config.d_kv**-0.25
-    with torch.no_grad():
-        model.shared.weight.mul_(_EMBEDDED)
-        model.decoder.final_layer_norm.weight.fill_(config.d_model**0.5)
-        model.encoder.final_layer_norm.weight.fill_(scale)
-        for block in (*model.encoder.block, *model.decoder.block):
-            for layer in block.layer[:-1]:
-                layer.layer_norm.weight.fill_(scale)
-                attention = layer.EncDecAttention if hasattr(layer, "EncDecAttention") else layer.SelfAttention
-                attention.v.weight.div_(scale)
 
 
 def _settings(order: Order) -> dict[str, JsonValue]:

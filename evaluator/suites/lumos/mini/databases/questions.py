@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from evaluator.suites.lumos.gold_turns import GoldTurn
 from evaluator.suites.lumos.mini.databases.tables import (
-    DATABASES,
     GOODS,
     REGIONS,
     SIZES,
@@ -15,6 +14,7 @@ from evaluator.suites.lumos.mini.databases.tables import (
     database,
     family_of,
     name_of,
+    number_for,
 )
 from evaluator.suites.lumos.mini.draws import Drawn, Source, one_of
 from evaluator.world.grammar.words import BELONGINGS, DAYS, PEOPLE, PLACES
@@ -34,7 +34,7 @@ Question = tuple[str, tuple[Part, ...]]
 
 def draw_question(*, source: Source, index: int, attempt: int = 0) -> Drawn:
     """The question with this number; each attempt is another one of the same kind. It has at most twelve rows."""
-    number = index % DATABASES + DATABASES * (index // 600)
+    number = number_for(index)
     kind = KINDS[index // 3 % len(KINDS)]
     rng = source.stream("database question", index, attempt)
     connection = opened(source=source, number=number)

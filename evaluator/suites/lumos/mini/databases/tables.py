@@ -15,12 +15,23 @@ if TYPE_CHECKING:
 
 FAMILIES = ("market", "gallery", "post")
 DATABASES = 6
-"""Of a split: two of each family."""
+"""For every so many tasks: two of each family."""
+_TASKS = 600
 TOWNS = ("Alder", "Birchfield", "Cedarbrook", "Dunmoor", "Elmstead", "Farnley", "Greyport", "Hillbury")
 REGIONS = ("north", "south", "east", "west")
 SIZES = ("small", "medium", "large")
 GOODS = ("food", "clothing", "furniture", "tool")
 _TYPES = {Kind.INTEGER: "int(11)", Kind.TEXT: "varchar(80)"}
+
+
+def number_for(index: int) -> int:
+    """Which database a task is about."""
+    return index % DATABASES + DATABASES * (index // _TASKS)
+
+
+def databases_for(tasks: int) -> int:
+    """How many databases so many tasks are about."""
+    return DATABASES * (1 + (tasks - 1) // _TASKS)
 
 
 def family_of(number: int) -> str:
