@@ -8,6 +8,7 @@ import typer
 
 from evaluator.cli.usage import log, out, usage_error
 from evaluator.suites.lumos.maths import source as maths
+from evaluator.suites.lumos.questions import source as questions
 from evaluator.suites.lumos.sql import source as sql
 from evaluator.suites.released_files import FetchError, Release
 
@@ -115,4 +116,4 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "lumos compare": compare,
 }
 GROUPS = {"lumos": "LUMOS: training data in its formats, training its modules, its comparison."}
-RELEASED = {release.name: _fetching(release) for release in (maths.RELEASE, sql.RELEASE)}
+RELEASED = {release.name: _fetching(release) for release in (maths.RELEASE, questions.RELEASE, sql.RELEASE)}
