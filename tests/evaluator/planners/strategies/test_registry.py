@@ -11,6 +11,7 @@ from evaluator.planners.named import planner_named
 from evaluator.planners.protocol import request_for
 from evaluator.planners.strategies.registry import PlannerNameError, split_name, strategies, strategy_of
 from evaluator.suites import suite_names, suite_of
+from evaluator.suites.registry import suites_in_turns
 from tests.evaluator.planners.strategies.conversing import request_of
 
 TOOLMINI = suite_of("toolmini")
@@ -35,6 +36,7 @@ def test_every_listed_strategy_says_what_it_does_and_can_be_made():
             "tool100-executed",
             "tool2k",
             "tool2k-executed",
+            *suites_in_turns(),
         }
 
 
