@@ -148,6 +148,11 @@ class Episode:
         while self._queue and self.stop is None:
             wanted = self._queue[0]
             lacking = [one.name for one in wanted.references if one.name not in self._values]
+            if self._is_withheld(wanted.tool):
+                offered = ", ".join(self._context.catalogue.tools)
+                message = f"{wanted.tool} is not offered for this task; there are: {offered}."
+                self.done(Refused(ActionProblem.UNKNOWN_TOOL, message), seconds=0.0)
+                continue
             if not lacking:
                 return Call(
                     scope=self._scope, tool=wanted.tool, arguments=wanted.arguments, references=wanted.references,
@@ -272,6 +277,11 @@ class Episode:
             return outcome
         message = f"With this result the episode would hold more than {most} characters; ask for less."
         return Refused(ActionProblem.TOO_MUCH, message)
+
+    def _is_withheld(self, tool: str) -> bool:
+        """Whether the suite has a tool that this task does not offer."""
+        known = self._context.known
+        return known is not None and tool in known.tools and tool not in self._context.catalogue.tools
 
     def _lacks(self, name: str) -> str:
         there = ", ".join(self._values) or "none yet"

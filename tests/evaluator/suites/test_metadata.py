@@ -33,7 +33,7 @@ IN_TURNS = {
     "hotpotqa": questions.RELEASE, "strategyqa": questions.RELEASE,
 }  # fmt: skip
 RELEASED = (*CONTROLLLM, *IN_TURNS)
-SLUGS = ("openagi", "openagi-season", "toolmini", "toolmini-abstain", "toolworld", *RELEASED)
+SLUGS = ("openagi", "openagi-season", "toolmini", "toolmini-abstain", "toolworld", "lumos-mini", *RELEASED)
 
 
 def suite(slug):

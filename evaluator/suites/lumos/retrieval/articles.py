@@ -5,6 +5,7 @@ words without endings for number and tense. Equal scores keep the order of the c
 the same.
 """
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -112,6 +113,8 @@ class Ranking:
         # Loads numpy, so it is imported only where something is looked up.
         import bm25s
 
+        # It logs every index that it builds, to standard error, whatever the program's settings.
+        logging.getLogger("bm25s").setLevel(logging.WARNING)
         index = bm25s.BM25(k1=1.5, b=0.75)
         # A text without words would have no row; a word that no query has gives it one.
         index.index([words_of(text) or ["\0"] for text in self._texts], show_progress=False)

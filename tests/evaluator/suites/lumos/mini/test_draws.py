@@ -1,0 +1,84 @@
+"""The generators of lumos-mini: the same from the same seed, other tasks on other splits, and right answers."""
+
+from collections import Counter
+
+import pytest
+
+from evaluator.suites.lumos.maths.gold import run_turns
+from evaluator.suites.lumos.mini.databases.tables import DATABASES, database
+from evaluator.suites.lumos.mini.draws import EACH, Source
+from evaluator.suites.lumos.mini.encyclopedia.chronicle import TOWNS, chronicle
+from evaluator.suites.lumos.mini.groups import GROUPS, draw_group
+from evaluator.suites.lumos.mini.suite import mini_suite, tasks_of
+from evaluator.suites.lumos.retrieval.articles import Corpus
+from evaluator.world.grammar.words import BELONGINGS, PEOPLE, VERBS
+from evaluator.world.seeds import Split
+
+PUBLIC = Source(split=Split.PUBLIC)
+HIDDEN = Source(split=Split.HIDDEN, hidden_seed="a secret")
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_tasks_are_the_same_each_time_and_others_on_other_splits(group):
+    drawn = draw_group(group=group, source=PUBLIC)
+    assert drawn == draw_group(group=group, source=Source(split=Split.PUBLIC))
+    assert len({(one.text, one.scope) for one in drawn}) == EACH
+    hidden = draw_group(group=group, source=HIDDEN)
+    assert [one.kind for one in hidden] == [one.kind for one in drawn]
+    if group in {"maths", "web"}:
+        assert not {one.text for one in drawn} & {one.text for one in hidden}
+    other = draw_group(group=group, source=Source(split=Split.HIDDEN, hidden_seed="another secret"))
+    assert [one.answer for one in other] != [one.answer for one in hidden]
+
+
+def test_there_are_sixty_of_each_group_with_the_same_facts_on_the_hidden_split():
+    suite = mini_suite()
+    assert Counter(task.metric for task in suite.tasks) == dict.fromkeys(GROUPS, EACH)
+    hidden = tasks_of(HIDDEN)
+    assert [task.key for task in hidden] == [task.key for task in suite.tasks]
+    assert [task.facts for task in hidden] == [task.facts for task in suite.tasks]
+
+
+def test_each_task_offers_the_tools_of_its_group_and_its_gold_calls_no_other():
+    for task in mini_suite().tasks:
+        assert task.offers == frozenset(GROUPS[task.metric].tools)
+        assert {step.tool for step in task.gold.steps} <= task.offers
+
+
+def test_word_problems_have_one_to_five_operations_and_their_gold_computes_the_answer():
+    for index, problem in enumerate(draw_group(group="maths", source=PUBLIC)):
+        results = run_turns(problem.gold)
+        assert len(results) == index % 5 + 1
+        assert str(list(results.values())[-1]) == problem.answer or problem.answer in str(list(results.values())[-1])
+        assert problem.text.endswith("?")
+
+
+def test_for_each_verb_of_a_chronicle_each_person_has_one_thing_and_each_thing_one_person():
+    told = chronicle(source=PUBLIC, number=0)
+    for verb in VERBS:
+        events = [event for event in told.events if event.verb is verb]
+        assert {event.person for event in events} == set(PEOPLE)
+        assert {event.thing for event in events} == set(BELONGINGS)
+
+
+@pytest.mark.parametrize("number", range(len(TOWNS)))
+def test_the_paragraph_about_an_event_is_found_by_its_verb(number):
+    told = chronicle(source=PUBLIC, number=number)
+    corpus = Corpus(told.articles)
+    for event in told.events:
+        for title in (event.person.name, event.thing.name.english):
+            article = corpus.find(title)
+            (found,) = corpus.paragraphs(article=article, query=event.verb.past.english, count=1)
+            assert event.sentence.english in found
+
+
+def test_databases_of_splits_have_other_rows():
+    for number in range(DATABASES):
+        public, hidden = (database(source=source, number=number) for source in (PUBLIC, HIDDEN))
+        assert public.schema == hidden.schema
+        assert all(public.rows[name] != hidden.rows[name] for name in public.rows)
+
+
+def test_chronicles_of_splits_tell_other_events():
+    public, hidden = (chronicle(source=source, number=0) for source in (PUBLIC, HIDDEN))
+    assert sum(one == other for one, other in zip(public.events, hidden.events, strict=True)) < len(public.events) / 10
