@@ -24,12 +24,13 @@ def abstention_judged(item: ResultRecord | Planned) -> ResultRecord | Planned:
         return item.record.model_copy(update={"outcome": Outcome.SCORED, "score": 0.0 if plan.steps else 1.0})
     if plan.steps or plan.answers:
         return item
-    handed_back = _hands_back(item.task)
+    handed_back = hands_back(item.task)
     if handed_back is None:
         return faulty(item.record, reason=Reason.INVALID_PLAN, message=_WRONGLY)
     return replace(item, plan=replace(item.plan, plan=handed_back))
 
 
-def _hands_back(task: Task) -> Plan | None:
+def hands_back(task: Task) -> Plan | None:
+    """The plan that gives back an input as the answer; None if no input has the type of the answer."""
     same = [f"${name}" for name, kind in task.resources.items() if kind is task.expects]
     return Plan(steps=(), answers=(same[0],)) if same else None

@@ -146,9 +146,14 @@ def new_record(*, suite: Suite, task: Task) -> ResultRecord:
     )
 
 
+def is_infrastructure(reason: Reason) -> bool:
+    """Whether a task that ended for this reason is not the planner's fault."""
+    return reason in _INFRA_REASONS
+
+
 def faulty(record: ResultRecord, *, reason: Reason, message: str) -> ResultRecord:
     """A record of a task that was not scored: whose fault it is follows from the reason."""
-    infra = reason in _INFRA_REASONS
+    infra = is_infrastructure(reason)
     return record.model_copy(
         update={
             "outcome": Outcome.INFRA_FAULT if infra else Outcome.PLANNER_FAULT,

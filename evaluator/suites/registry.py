@@ -39,6 +39,8 @@ class Entry:
     """Name of the catalogue of its tools. Strategies that are made for this catalogue understand its requests."""
     is_available: Callable[[], bool] = lambda: True
     """Whether its files are here."""
+    whole_plans: str = ""
+    """Of the step-by-step form of a suite: the slug of that suite, which asks for whole plans; else empty."""
     anchors: tuple[str, ...] = ()
     """Names of the bundled planners that are anchors only of suites that name them."""
 
@@ -102,6 +104,20 @@ def suites_in_turns() -> tuple[str, ...]:
 def suites_of_catalogue(catalogue: str) -> tuple[str, ...]:
     """Slugs of all suites with this catalogue of tools, in alphabetical order."""
     return tuple(sorted(slug for slug, entry in _entries().items() if entry.catalogue == catalogue))
+
+
+def whole_plans_of(slug: str) -> str:
+    """The suite of whole plans that the suite with this slug is the step-by-step form of; empty if it is none.
+
+    Raises:
+        LookupError: there is no such suite.
+    """
+    return _entry(slug).whole_plans
+
+
+def step_by_step_of(slug: str) -> str:
+    """The step-by-step form of the suite with this slug; empty if there is none."""
+    return next((entry.slug for entry in _entries().values() if entry.whole_plans == slug), "")
 
 
 def command_modules() -> tuple[str, ...]:

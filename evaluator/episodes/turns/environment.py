@@ -5,8 +5,11 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from evaluator.canonical_json import JsonValue
-from evaluator.plans.turns import Reference
-from evaluator.records import Reason
+from evaluator.episodes.turns.typed_results import TypedTask
+from evaluator.episodes.turns.wanted import NamedStep
+from evaluator.plans.model import Plan
+from evaluator.plans.turns import Action, Reference
+from evaluator.records import ArtefactReference, Reason, ResultRecord, StepRun
 from evaluator.suites.base import Suite, Task
 from evaluator.transcripts import ActionProblem, Transcript
 
@@ -25,10 +28,40 @@ class Call:
     """The value of each reference, as a text."""
     outputs: int
     """How many results the action names; at least 1."""
+    action: Action | None = field(default=None, hash=False)
+    """As it was read, if it was written in LUMOS's grammar."""
+    named: NamedStep | None = field(default=None, hash=False)
+    """Inputs and outputs by name, if it was written as a step of `plan/1`."""
+    sample: int = 0
+    """Index of the data point."""
+    pictures: bool = False
+    """Whether the planner is sent results that are pictures."""
 
     def identity(self) -> JsonValue:
         """Everything that the outcome depends on, given the rules of the environment."""
         return [self.scope, self.tool, self.arguments, dict(self.values), self.outputs]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How a result is shown, to planners and to readers of records."""
+
+    text: str
+    picture: str = ""
+    """A PNG in base64, where the planner is sent pictures and the result is one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpertRun:
+    """How an expert was called."""
+
+    tool: str
+    """The catalogue's name, however the planner spelled it."""
+    inputs: Mapping[str, str]
+    """By name, the reference or the text that the action gives."""
+    outputs: tuple[str, ...]
+    """Names of the outputs that the action takes, in the order of its results."""
+    step: StepRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +70,10 @@ class Made:
 
     values: tuple[str, ...]
     """As many as the action names, as texts from which later actions go on."""
+    shown: tuple[Shown, ...] = ()
+    """How each is shown; empty: as the value that it is."""
+    run: ExpertRun | None = None
+    """Where an expert made them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +155,53 @@ class ExpertEnvironment(Environment, Protocol):
 
     def facts(self) -> dict[str, JsonValue]:
         """Profile, executed calls and device, for the evaluator's facts; complete after the last call."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """An episode of one data point that is over."""
+
+    sample: int
+    transcript: Transcript
+    plan: Plan
+    """What was done: a step for each action that worked."""
+    steps: tuple[StepRun, ...]
+    """The same as it was run."""
+    answers: tuple[ArtefactReference, ...]
+    """One for each answer of the task; empty if the episode ended without them."""
+
+
+@runtime_checkable
+class SampleEnvironment(ExpertEnvironment, Protocol):
+    """An environment whose tasks have data points, and whose tools take named inputs of declared types: an episode is
+    held for each data point."""
+
+    def prepare(self, *, suite: Suite, tasks: Sequence[Task]) -> Mapping[str, str]:
+        """Make what the episodes of these tasks and their scores need.
+
+        Returns:
+            Why tasks cannot be run, as a sentence, by key.
+        """
+        ...
+
+    def episodes(self, task: Task) -> int:
+        """How many data points are used of a task."""
+        ...
+
+    def begin(self, *, task: Task, sample: int) -> TypedTask:
+        """What an episode of a prepared task starts with."""
+        ...
+
+    def scored(self, *, suite: Suite, task: Task, record: ResultRecord, episodes: Sequence[Ended]) -> ResultRecord:
+        """Score a task whose episodes are over. Transcripts in the record get their scores.
+
+        Args:
+            suite: as planners are asked.
+            task: whose episodes they were.
+            record: what is known of it so far.
+            episodes: one for each data point, in order.
+        """
         ...
 
 

@@ -1,9 +1,10 @@
 """One episode: what to ask next, what to run next, and when it is over. It waits for nothing and calls nobody."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from evaluator import canonical_json
-from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused, ToolFault
+from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused, Shown, ToolFault
 from evaluator.episodes.turns.feedback import Bounds, past_turn
 from evaluator.episodes.turns.reading import (
     Actions,
@@ -14,9 +15,11 @@ from evaluator.episodes.turns.reading import (
     UnreadableError,
     read_response,
 )
+from evaluator.episodes.turns.typed_results import TypedTask, known_names
 from evaluator.episodes.turns.wanted import Done, Wanted
+from evaluator.episodes.turns.work import Work
 from evaluator.planners.protocol import PlannerError
-from evaluator.planners.turns.protocol import Asked, Formulation, Limits, PastTurn, Role, TurnReply
+from evaluator.planners.turns.protocol import PNG, Asked, Formulation, Limits, PastTurn, Role, TurnReply
 from evaluator.plans.model import PlanContext, PlanSyntaxError
 from evaluator.transcripts import ActionProblem, ActionRun, StopReason, Transcript, TurnRun
 
@@ -66,6 +69,7 @@ class Episode:
         statement_tool: str,
         formulation: Formulation,
         bounds: Bounds,
+        typed: TypedTask | None = None,
     ) -> None:
         """Args:
         key: of the task, and of this run of it: the beginning of the keys of its turns.
@@ -75,6 +79,7 @@ class Episode:
         statement_tool: the tool of actions without a name and parentheses; empty if there is no such form.
         formulation: how planning and acting take turns.
         bounds: what it may use.
+        typed: what it starts with, where tools take named inputs of declared types.
         """
         self.failure: PlannerError | None = None
         """Why the planner gave no answer, if that is how it ended."""
@@ -84,27 +89,32 @@ class Episode:
         """The sentence of a tool's failure that ended it."""
         self.answer: str | None = None
         """In full, once it ended with one."""
-        self._key, self._sample, self._scope = key, sample, scope
+        self.work = Work() if typed is None else Work.begun(typed)
+        """What was done with typed results, and what they are called."""
+        self.sample, self._key, self._scope = sample, key, scope
         self._context, self._statement_tool = context, statement_tool
         self._formulation, self._bounds = formulation, bounds
         self._role = Role.JOINT if formulation is Formulation.INTEGRATED else Role.PLAN
         self._turn = _Turn()
-        self._over: list[TurnRun] = []
-        self._past: list[PastTurn] = []
+        self._over, self._past = list[TurnRun](), list[PastTurn]()
         self._queue: list[Wanted] = []
         self._ends_after: StopReason | None = None
-        self._values: dict[str, str] = {}
+        self._typed = typed
+        self._values: dict[str, str] = {} if typed is None else typed.held()
+        self._given = frozenset(self._values)
+        self._pictures = False
+        self._tried: set[str] = set()
+        """Names that actions gave to their results, also to those that failed."""
         self._last: str | None = None
-        self._named = ""
-        self._unreadable = 0
-        self._actions = 0
+        self._named = tuple[str, ...]()
+        self._unreadable = self._actions = 0
         self._seconds = 0.0
 
     def asked(self) -> Asked:
         """What to ask the planner next."""
         bounds, number = self._bounds, len(self._over) + 1
         return Asked(
-            key=f"{self._key}/{self._sample}/{number}/{self._role}", formulation=self._formulation, role=self._role,
+            key=f"{self._key}/{self.sample}/{number}/{self._role}", formulation=self._formulation, role=self._role,
             turns=tuple(self._past), subgoals=self._turn.subgoals,
             limits=Limits(
                 turns=bounds.turns, turns_left=bounds.turns - len(self._over), actions=bounds.actions,
@@ -118,20 +128,29 @@ class Episode:
         """Take the planner's answer."""
         self._turn.add(reply)
         self._seconds += reply.call.seconds
+        self._pictures = self._pictures or PNG in reply.response.accepts
         try:
             intent = read_response(
-                response=reply.response, role=self._role, context=self._context, statement_tool=self._statement_tool
-            )
+                response=reply.response, role=self._role, context=self._context, statement_tool=self._statement_tool,
+                is_typed=self._typed is not None,
+            )  # fmt: skip
         except (PlanSyntaxError, UnreadableError) as error:
-            self._unreadable += 1
-            self._turn.error = f"The answer cannot be read: {error}."
             # A planner that knows only whole plans would repeat itself.
-            is_last = reply.response.plan is not None or self._unreadable >= UNREADABLE_IN_A_ROW
-            self._ends_after = StopReason.UNREADABLE if is_last else None
-            self._end_turn()
+            self._refuse(f"The answer cannot be read: {error}.", is_last=reply.response.plan is not None)
             return
-        self._unreadable = 0
-        self._follow(intent)
+        if problem := self._conclude(intent):
+            self._refuse(problem, is_last=False)
+        elif self.stop is None:
+            self._unreadable = 0
+            self._follow(intent)
+
+    def _refuse(self, problem: str, *, is_last: bool) -> None:
+        """Give a sentence as the feedback to an answer, unless there were too many such answers."""
+        self._unreadable += 1
+        self._turn.error = problem
+        is_last = is_last or self._unreadable >= UNREADABLE_IN_A_ROW
+        self._ends_after = StopReason.UNREADABLE if is_last else None
+        self._end_turn()
 
     def fail(self, error: PlannerError) -> None:
         """The planner gave no answer."""
@@ -147,19 +166,42 @@ class Episode:
         """The next action, with the values that it names; None if an answer is awaited or the episode is over."""
         while self._queue and self.stop is None:
             wanted = self._queue[0]
-            lacking = [one.name for one in wanted.references if one.name not in self._values]
-            if self._is_withheld(wanted.tool):
-                offered = ", ".join(self._context.catalogue.tools)
-                message = f"{wanted.tool} is not offered for this task; there are: {offered}."
-                self.done(Refused(ActionProblem.UNKNOWN_TOOL, message), seconds=0.0)
-                continue
-            if not lacking:
-                return Call(
-                    scope=self._scope, tool=wanted.tool, arguments=wanted.arguments, references=wanted.references,
-                    values={one.name: self._values[one.name] for one in wanted.references}, outputs=len(wanted.outputs),
-                )  # fmt: skip
-            self.done(Refused(ActionProblem.BAD_REFERENCE, self._lacks(lacking[0])), seconds=0.0)
+            refused = self._refused_at_once(wanted)
+            if refused is None:
+                return self._call(wanted)
+            self.done(refused, seconds=0.0)
         return None
+
+    def _refused_at_once(self, wanted: Wanted) -> Refused | None:
+        """The outcome of an action that no tool need be asked about."""
+        if self._typed is None and self._is_withheld(wanted.tool):
+            offered = ", ".join(self._context.catalogue.tools)
+            message = f"{wanted.tool} is not offered for this task; there are: {offered}."
+            return Refused(ActionProblem.UNKNOWN_TOOL, message)
+        problem = self._problem_of_names(wanted)
+        return Refused(ActionProblem.BAD_REFERENCE, problem) if problem else None
+
+    def _problem_of_names(self, wanted: Wanted) -> str:
+        """Why the names that an action takes or gives cannot be, as a sentence; empty if they can."""
+        if self._typed is not None:
+            taken = next((name for name in wanted.outputs if name.startswith("$") or name in self._given), None)
+            if taken is not None:
+                return f"{taken} is the name of an input of the request; call the result otherwise."
+            # Otherwise the name of a result that failed would be taken as a text.
+            inputs = wanted.named.inputs.values() if wanted.named is not None else ()
+            failed = next((name for name in inputs if name in self._tried and name not in self._values), None)
+            return f"There is no result {failed}; {known_names(self._values)}." if failed else ""
+        lacking = next((one.name for one in wanted.references if one.name not in self._values), None)
+        return self._lacks(lacking) if lacking else ""
+
+    def _call(self, wanted: Wanted) -> Call:
+        # Tools with named inputs find their references themselves: a text may contain what looks like one.
+        named = self._values if self._typed is not None else [one.name for one in wanted.references]
+        return Call(
+            scope=self._scope, tool=wanted.tool, arguments=wanted.arguments, references=wanted.references,
+            values={name: self._values[name] for name in named}, outputs=len(wanted.outputs), action=wanted.action,
+            named=wanted.named, sample=self.sample, pictures=self._pictures,
+        )  # fmt: skip
 
     def done(self, outcome: Outcome, *, seconds: float) -> None:
         """Take the outcome of the call that was ready."""
@@ -170,27 +212,35 @@ class Episode:
             self._break(outcome, wanted=wanted, seconds=seconds)
             return
         outcome = self._within_bounds(_of_right_number(outcome, wanted=wanted), wanted=wanted)
-        made: dict[str, str] = {}
-        refused: Refused | None = None
-        if isinstance(outcome, Made):
-            made = dict(zip(wanted.outputs, outcome.values, strict=True))
-            self._last = outcome.values[-1]
-        else:
-            refused = outcome
-            for name in wanted.outputs:
-                self._values.pop(name, None)
-        self._values |= made
-        run = ActionRun(
-            tool=wanted.tool, arguments=wanted.arguments, outputs=made, seconds=round(seconds, 6),
-            problem=refused.problem if refused else None, error=refused.message if refused else "",
-        )  # fmt: skip
-        self._turn.actions.append(Done(wanted=wanted, run=run, values=made))
+        self._turn.actions.append(self._taken(outcome, wanted=wanted, seconds=seconds))
         if self._queue and self._actions >= self._bounds.actions:
             self._queue.clear()
             self._end_turn()
             self._end(StopReason.ACTION_LIMIT)
         elif not self._queue:
             self._end_turn()
+
+    def _taken(self, outcome: Made | Refused, *, wanted: Wanted, seconds: float) -> Done:
+        """Hold the results of an action, or forget those that it would have replaced."""
+        self._tried.update(wanted.outputs)
+        tool, arguments, seconds = wanted.tool, wanted.arguments, round(seconds, 6)
+        if isinstance(outcome, Refused):
+            for name in set(wanted.outputs) - self._given:
+                self._values.pop(name, None)
+                self.work.forget(name)
+            run = ActionRun(
+                tool=tool, arguments=arguments, problem=outcome.problem, error=outcome.message, seconds=seconds
+            )
+            return Done(wanted=wanted, run=run, values={})
+        self._values |= zip(wanted.outputs, outcome.values, strict=True)
+        self._last = outcome.values[-1]
+        shown = dict(zip(wanted.outputs, outcome.shown or map(Shown, outcome.values), strict=True))
+        if outcome.run is not None:
+            self.work.add(outcome.run, outputs=wanted.outputs, shown=[one.text for one in shown.values()])
+        texts = {name: one.text for name, one in shown.items()}
+        pictures = {name: one.picture for name, one in shown.items() if one.picture}
+        run = ActionRun(tool=tool, arguments=arguments, outputs=texts, seconds=seconds)
+        return Done(wanted=wanted, run=run, values=texts, pictures=pictures)
 
     def _break(self, fault: ToolFault, *, wanted: Wanted, seconds: float) -> None:
         """End without a score: what the planner would do next depends on a result that nobody could make."""
@@ -208,9 +258,35 @@ class Episode:
         """What happened; without a score."""
         assert self.stop is not None
         return Transcript(
-            sample=self._sample, formulation=self._formulation, turns=self._over, stop=self.stop, answer=self.answer,
+            sample=self.sample, formulation=self._formulation, turns=self._over, stop=self.stop, answer=self.answer,
             score=None,
         )  # fmt: skip
+
+    def _conclude(self, intent: Intent) -> str:
+        """End an episode with typed results if the planner wants that.
+
+        Returns:
+            Why it cannot end so, as a sentence; empty if it ended, or the planner wants something else.
+        """
+        if self._typed is None or not isinstance(intent, Stopped | Answered):
+            return ""
+        if isinstance(intent, Answered):
+            stop, names = StopReason.ANSWERED, self._typed.names_in(intent.text)
+        else:
+            stop = StopReason.STOPPED
+            names = self._typed.last(made=tuple(self.work.made), taken=frozenset(self.work.taken))
+        # A planner may stop without any result: it says that nothing can be done.
+        problem = self._typed.problem(names=names, values=self._values) if names else ""
+        if isinstance(intent, Answered) and not names:
+            problem = f"The answer names no result; {known_names(self._values)}."
+        if not problem:
+            self._finish(stop, answer=self._answer(names))
+        return problem
+
+    def _answer(self, names: Sequence[str]) -> str | None:
+        """Take these results as the answers."""
+        self.work.answer(names, values=self._values)
+        return ", ".join(map(self.work.shown_as, names)) or None
 
     def _follow(self, intent: Intent) -> None:
         match intent:
@@ -225,8 +301,8 @@ class Episode:
                 else:
                     self._turn.error = "No action was given for this subgoal."
                     self._end_turn()
-            case Actions(wanted=wanted, subgoals=subgoals, is_whole=is_whole, error=error, answer=answer):
-                self._named = answer
+            case Actions(wanted=wanted, subgoals=subgoals, is_whole=is_whole, error=error, answers=answers):
+                self._named = answers
                 self._turn.subgoals = subgoals or self._turn.subgoals
                 self._turn.error = error
                 self._queue = list(wanted)
@@ -262,7 +338,11 @@ class Episode:
 
     def _result(self) -> str | None:
         """The answer of a whole plan."""
-        return self._values.get(self._named) if self._named else self._last
+        if self._typed is None:
+            return self._values.get(self._named[0]) if self._named else self._last
+        names = self._named or self._typed.last(made=tuple(self.work.made), taken=frozenset(self.work.taken))
+        # Nobody can be asked to name others.
+        return None if self._typed.problem(names=names, values=self._values) else self._answer(names)
 
     def _end(self, stop: StopReason) -> None:
         self.stop = stop

@@ -1,27 +1,30 @@
 """Evaluating a planner in turns: hold an episode for each task, and score what came of it."""
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from evaluator.canonical_json import JsonValue
 from evaluator.episodes.parts import faulty, new_record, not_run_records
 from evaluator.episodes.turns.asking import Opened, hold_all
-from evaluator.episodes.turns.environment import Environment, ExpertEnvironment, offered_tools
+from evaluator.episodes.turns.environment import Environment, ExpertEnvironment, SampleEnvironment, offered_tools
 from evaluator.episodes.turns.episode import Episode
 from evaluator.episodes.turns.feedback import Bounds
+from evaluator.episodes.turns.measures import calls_of, indicators_of
+from evaluator.episodes.turns.over_samples import record_of_samples
 from evaluator.episodes.turns.plans import plan_of_transcript
+from evaluator.episodes.turns.typed_results import TypedTask
 from evaluator.planners.protocol import Planner
 from evaluator.planners.turns.journal import journaled
 from evaluator.planners.turns.one_shot import in_turns
-from evaluator.planners.turns.protocol import TurnRequest, turn_request
+from evaluator.planners.turns.protocol import TurnPlanner, TurnRequest, turn_request
 from evaluator.plans import PlanContext
 from evaluator.plans.model import plan_to_json
 from evaluator.provenance import code_version
-from evaluator.records import Outcome, PlannerCall, Reason, ResultRecord
+from evaluator.records import Outcome, Reason, ResultRecord
 from evaluator.suites.base import Suite, Task
-from evaluator.transcripts import StopReason, Transcript
+from evaluator.transcripts import Transcript
 
 if TYPE_CHECKING:
     from evaluator.engine.store import Store
@@ -65,18 +68,16 @@ class TurnEvaluator:
             acting = journaled(planner=acting, store=self._open_journal())
         # Two runs never have turns of the same key.
         name = run or secrets.token_hex(8)
+        if isinstance(self._environment, SampleEnvironment):
+            yield from self._over_samples(self._environment, runnable, acting=acting, name=name)
+            return
         by_episode: dict[int, Task] = {}
 
         def opened() -> Iterator[Opened]:
             for task in runnable:
-                context = self._context(task)
-                episode = Episode(
-                    key=f"{name}/{task.asked_as or task.key}", sample=0, scope=self._environment.scope(task),
-                    context=context, statement_tool=self.suite.statement_tool_in(context),
-                    formulation=acting.formulation, bounds=self._bounds,
-                )  # fmt: skip
-                by_episode[id(episode)] = task
-                yield Opened(episode, partial(self._request, task=task, context=context, episode=episode))
+                one = self._open(task, sample=0, acting=acting, name=name)
+                by_episode[id(one.episode)] = task
+                yield one
 
         for episode in hold_all(planner=acting, episodes=opened(), environment=self._environment):
             yield self._record(task=by_episode.pop(id(episode)), episode=episode)
@@ -93,10 +94,49 @@ class TurnEvaluator:
     def _request(self, *, task: Task, context: PlanContext, episode: Episode) -> TurnRequest:
         return turn_request(suite=self.suite, task=task, context=context, asked=episode.asked())
 
+    def _over_samples(
+        self, environment: SampleEnvironment, tasks: Sequence[Task], *, acting: TurnPlanner, name: str
+    ) -> Iterator[ResultRecord]:
+        """Hold an episode for each data point of each task, and yield the record of each task that is complete."""
+        problems = environment.prepare(suite=self.suite, tasks=tasks)
+        for task in tasks:
+            if task.key in problems:
+                record = new_record(suite=self.suite, task=task)
+                yield faulty(record, reason=Reason.INTERNAL_ERROR, message=problems[task.key])
+        by_episode: dict[int, Task] = {}
+        ended: dict[str, list[Episode]] = {}
+
+        def opened() -> Iterator[Opened]:
+            for task in tasks:
+                for sample in range(environment.episodes(task) if task.key not in problems else 0):
+                    typed = environment.begin(task=task, sample=sample)
+                    one = self._open(task, sample=sample, acting=acting, name=name, typed=typed)
+                    by_episode[id(one.episode)] = task
+                    yield one
+
+        for episode in hold_all(planner=acting, episodes=opened(), environment=environment):
+            task = by_episode.pop(id(episode))
+            over = ended.setdefault(task.key, [])
+            over.append(episode)
+            if len(over) == environment.episodes(task):
+                episodes = sorted(ended.pop(task.key), key=lambda one: one.sample)
+                yield record_of_samples(environment=environment, suite=self.suite, task=task, episodes=episodes)
+
+    def _open(
+        self, task: Task, *, sample: int, acting: TurnPlanner, name: str, typed: TypedTask | None = None
+    ) -> Opened:
+        context = self._context(task)
+        episode = Episode(
+            key=f"{name}/{task.asked_as or task.key}", sample=sample, scope=self._environment.scope(task),
+            context=context, statement_tool=self.suite.statement_tool_in(context),
+            formulation=acting.formulation, bounds=self._bounds, typed=typed,
+        )  # fmt: skip
+        return Opened(episode, partial(self._request, task=task, context=context, episode=episode))
+
     def _record(self, *, task: Task, episode: Episode) -> ResultRecord:
         transcript = episode.transcript()
         plan = plan_of_transcript(transcript=transcript, catalogue=self.suite.catalogue)
-        update = {"planner": _call(transcript), "plan": plan_to_json(plan), "transcripts": [transcript]}
+        update = {"planner": calls_of([transcript]), "plan": plan_to_json(plan), "transcripts": [transcript]}
         record = new_record(suite=self.suite, task=task).model_copy(update=update)
         if episode.failure is not None:
             failure = episode.failure
@@ -110,33 +150,8 @@ class TurnEvaluator:
         update = {
             "outcome": Outcome.SCORED,
             "score": found.score,
-            "indicators": {**_indicators(transcript), **found.indicators},
+            "indicators": {**indicators_of(transcript), **found.indicators},
             "explanations": dict(found.explanations),
             "transcripts": [Transcript.model_validate(scored.model_dump())],
         }
         return record.model_copy(update=update)
-
-
-def _indicators(transcript: Transcript) -> Mapping[str, float]:
-    """Of every suite in turns: how long the episode was, and how much of it worked."""
-    actions = [action for turn in transcript.turns for action in turn.actions]
-    worked = sum(action.problem is None for action in actions)
-    ended = transcript.stop in {StopReason.ANSWERED, StopReason.STOPPED, StopReason.COMPLETED}
-    return {
-        "turns": float(len(transcript.turns)),
-        "actions": float(len(actions)),
-        **({"actions_done": worked / len(actions)} if actions else {}),
-        "ended": float(ended),
-    }
-
-
-def _call(transcript: Transcript) -> PlannerCall:
-    turns = transcript.turns
-    prompts = [turn.prompt_tokens for turn in turns if turn.prompt_tokens is not None]
-    completions = [turn.completion_tokens for turn in turns if turn.completion_tokens is not None]
-    return PlannerCall(
-        seconds=round(sum(turn.seconds for turn in turns), 6),
-        tries=max((turn.tries for turn in turns), default=1),
-        prompt_tokens=sum(prompts) if prompts else None,
-        completion_tokens=sum(completions) if completions else None,
-    )

@@ -50,5 +50,6 @@ def _result(done: Done, *, characters: int) -> ActionResult:
     return ActionResult(
         action=cut(done.wanted.text, characters=characters),
         outputs={name: cut(text, characters=characters) for name, text in done.values.items()},
+        pictures=dict(done.pictures),
         error=cut(done.run.error, characters=characters),
     )

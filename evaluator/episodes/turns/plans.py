@@ -3,10 +3,30 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 
-from evaluator.episodes.turns.wanted import Wanted, references_in
+from evaluator.episodes.turns.wanted import NamedStep, Wanted, references_in
 from evaluator.plans.model import Plan, PlanSyntaxError, Step
 from evaluator.tools.types import Catalogue
 from evaluator.transcripts import Transcript
+
+
+def wanted_of_named(plan: Plan) -> tuple[Wanted, ...]:
+    """The steps of a plan as actions of tools with named inputs, each after those whose results it takes. Results keep
+    their names.
+
+    Raises:
+        PlanSyntaxError: steps wait for each other.
+    """
+    return tuple(map(_wanted_by_name, _in_order(plan.steps)))
+
+
+def _wanted_by_name(step: Step) -> Wanted:
+    arguments = ", ".join(f"{name}={value}" for name, value in step.inputs.items())
+    outputs = tuple(step.outputs.values()) or (f"{step.id}.result",)
+    return Wanted(
+        tool=step.tool, arguments=arguments, references=(), outputs=outputs,
+        text=f"{', '.join(outputs)} = {step.tool}({arguments})",
+        named=NamedStep(inputs=dict(step.inputs), outputs=tuple(step.outputs)),
+    )  # fmt: skip
 
 
 def wanted_of_plan(*, plan: Plan, catalogue: Catalogue) -> tuple[tuple[Wanted, ...], str]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evaluator.canonical_json import JsonValue
-from evaluator.episodes.turns.plans import wanted_of_plan
+from evaluator.episodes.turns.plans import wanted_of_named, wanted_of_plan
 from evaluator.episodes.turns.wanted import Wanted, wanted_of_actions
 from evaluator.planners.turns.protocol import Role, TurnResponse
 from evaluator.plans import PlanContext, read_plan
@@ -45,8 +45,8 @@ class Actions:
     subgoals: tuple[str, ...] = ()
     is_whole: bool = False
     """Whether this is a whole plan, after which the episode ends."""
-    answer: str = ""
-    """Name of the result that is the answer of a whole plan; empty: the last one."""
+    answers: tuple[str, ...] = ()
+    """Names of the results that are the answers of a whole plan; empty: the last one."""
     error: str = ""
     """Why what follows these actions cannot be read, as a sentence; empty if nothing follows."""
 
@@ -58,7 +58,9 @@ class UnreadableError(ValueError):
     """An answer cannot be read; the message says what is wrong and where."""
 
 
-def read_response(*, response: TurnResponse, role: Role, context: PlanContext, statement_tool: str = "") -> Intent:
+def read_response(
+    *, response: TurnResponse, role: Role, context: PlanContext, statement_tool: str = "", is_typed: bool = False
+) -> Intent:
     """Read an answer.
 
     Args:
@@ -66,6 +68,8 @@ def read_response(*, response: TurnResponse, role: Role, context: PlanContext, s
         role: what was asked for.
         context: what plans and steps are read against.
         statement_tool: the tool of actions without a name and parentheses; empty if there is no such form.
+        is_typed: whether tools take named inputs of declared types; whole plans are then read as in suites that
+            execute them.
 
     Raises:
         UnreadableError: it cannot be read.
@@ -77,9 +81,9 @@ def read_response(*, response: TurnResponse, role: Role, context: PlanContext, s
     if response.answer is not None:
         return Answered(_bounded(response.answer, what="the answer"))
     if response.plan is not None:
-        return _whole(response.plan, context=context, statement_tool=statement_tool)
+        return _whole(response.plan, context=context, statement_tool=statement_tool, is_typed=is_typed)
     if response.steps is not None:
-        return Actions(wanted=_of_steps(response.steps, context=context), subgoals=subgoals)
+        return Actions(wanted=_of_steps(response.steps, context=context, is_typed=is_typed), subgoals=subgoals)
     if response.actions is not None:
         return _actions(response.actions, subgoals=subgoals, context=context, statement_tool=statement_tool)
     if response.text is not None:
@@ -125,15 +129,21 @@ def _of_text(text: str, *, role: Role, context: PlanContext, statement_tool: str
     return Subgoals(tuple(one.text for one in found.subgoals))
 
 
-def _of_steps(steps: Sequence[Mapping[str, JsonValue]], *, context: PlanContext) -> tuple[Wanted, ...]:
+def _of_steps(steps: Sequence[Mapping[str, JsonValue]], *, context: PlanContext, is_typed: bool) -> tuple[Wanted, ...]:
     parsed = parse_canonical(value={"steps": list(steps), "answers": []}, context=context)
+    if is_typed:
+        return wanted_of_named(parsed.plan)
     return wanted_of_plan(plan=parsed.plan, catalogue=context.catalogue)[0]
 
 
-def _whole(plan: JsonValue, *, context: PlanContext, statement_tool: str) -> Actions:
-    if isinstance(plan, str) and plan.lstrip()[:1] not in {"{", "[", "("}:
+def _whole(plan: JsonValue, *, context: PlanContext, statement_tool: str, is_typed: bool) -> Actions:
+    if not is_typed and isinstance(plan, str) and plan.lstrip()[:1] not in {"{", "[", "("}:
         found = _actions(plan, subgoals=(), context=context, statement_tool=statement_tool)
         return Actions(wanted=found.wanted, is_whole=True, error=found.error)
-    parsed = read_plan(value=plan, context=context)
-    wanted, answer = wanted_of_plan(plan=parsed.plan, catalogue=context.catalogue)
-    return Actions(wanted=wanted, subgoals=parsed.plan.subgoals or (), is_whole=True, answer=answer)
+    read = read_plan(value=plan, context=context).plan
+    if is_typed:
+        wanted = wanted_of_named(read)
+        return Actions(wanted=wanted, subgoals=read.subgoals or (), is_whole=True, answers=read.answers)
+    wanted, answer = wanted_of_plan(plan=read, catalogue=context.catalogue)
+    answers = (answer,) if answer else ()
+    return Actions(wanted=wanted, subgoals=read.subgoals or (), is_whole=True, answers=answers)

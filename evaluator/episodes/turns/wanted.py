@@ -1,11 +1,21 @@
 """An action as an episode runs it, whatever form it was written in."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from evaluator.plans.turns import Action, Reference
 from evaluator.plans.turns.scanning import Scan, references_of
 from evaluator.transcripts import ActionRun
+
+
+@dataclass(frozen=True, slots=True)
+class NamedStep:
+    """The inputs and outputs of a step of `plan/1`."""
+
+    inputs: Mapping[str, str]
+    """Argument name to a reference or a text."""
+    outputs: tuple[str, ...]
+    """Names of the tool's outputs, in the order of the action's results; empty: as in the tool's signature."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +31,10 @@ class Wanted:
     """Under which names later actions take the results; at least one."""
     text: str
     """The whole action."""
+    action: Action | None = None
+    """As it was read, if it was written in LUMOS's grammar."""
+    named: NamedStep | None = None
+    """If it was written as a step of `plan/1`, and tools take named inputs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +44,9 @@ class Done:
     wanted: Wanted
     run: ActionRun
     values: Mapping[str, str]
-    """The results in full, where `run` may have cut them."""
+    """The results as they are shown, in full, where `run` may have cut them."""
+    pictures: Mapping[str, str] = field(default_factory=dict)
+    """Those that the planner is sent as pictures: PNG in base64."""
 
 
 def references_in(text: str) -> tuple[Reference, ...]:
@@ -46,7 +62,7 @@ def wanted_of_actions(actions: Sequence[Action], *, statement_tool: str) -> tupl
     return tuple(
         Wanted(
             tool=action.tool or statement_tool, arguments=action.raw, references=action.references,
-            outputs=action.outputs, text=str(action),
+            outputs=action.outputs, text=str(action), action=action,
         )
         for action in actions
     )  # fmt: skip

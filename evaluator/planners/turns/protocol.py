@@ -9,13 +9,23 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, Self, runtime_checkable
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import (
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from evaluator.canonical_json import JsonValue
 from evaluator.planners.protocol import Message, PlannerError, PlannerRequest, request_for
 from evaluator.plans.model import PlanContext
 from evaluator.records import PlannerCall
 from evaluator.suites.base import Suite, Task
+
+PNG = "image/png"
+"""The media type of results that planners may ask to be sent."""
 
 
 class Formulation(StrEnum):
@@ -47,8 +57,16 @@ class ActionResult(Message):
     """As it was read, such as `R2 = Calculator(R1 / 4)`."""
     outputs: dict[str, str] = Field(default_factory=dict)
     """The values by their references, as texts; cut as the feedback is."""
+    pictures: dict[str, str] = Field(default_factory=dict)
+    """Results that are pictures, as PNG in base64, for planners that accept `image/png`; absent for others."""
     error: str = ""
     """Why there are none, as a sentence; empty if there are."""
+
+    @model_serializer(mode="wrap")
+    def _without_empty_pictures(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
+        # Requests of suites without pictures stay what they were, and with them the keys of journals.
+        found: dict[str, object] = handler(self)
+        return found if self.pictures else {name: value for name, value in found.items() if name != "pictures"}
 
 
 class PastTurn(Message):
@@ -115,8 +133,17 @@ class TurnResponse(Message):
     """Whatever a language model wrote, in the form of LUMOS's replies."""
     plan: dict[str, JsonValue] | list[JsonValue] | str | None = None
     """A whole plan in any form that suites without turns accept: it is run, and the episode ends."""
+    accepts: list[str] = Field(default_factory=list)
+    """Optional: media types in which later turns of the episode may contain results. `image/png` is known; others are
+    ignored."""
     usage: dict[str, int] | None = None
     """Optional token counts: `prompt_tokens`, `completion_tokens`."""
+
+    @field_validator("accepts", mode="before")
+    @classmethod
+    def _known_types(cls, value: object) -> list[str]:
+        given = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else []
+        return [PNG] if any(isinstance(one, str) and one.strip() == PNG for one in given) else []
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Self:

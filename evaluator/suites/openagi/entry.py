@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from evaluator.episodes.base import Setting
 from evaluator.episodes.executed import ExecutedPlans, hidden_seed
+from evaluator.episodes.turns.step_by_step import step_by_step
 from evaluator.suites.openagi.suite import openagi_suite
 from evaluator.suites.registry import Entry
 from evaluator.tools.openagi import OPENAGI
@@ -21,5 +22,7 @@ def _samples(setting: Setting) -> "SampleSource":
     )
 
 
-SUITES = (Entry(slug="openagi", build=openagi_suite, episode=ExecutedPlans(samples=_samples), catalogue=OPENAGI.name),)
+_ENTRY = Entry(slug="openagi", build=openagi_suite, episode=ExecutedPlans(samples=_samples), catalogue=OPENAGI.name)
+
+SUITES = (_ENTRY, step_by_step(_ENTRY, caption="Image Captioning"))
 COMMANDS = "evaluator.suites.openagi.commands"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from evaluator.episodes.base import Setting
 from evaluator.episodes.executed import ExecutedPlans
 from evaluator.episodes.judged import JudgedPlans
+from evaluator.episodes.turns.step_by_step import step_by_step
 from evaluator.suites.hidden import HIDDEN
 from evaluator.suites.registry import Entry, suite_of
 from evaluator.suites.toolbench.abstain.suite import SLUG, toolmini_abstain_suite
@@ -62,19 +63,23 @@ def _on_files(slug: str, build: "Callable[[], Suite]") -> Entry:
 
 _EPISODE = JudgedPlans(judge=ToolJudge())
 _CATALOGUE = CONTROLLLM.name
+_WORLD = Entry(
+    slug=WORLD,
+    build=_toolworld,
+    episode=ExecutedPlans(samples=_samples, judge=WorldJudge(), beside_gold=True),
+    catalogue=_CATALOGUE,
+)
+_TOOL100 = _on_files(executed.TOOL100, executed.tool100_executed)
+_TOOL2K = _on_files(executed.TOOL2K, executed.tool2k_executed)
 
 SUITES = (
     Entry(slug="toolmini", build=toolmini_suite, episode=_EPISODE, catalogue=_CATALOGUE),
     Entry(slug=SLUG, build=toolmini_abstain_suite, episode=_EPISODE, catalogue=_CATALOGUE),
-    Entry(
-        slug=WORLD,
-        build=_toolworld,
-        episode=ExecutedPlans(samples=_samples, judge=WorldJudge(), beside_gold=True),
-        catalogue=_CATALOGUE,
-    ),
+    _WORLD,
     Entry(slug="tool100", build=tool100_suite, episode=_EPISODE, catalogue=_CATALOGUE, is_available=_is_fetched),
     Entry(slug="tool2k", build=tool2k_suite, episode=_EPISODE, catalogue=_CATALOGUE, is_available=_is_fetched),
-    _on_files(executed.TOOL100, executed.tool100_executed),
-    _on_files(executed.TOOL2K, executed.tool2k_executed),
+    _TOOL100,
+    _TOOL2K,
+    *(step_by_step(entry, caption="image_captioning") for entry in (_WORLD, _TOOL100, _TOOL2K)),
 )
 COMMANDS = "evaluator.suites.toolbench.commands"

@@ -1,0 +1,181 @@
+"""Scoring what was executed on the samples of a task: each answer against its reference."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from evaluator.engine.clock import Stopwatch
+from evaluator.engine.jobs import JobResult
+from evaluator.engine.run import Engine
+from evaluator.engine.store import ObjectDamagedError
+from evaluator.episodes.agreement import closed_answers, means_of
+from evaluator.episodes.beside_gold import Pending, with_relative
+from evaluator.episodes.gold_references import GoldReferences
+from evaluator.episodes.sample_artefacts import KeptSamples
+from evaluator.episodes.sample_results import sample_results
+from evaluator.experts.profile import Profile
+from evaluator.experts.protocol import ExpertError
+from evaluator.metrics.similarity import Scorer, load_scorer, rounded
+from evaluator.records import ArtefactReference, SampleResult
+from evaluator.suites.base import Task
+from evaluator.suites.samples import GoldComparedSource, SampleSource
+
+UNREADABLE = (OSError, ValueError, LookupError, TypeError)
+"""What sources of samples raise on missing and damaged files."""
+SCORER_FAILURES = (RuntimeError, ValueError, TypeError, OSError, LookupError, ObjectDamagedError, ExpertError)
+"""What `ResultScorer.scored` raises where a score cannot be computed."""
+_SCORES_KEPT = 200_000
+"""Some hundred bytes each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """What the samples of a task came to."""
+
+    samples: tuple[SampleResult, ...]
+    indicators: dict[str, float]
+    """Of the task: the means of what its samples have."""
+
+    @property
+    def score(self) -> float:
+        """Mean over the samples."""
+        means = [sample.score for sample in self.samples if sample.score is not None]
+        return sum(means) / len(means)
+
+
+class ResultScorer:
+    """Scores the results of one suite. Scorers stay loaded, and equal pairs are scored once."""
+
+    def __init__(
+        self,
+        *,
+        engine: Engine,
+        source: SampleSource,
+        samples: KeptSamples,
+        count: int,
+        scorers: Callable[[str], Scorer],
+    ) -> None:
+        """Args:
+        engine: knows the artefacts.
+        source: where the data points come from.
+        samples: the same, as artefacts.
+        count: data points per task.
+        scorers: makes the scorer of a metric.
+        """
+        self.spent = Stopwatch()
+        """Time that scorers took, loading them included."""
+        self._engine, self._samples, self._count = engine, samples, count
+        self._by_gold = GoldReferences(source, engine) if isinstance(source, GoldComparedSource) else None
+        self._make_scorer = scorers
+        self._scorers: dict[str, Scorer] = {}
+        self._known_scores: dict[tuple[str, str, str], float] = {}
+        """By metric and the digests of output and reference. A score depends on nothing else (`metrics.similarity`)."""
+
+    def kept(self, *, task: Task, index: int) -> tuple[ArtefactReference, ...]:
+        """What a right answer looks like, for each answer of the task, from a source that has right results."""
+        return tuple(self._samples.reference(task=answer, index=index) for answer in task.answers)
+
+    def references(
+        self, *, task: Task, results: Sequence[JobResult], pending: Pending
+    ) -> list[tuple[ArtefactReference, ...]]:
+        """The references of each sample.
+
+        Raises:
+            LookupError: they are made by the gold plan, and it failed.
+        """
+        if self._by_gold is None:
+            return [self.kept(task=task, index=result.job.sample) for result in results]
+        made = pending.gold_results(self._count)
+        failed = next((result.failure for result in made if result.failure is not None), None)
+        if failed is not None:
+            raise LookupError(f"the gold plan failed: {failed.message}")
+        return [self._by_gold.of(task=task, gold=result) for result in made]
+
+    def scored(
+        self,
+        *,
+        task: Task,
+        results: Sequence[JobResult],
+        references: Sequence[tuple[ArtefactReference, ...]],
+        pending: Pending,
+    ) -> Scored:
+        """Score every sample. One without answers has 0.
+
+        Args:
+            task: what was asked.
+            results: one for each sample.
+            references: for each sample one for each answer of the task.
+            pending: has the gold plan's results where they are compared with.
+
+        Raises:
+            Exception: one of `SCORER_FAILURES`.
+        """
+        answered = [number for number, result in enumerate(results) if result.answers]
+        found = self._answer_scores(
+            task=task, results=[results[n] for n in answered], references=[references[n] for n in answered]
+        )
+        none = (0.0,) * len(task.answers)
+        scores = dict(zip(answered, found, strict=True))
+        gold = self._gold_scores(task=task, pending=pending, references=references)
+        samples = sample_results(
+            task=task, results=results, references=references,
+            scores=[scores.get(number, none) for number in range(len(results))],
+        )  # fmt: skip
+        closed = closed_answers(task=task, samples=samples, value=self._engine.value)
+        own = [sample.score for sample in samples if sample.score is not None]
+        by_sample, relative = with_relative(closed, own=own, gold=gold)
+        return Scored(
+            samples=tuple(
+                sample.model_copy(update={"indicators": values})
+                for sample, values in zip(samples, by_sample, strict=True)
+            ),
+            indicators={**means_of(closed), **relative},
+        )
+
+    def _answer_scores(
+        self,
+        *,
+        task: Task,
+        results: Sequence[JobResult],
+        references: Sequence[Sequence[ArtefactReference]],
+    ) -> list[tuple[float, ...]]:
+        """For each sample the score of each answer of the task."""
+        by_answer = [
+            self._scores(
+                metric=answer.metric,
+                pairs=[(result.answers[n], wanted[n]) for result, wanted in zip(results, references, strict=True)],
+            )
+            for n, answer in enumerate(task.answers)
+        ]
+        return list(zip(*by_answer, strict=True))
+
+    def _gold_scores(
+        self, *, task: Task, pending: Pending, references: Sequence[Sequence[ArtefactReference]]
+    ) -> list[float]:
+        """For each sample the score of the gold plan; none where it is not compared with, or failed."""
+        results = pending.gold_results(self._count)
+        if not results or any(result.failure is not None for result in results):
+            return []
+        scores = self._answer_scores(task=task, results=results, references=references)
+        return [sum(one) / len(one) for one in scores]
+
+    def _scores(self, *, metric: str, pairs: Sequence[tuple[ArtefactReference, ArtefactReference]]) -> list[float]:
+        """The score of each pair of an answer and its reference."""
+        keys = [(metric, answer.digest, wanted.digest) for answer, wanted in pairs]
+        new = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in self._known_scores}
+        if new:
+            outputs = [self._engine.value(answer) for answer, _ in new.values()]
+            right = [self._engine.value(wanted) for _, wanted in new.values()]
+            with self.spent.running():
+                if metric not in self._scorers:
+                    self._scorers[metric] = self._make_scorer(metric)
+                found = self._scorers[metric].score(outputs=outputs, references=right)
+            self._known_scores.update(zip(new, rounded(found), strict=True))
+        scores = [self._known_scores[key] for key in keys]
+        if len(self._known_scores) > _SCORES_KEPT:
+            self._known_scores.clear()
+        return scores
+
+
+def profile_scorer(metric: str, *, profile: Profile, device: str) -> Scorer:
+    """The scorer of a metric in a profile."""
+    return load_scorer(name=metric, profile=profile, device=device)

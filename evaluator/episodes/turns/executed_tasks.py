@@ -1,0 +1,239 @@
+"""The tasks of a suite of executed plans, step by step: its tools, samples and scores, one action at a time."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, partial
+
+from cachetools import LRUCache
+
+from evaluator.canonical_json import JsonValue, digest
+from evaluator.engine.jobs import Job
+from evaluator.episodes.base import Setting
+from evaluator.episodes.beside_gold import Pending, task_of
+from evaluator.episodes.coverage import not_run_reasons
+from evaluator.episodes.executed import ExecutedPlans
+from evaluator.episodes.sample_artefacts import KeptSamples
+from evaluator.episodes.scoring import UNREADABLE, ResultScorer, profile_scorer
+from evaluator.episodes.turns.environment import (
+    Call,
+    Ended,
+    ExpertRun,
+    Made,
+    Outcome,
+    Refused,
+    Shown,
+    ToolFault,
+    TurnScore,
+)
+from evaluator.episodes.turns.expert_tools import ExpertCall, ExpertTools, Failed, Ran
+from evaluator.episodes.turns.shown_values import as_png, in_words
+from evaluator.episodes.turns.task_scores import TaskScorer
+from evaluator.episodes.turns.typed_actions import ActionError, Bound, bind
+from evaluator.episodes.turns.typed_results import TypedTask, TypedValue
+from evaluator.records import ArtefactReference, Reason, ResultRecord
+from evaluator.suites.base import ABSTENTION, Suite, Task
+from evaluator.suites.samples import GoldComparedSource, SampleSource
+from evaluator.tools.types import Catalogue
+from evaluator.transcripts import Transcript
+from evaluator.values import Image, Value
+
+_VERSION = 1
+"""Of how results are shown and episodes are scored; raise it when the same reply may have another outcome."""
+_REMEMBERED_WORDS = 20_000
+_REMEMBERED_PICTURES = 2_000
+"""At most 128 KiB each."""
+
+
+class ExecutedTasks:
+    """A `SampleEnvironment` for a suite whose plans are executed elsewhere."""
+
+    def __init__(
+        self, *, setting: Setting, slug: str, plans: ExecutedPlans, catalogue: Catalogue, caption: str
+    ) -> None:
+        """Args:
+        setting: profile, split, number of samples, store and device.
+        slug: of the suite of whole plans: calls share their results with its plans.
+        plans: how that suite executes and scores them.
+        catalogue: its tools.
+        caption: name of the tool that says what a picture shows, in its only output.
+
+        Raises:
+            LookupError, ValueError: there are no data, or no such profile.
+        """
+        self._setting, self._slug, self._plans, self._caption = setting, slug, plans, caption
+        self._tools = ExpertTools.of_setting(setting, catalogue=catalogue, salt=slug)
+        self._pending: dict[str, Pending] = {}
+        """By key of the task, the gold plan's results."""
+        self._words: LRUCache[str, str] = LRUCache(maxsize=_REMEMBERED_WORDS)
+        """By digest of a picture, what it shows."""
+        self._pngs: LRUCache[str, str] = LRUCache(maxsize=_REMEMBERED_PICTURES)
+
+    @cached_property
+    def _source(self) -> SampleSource:
+        return self._plans.samples(self._setting)
+
+    @cached_property
+    def _samples(self) -> KeptSamples:
+        return KeptSamples(source=self._source, engine=self._tools.engine)
+
+    @cached_property
+    def _scorer(self) -> TaskScorer:
+        tools = self._tools
+        results = ResultScorer(
+            engine=tools.engine, source=self._source, samples=self._samples, count=self._setting.samples,
+            scorers=partial(profile_scorer, profile=tools.profile, device=self._setting.device),
+        )  # fmt: skip
+        return TaskScorer(
+            engine=tools.engine, results=results, samples=self._samples, judge=self._plans.judge,
+            by_gold=isinstance(self._source, GoldComparedSource),
+        )  # fmt: skip
+
+    def digest(self) -> str:
+        """See `Environment`."""
+        judge = self._plans.judge
+        facts: dict[str, JsonValue] = {
+            "environment": "executed", "version": _VERSION, "of": self._slug, "caption": self._caption,
+            "judge": None if judge is None else judge.digest(), "beside_gold": self._plans.beside_gold,
+        }  # fmt: skip
+        return digest(facts)
+
+    def not_run(self, suite: Suite) -> Mapping[str, tuple[Reason, str]]:
+        """See `Environment`: the same tasks as with whole plans."""
+        return not_run_reasons(suite=suite, profile=self._tools.profile, samples=self._source)
+
+    def offered(self, suite: Suite) -> frozenset[str]:
+        """See `ExpertEnvironment`."""
+        del suite
+        return self._tools.offered
+
+    def source(self) -> str:
+        """See `ExpertEnvironment`."""
+        return self._source.digest
+
+    def facts(self) -> dict[str, JsonValue]:
+        """See `ExpertEnvironment`."""
+        data: dict[str, JsonValue] = {
+            "split": self._setting.split, "samples": self._setting.samples, "digest": self._source.digest,
+        }  # fmt: skip
+        return {**self._tools.facts(), "data": data}
+
+    def scope(self, task: Task) -> str:
+        """See `Environment`: tools act on what actions name."""
+        del task
+        return ""
+
+    def prepare(self, *, suite: Suite, tasks: Sequence[Task]) -> Mapping[str, str]:
+        """See `SampleEnvironment`: keeps the samples, and executes gold plans that results are compared with."""
+        del suite
+        problems: dict[str, str] = {}
+        jobs: list[Job] = []
+        try:
+            for task in tasks:
+                try:
+                    made = list(self._gold_jobs(task))
+                except UNREADABLE as error:
+                    problems[task.key] = f"The data of this task cannot be read: {type(error).__name__}: {error}."
+                else:
+                    jobs += made
+            for result in self._tools.engine.run(jobs):
+                self._pending[task_of(result.job)].take(result)
+        except Exception:
+            self._samples.forget()
+            raise
+        return problems
+
+    def episodes(self, task: Task) -> int:
+        """See `SampleEnvironment`. Where no tool can meet the request, samples make no difference."""
+        return 1 if task.metric == ABSTENTION else self._setting.samples
+
+    def begin(self, *, task: Task, sample: int) -> TypedTask:
+        """See `SampleEnvironment`."""
+        given = self._samples.inputs(task=task, index=sample)
+        wanted = (task.expects,) if task.expects else tuple(one.expects for one in task.answers if one.expects)
+        return TypedTask(
+            given={name: TypedValue(task.resources[name], artefact) for name, artefact in given.items()}, wanted=wanted
+        )
+
+    def run(self, calls: Sequence[Call]) -> Sequence[Outcome]:
+        """See `Environment`."""
+        outcomes: list[Outcome | Bound] = [self._bound(call) for call in calls]
+        places = [place for place, one in enumerate(outcomes) if isinstance(one, Bound)]
+        bound = [one for one in outcomes if isinstance(one, Bound)]
+        wanted = [
+            ExpertCall(tool=one.tool, inputs=one.values, sample=calls[place].sample)
+            for place, one in zip(places, bound, strict=True)
+        ]
+        ran = self._tools.run(wanted)
+        try:
+            self._describe(ran)
+            for place, one, found in zip(places, bound, ran, strict=True):
+                outcomes[place] = self._made(found, bound=one, call=calls[place])
+        except Exception as error:  # noqa: BLE001 - what the store has lost, no planner is to blame for
+            fault = ToolFault(f"The results could not be read: {type(error).__name__}: {error}.")
+            return [fault if isinstance(one, Bound | Made) else one for one in outcomes]
+        return [one for one in outcomes if not isinstance(one, Bound)]
+
+    def score(self, *, task: Task, answer: str | None, transcript: Transcript) -> TurnScore:
+        """See `Environment`: tasks are scored over all their samples, by `scored`."""
+        raise NotImplementedError(f"task {task.key} has samples; score them together")
+
+    def scored(self, *, suite: Suite, task: Task, record: ResultRecord, episodes: Sequence[Ended]) -> ResultRecord:
+        """See `SampleEnvironment`."""
+        pending = self._pending.pop(task.key, Pending(gold=None, is_gold=False))
+        return self._scorer.scored(suite=suite, task=task, record=record, episodes=episodes, pending=pending)
+
+    def _gold_jobs(self, task: Task) -> Iterator[Job]:
+        gold = task.gold if self._plans.beside_gold else None
+        pending = Pending(gold=gold, is_gold=False)
+        own: list[Job] = []
+        for index in range(self.episodes(task)):
+            resources = self._samples.inputs(task=task, index=index)
+            self._scorer.keep(task=task, index=index)
+            if gold is not None:
+                own.append(Job(task=task.key, sample=index, plan=gold, resources=resources))
+        self._pending[task.key] = pending
+        yield from pending.gold_jobs(own)
+
+    def _bound(self, call: Call) -> Bound | Refused:
+        try:
+            return bind(call=call, catalogue=self._tools.catalogue, offered=self._tools.offered)
+        except ActionError as error:
+            return Refused(error.problem, str(error))
+
+    def _describe(self, ran: Sequence[Ran | Failed]) -> None:
+        """Have what each new picture shows put into words."""
+        if self._caption not in self._tools.offered:
+            return
+        pictures = {
+            one.step.outputs[name].digest: one.step.outputs[name]
+            for one in ran
+            if isinstance(one, Ran)
+            for name, value in one.outputs.items()
+            if isinstance(value, Image) and one.step.outputs[name].digest not in self._words
+        }
+        (given,) = self._tools.catalogue[self._caption].inputs
+        calls = [ExpertCall(tool=self._caption, inputs={given: reference}) for reference in pictures.values()]
+        for key, found in zip(pictures, self._tools.run(calls), strict=True):
+            (words,) = found.outputs.values() if isinstance(found, Ran) else ("",)
+            self._words[key] = words if isinstance(words, str) else ""
+
+    def _made(self, found: Ran | Failed, *, bound: Bound, call: Call) -> Outcome:
+        if isinstance(found, Failed):
+            return found.outcome()
+        kinds = self._tools.catalogue[bound.tool].outputs
+        artefacts = found.step.outputs
+        return Made(
+            values=tuple(str(TypedValue(kinds[name], artefacts[name])) for name in bound.outputs),
+            shown=tuple(
+                self._shown(found.outputs[name], artefact=artefacts[name], pictures=call.pictures)
+                for name in bound.outputs
+            ),
+            run=ExpertRun(tool=bound.tool, inputs=bound.inputs, outputs=bound.outputs, step=found.step),
+        )
+
+    def _shown(self, value: Value, *, artefact: ArtefactReference, pictures: bool) -> Shown:
+        words = in_words(value, caption=self._words.get(artefact.digest, ""))
+        if not pictures or not isinstance(value, Image):
+            return Shown(words)
+        if artefact.digest not in self._pngs:
+            self._pngs[artefact.digest] = as_png(value)
+        return Shown(words, self._pngs[artefact.digest])

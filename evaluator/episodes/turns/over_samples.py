@@ -1,0 +1,51 @@
+"""The record of a task of which an episode was held for each data point."""
+
+from collections.abc import Sequence
+
+from evaluator.episodes.parts import faulty, is_infrastructure, new_record
+from evaluator.episodes.turns.environment import Ended, SampleEnvironment
+from evaluator.episodes.turns.episode import Episode
+from evaluator.episodes.turns.measures import calls_of
+from evaluator.plans.model import plan_to_json
+from evaluator.records import Reason, ResultRecord
+from evaluator.suites.base import Suite, Task
+
+
+def record_of_samples(
+    *, environment: SampleEnvironment, suite: Suite, task: Task, episodes: Sequence[Episode]
+) -> ResultRecord:
+    """The record of a task. Its plan is what was done on the first data point.
+
+    An episode in which the planner gave no answer to a turn counts 0; only if all ended so is the task the planner's
+    fault. One that the infrastructure ended leaves the whole task without a score.
+
+    Args:
+        environment: scores the task.
+        suite: as planners are asked.
+        task: whose episodes they were.
+        episodes: one for each data point, in order.
+    """
+    ended = [_ended(episode) for episode in episodes]
+    transcripts = [one.transcript for one in ended]
+    update = {"planner": calls_of(transcripts), "plan": plan_to_json(ended[0].plan), "transcripts": transcripts}
+    record = new_record(suite=suite, task=task).model_copy(update=update)
+    fault = next((episode.fault for episode in episodes if episode.fault), "")
+    if fault:
+        return faulty(record, reason=Reason.EXPERT_FAILED, message=fault)
+    failures = [episode.failure for episode in episodes if episode.failure is not None]
+    ours = next((failure for failure in failures if is_infrastructure(failure.reason)), None)
+    if ours is not None:
+        return faulty(record, reason=ours.reason, message=str(ours))
+    if len(failures) == len(episodes):
+        return faulty(record, reason=failures[0].reason, message=str(failures[0]))
+    return environment.scored(suite=suite, task=task, record=record, episodes=ended)
+
+
+def _ended(episode: Episode) -> Ended:
+    transcript = episode.transcript()
+    subgoals = [text for turn in transcript.turns for text in turn.subgoals]
+    work = episode.work
+    return Ended(
+        sample=episode.sample, transcript=transcript, plan=work.plan(subgoals=subgoals), steps=tuple(work.runs),
+        answers=work.answers,
+    )  # fmt: skip

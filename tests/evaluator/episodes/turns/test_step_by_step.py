@@ -1,0 +1,381 @@
+"""Executed suites step by step: real experts between the turns, and the scores of the suites of whole plans."""
+
+import base64
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from evaluator.engine import FailureKind, LocalStore
+from evaluator.episodes.base import Evaluator, Setting, SettingError
+from evaluator.episodes.turns.expert_tools import ExpertTools, Failed
+from evaluator.planners.bundled import bundled_planner
+from evaluator.planners.protocol import PlannerError
+from evaluator.planners.turns.protocol import TurnReply, TurnRequest, TurnResponse
+from evaluator.records import Outcome, PlannerCall, Reason, ResultRecord, without_timings
+from evaluator.suites.base import Panel
+from evaluator.suites.registry import episode_of, step_by_step_of, suite_of, whole_plans_of
+from evaluator.transcripts import ActionProblem, StopReason
+from tests.evaluator.episodes.turns.toy import Answers
+
+SLUG = "openagi-turns"
+IMAGE, TEXT = "0", "24"
+"""A request for a restored picture, and one for a caption."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store for all tests here: experts work once on each input."""
+    return tmp_path_factory.mktemp("store")
+
+
+def evaluator(folder: Path, slug: str = SLUG, *, samples: int = 1, **further: object) -> Evaluator:
+    suite = suite_of(slug)
+    setting = Setting(
+        profile="lilliput", split=suite.conditions.splits[0], samples=samples,
+        open_store=lambda: LocalStore(folder),
+    )  # fmt: skip
+    return episode_of(slug).evaluator(suite=suite, setting=replace(setting, **further))  # type: ignore[arg-type]
+
+
+def run(found: Evaluator, answer: Callable[[TurnRequest], TurnResponse], *tasks: str) -> list[ResultRecord]:
+    planner = Answers(answer)
+    order = {key: place for place, key in enumerate(tasks)}
+    return sorted(found.run(planner=planner, tasks=tasks), key=lambda record: order[record.task])
+
+
+def script(*turns: dict[str, object]) -> Callable[[TurnRequest], TurnResponse]:
+    """A planner that gives these answers, one in each turn, and stops."""
+    return lambda request: TurnResponse.model_validate(
+        turns[len(request.history)] if len(request.history) < len(turns) else {"stop": True}
+    )
+
+
+@cache
+def gold_names() -> tuple[str, ...]:
+    gold = suite_of(SLUG).task(IMAGE).gold
+    assert gold is not None
+    return gold.tools()
+
+
+class TestTheSameScores:
+    @pytest.mark.parametrize(
+        ("slug", "tasks", "samples"),
+        [("openagi", ("0", "5", "60", "100", "120", "184"), 3), ("toolworld", ("0", "1", "2", "40", "90"), 2)],
+    )
+    def test_gold_plans_score_what_they_score_as_whole_plans(self, folder, slug, tasks, samples):
+        """Same samples, same calls, same scorers: equal to the last digit, sample by sample."""
+        keys = [suite_of(slug).tasks[int(place)].key for place in tasks]
+        found: dict[str, dict[str, ResultRecord]] = {}
+        for form in (slug, step_by_step_of(slug)):
+            one = evaluator(folder, form, samples=samples)
+            planner = bundled_planner(name="gold", suite=one.suite)
+            found[form] = {record.task: record for record in one.run(planner=planner, tasks=keys)}
+        whole, turns = found.values()
+        assert whole.keys() == turns.keys() == set(keys)
+        for key in keys:
+            assert turns[key].outcome is Outcome.SCORED
+            assert turns[key].score == pytest.approx(whole[key].score, abs=1e-9, rel=0)
+            assert [one.score for one in turns[key].samples] == [one.score for one in whole[key].samples]
+            assert [one.answer for one in turns[key].samples] == [one.answer for one in whole[key].samples]
+            assert [one.reference for one in turns[key].samples] == [one.reference for one in whole[key].samples]
+            shared = whole[key].indicators
+            assert {name: turns[key].indicators[name] for name in shared} == pytest.approx(shared)
+            assert len(turns[key].transcripts) == samples
+            assert {one.stop for one in turns[key].transcripts} == {StopReason.COMPLETED}
+
+    def test_what_a_plan_made_is_free_in_turns(self, tmp_path):
+        whole, turns = evaluator(tmp_path, "openagi"), evaluator(tmp_path)
+        for one in (whole, turns):
+            list(one.run(planner=bundled_planner(name="gold", suite=one.suite), tasks=[TEXT]))
+        assert whole.facts()["expert_calls"]
+        caption = {"Image Captioning"}
+        assert set(turns.facts()["expert_calls"]) <= caption, "only what planners are shown is new"
+
+    def test_one_action_at_a_time_is_the_same_as_the_whole_plan(self, folder):
+        names = gold_names()
+        actions = [
+            {"actions": f"R{place} = {name}({'$image' if place == 1 else f'R{place - 1}'})"}
+            for place, name in enumerate(names, start=1)
+        ]
+        found = evaluator(folder, samples=2)
+        (record,) = run(found, script(*actions), IMAGE)
+        (whole,) = found.run(planner=bundled_planner(name="gold", suite=found.suite), tasks=[IMAGE])
+        assert (record.score, record.plan) == (whole.score, whole.plan)
+        assert [one.steps[-1].key for one in record.samples] == [one.steps[-1].key for one in whole.samples]
+        assert record.indicators["exact"] == 1.0
+        assert record.indicators["turns"] == len(names) + 1
+        assert {one.stop for one in record.transcripts} == {StopReason.STOPPED}
+
+
+class TestWhatPlannersSee:
+    def test_results_are_words_and_sizes_and_nothing_of_the_reference_is_sent(self, folder):
+        asked: list[TurnRequest] = []
+
+        def answer(request: TurnRequest) -> TurnResponse:
+            asked.append(request)
+            return script({"actions": "R1 = Image Denoising($image)"}, {"actions": "R2 = image_captioning(R1)"})(
+                request
+            )
+
+        (record,) = run(evaluator(folder, samples=2), answer, TEXT)
+        assert record.outcome is Outcome.SCORED
+        last = max(asked, key=lambda request: len(request.history))
+        denoised, captioned = (turn.results[0].outputs for turn in last.past)
+        words = captioned["R2"]
+        assert denoised == {"R1": f"a picture of 64x64 pixels: {words}"}
+        references = {one.expected for one in record.transcripts}
+        assert all(references)
+        sent = "".join(request.model_dump_json() for request in asked)
+        assert not any(reference in sent for reference in references if reference not in words)
+        assert "digest" not in sent
+        assert not any(one.reference.digest in sent for one in record.samples if one.reference)
+
+    def test_pictures_are_sent_to_planners_that_accept_them(self, folder):
+        asked: list[TurnRequest] = []
+
+        def answer(request: TurnRequest) -> TurnResponse:
+            asked.append(request)
+            first = {"actions": "R1 = Image Denoising($image)", "accepts": ["image/webp", "image/png"]}
+            return script(first, {"actions": "R2 = Image Captioning(R1)"})(request)
+
+        (record,) = run(evaluator(folder), answer, TEXT)
+        (picture,) = asked[1].past[0].results[0].pictures.values()
+        decoded = Image.open(io.BytesIO(base64.b64decode(picture, validate=True)))
+        assert (decoded.format, decoded.size) == ("PNG", (64, 64))
+        assert asked[2].past[1].results[0].pictures == {}
+        assert picture not in record.model_dump_json(), "records name the artefact"
+
+    def test_without_that_requests_have_no_field_for_them(self, folder):
+        asked: list[str] = []
+
+        def answer(request: TurnRequest) -> TurnResponse:
+            asked.append(request.model_dump_json())
+            return script({"actions": "R1 = Image Denoising($image)"})(request)
+
+        run(evaluator(folder), answer, IMAGE)
+        assert len(asked) == 2
+        assert not any("pictures" in text for text in asked)
+
+
+class TestActions:
+    @pytest.mark.parametrize(
+        ("action", "problem", "sentence"),
+        [
+            ("R1 = Image Sharpening($image)", ActionProblem.UNKNOWN_TOOL, "There is no tool 'Image Sharpening'"),
+            ("R1 = Image Denoising(R7)", ActionProblem.BAD_REFERENCE, "'R7', which names no result; there are: $image"),
+            ("R1 = Image Denoising(a photo)", ActionProblem.BAD_REFERENCE, "'a photo', which names no result"),
+            ("R1 = Image Denoising()", ActionProblem.BAD_ARGUMENTS, "Image Denoising takes image (image)"),
+            ("R1 = Machine Translation($image)", ActionProblem.BAD_ARGUMENTS, "is $image, which is image"),
+            ("R1, R2 = Image Denoising($image)", ActionProblem.BAD_ARGUMENTS, "The action names 2 results"),
+        ],
+    )
+    def test_what_is_wrong_is_a_sentence_and_the_episode_goes_on(self, folder, action, problem, sentence):
+        (record,) = run(evaluator(folder), script({"actions": action}, {"actions": "R1 = Colorization($image)"}), IMAGE)
+        first, second = (turn.actions[0] for turn in record.transcripts[0].turns[:2])
+        assert first.problem is problem
+        assert sentence in first.error
+        assert second.problem is None
+        assert record.outcome is Outcome.SCORED
+        assert [step["tool"] for step in record.plan["steps"]] == ["Colorization"]
+
+    def test_steps_keep_their_names_and_a_failed_one_is_no_text(self, folder):
+        """`a.text` is a text only if no action was to make it."""
+        steps = [
+            {"id": "a", "tool": "Machine Translation", "inputs": {"text": "$image"}, "outputs": {"text": "a.text"}},
+            {"id": "b", "tool": "Image Captioning", "inputs": {"image": "$image"}, "outputs": {"text": "b.text"}},
+        ]
+        later = [{"id": "c", "tool": "Machine Translation", "inputs": {"text": name}, "outputs": {"text": f"{name}.de"}}
+                 for name in ("a.text", "b.text")]  # fmt: skip
+        answer = script({"steps": steps}, {"steps": later[:1]}, {"steps": later[1:]}, {"answer": "b.text.de"})
+        (record,) = run(evaluator(folder), answer, TEXT)
+        problems = [action.problem for turn in record.transcripts[0].turns for action in turn.actions]
+        assert problems == [ActionProblem.BAD_ARGUMENTS, None, ActionProblem.BAD_REFERENCE, None]
+        assert record.transcripts[0].stop is StopReason.ANSWERED
+        assert record.plan["answers"] == ["s2.text"]
+
+    def test_a_text_may_stand_in_an_action(self, folder):
+        given = script({"actions": "R1 = Machine Translation('A cat, a dog (R9).')"}, {"answer": "R1"})
+        (record,) = run(evaluator(folder), given, TEXT)
+        assert record.samples[0].steps[0].outputs["text"] == record.samples[0].answer
+        assert record.plan["steps"][0]["inputs"] == {"text": "A cat, a dog (R9)."}
+
+    @pytest.mark.parametrize("name", ["image", "$other"])
+    def test_results_may_not_be_called_like_inputs(self, folder, name):
+        step = {"id": "a", "tool": "Colorization", "inputs": {"image": "$image"}, "outputs": {"image": name}}
+        answer = script({"steps": [step]}, {"actions": "R1 = Colorization($image)"})
+        (record,) = run(evaluator(folder), answer, IMAGE)
+        first, second = (turn.actions[0] for turn in record.transcripts[0].turns[:2])
+        assert first.error == f"{name} is the name of an input of the request; call the result otherwise."
+        assert second.problem is None
+
+
+class TestAnswers:
+    @pytest.mark.parametrize(
+        ("answer", "sentence"),
+        [
+            ("a red star", "'a red star' is none; there are: $image, R1"),
+            ("R1", "The answer R1 is image; this request expects text."),
+            ("R1, R1", "The answer is 1 result (text); this names R1, R1."),
+            ("", "The answer names no result"),
+        ],
+    )
+    def test_an_answer_must_name_a_result_of_the_right_type(self, folder, answer, sentence):
+        """Experts are what is measured: words of the planner's own are no answer."""
+        turns = (
+            {"actions": "R1 = Image Denoising($image)"},
+            {"answer": answer},
+            {"actions": "R2 = Image Captioning(R1)"},
+        )
+        (record,) = run(evaluator(folder), script(*turns), TEXT)
+        assert sentence in record.transcripts[0].turns[1].error
+        assert record.transcripts[0].stop is StopReason.STOPPED
+        assert record.score
+
+    def test_a_sample_without_an_answer_counts_nothing(self, folder):
+        def answer(request: TurnRequest) -> TurnResponse:
+            if request.key.split("/")[2] == "1":
+                return TurnResponse(answer="I do not know")
+            return script({"actions": "R1 = Image Captioning($image)"})(request)
+
+        (record,) = run(evaluator(folder, samples=3), answer, TEXT)
+        scores = [one.score for one in record.samples]
+        assert [score == 0.0 for score in scores] == [False, True, False]
+        assert record.score == pytest.approx(sum(scores) / 3)
+        assert record.samples[1].answer is None
+        assert record.transcripts[1].stop is StopReason.UNREADABLE
+        assert record.indicators["ended"] == pytest.approx(2 / 3)
+
+    def test_the_inputs_may_be_handed_back(self, folder):
+        (record,) = run(evaluator(folder), script({"answer": "$image"}), IMAGE)
+        assert record.samples[0].answer == record.samples[0].inputs["image"]
+        assert record.outcome is Outcome.SCORED
+
+
+class TestFailures:
+    def test_a_planner_that_fails_on_some_samples_gets_nothing_for_those(self, folder):
+        record = self._with_failures(folder, failing={1})
+        assert (record.outcome, record.transcripts[1].stop) == (Outcome.SCORED, StopReason.CALL_FAILED)
+        assert record.samples[1].score == 0.0
+
+    def test_one_that_fails_on_all_is_at_fault(self, folder):
+        record = self._with_failures(folder, failing={0, 1})
+        assert (record.outcome, record.reason, record.score) == (
+            Outcome.PLANNER_FAULT, Reason.PLANNER_TIMEOUT, 0.0,
+        )  # fmt: skip
+
+    def test_an_unreachable_one_has_no_score(self, folder):
+        record = self._with_failures(folder, failing={1}, reason=Reason.ENDPOINT_UNAVAILABLE)
+        assert (record.outcome, record.score) == (Outcome.INFRA_FAULT, None)
+
+    def test_an_expert_that_fails_is_nobodys_fault(self, folder, monkeypatch):
+        monkeypatch.setattr(
+            ExpertTools,
+            "run",
+            lambda _, calls: [Failed(kind=FailureKind.EXPERT, message="It fell over.") for _ in calls],
+        )
+        (record,) = run(evaluator(folder), script({"actions": "R1 = Image Captioning($image)"}), TEXT)
+        assert (record.outcome, record.reason_text) == (Outcome.INFRA_FAULT, "It fell over.")
+
+    @staticmethod
+    def _with_failures(folder: Path, *, failing: set[int], reason: Reason = Reason.PLANNER_TIMEOUT) -> ResultRecord:
+        class Late(Answers):
+            def turn(self, request: TurnRequest) -> TurnReply:
+                if int(request.key.split("/")[2]) in failing:
+                    raise PlannerError(reason=reason, message="Too late.", call=PlannerCall(seconds=1.0))
+                return super().turn(request)
+
+        planner = Late(script({"actions": "R1 = Image Captioning($image)"}))
+        (record,) = evaluator(folder, samples=2).run(planner=planner, tasks=[TEXT])
+        return record
+
+
+class KilledError(BaseException):
+    """Ends a run wherever it is."""
+
+
+class Mortal(Answers):
+    """Answers together, and is killed before a round."""
+
+    rounds = 99
+
+    def turn_all(self, requests: list[TurnRequest]) -> list[TurnReply]:
+        if self.rounds == 0:
+            raise KilledError
+        self.rounds -= 1
+        return [self.turn(request) for request in requests]
+
+
+@pytest.mark.parametrize("rounds", range(4))
+def test_a_run_that_was_killed_goes_on_where_it_was(tmp_path, folder, rounds):
+    """No turn is asked for twice, and the actions of the turns before come from the store."""
+    turns = (
+        {"actions": "R1 = Image Denoising($image)", "accepts": "image/png"},
+        {"actions": "R2 = Image Captioning(R1)"},
+        {"actions": "R3 = Machine Translation(R2)"},
+    )
+    whole = list(evaluator(folder, samples=2).run(planner=Mortal(script(*turns)), tasks=[TEXT, "36"], run="a"))
+    first, second = Mortal(script(*turns)), Mortal(script(*turns))
+    first.rounds = rounds
+    with pytest.raises(KilledError):
+        list(evaluator(tmp_path, samples=2).run(planner=first, tasks=[TEXT, "36"], run="a"))
+    again = evaluator(tmp_path, samples=2)
+    records = list(again.run(planner=second, tasks=[TEXT, "36"], run="a"))
+    assert (len(first.asked), len(second.asked)) == (rounds * 4, (4 - rounds) * 4)
+    asked = [request.key for request in (*first.asked, *second.asked)]
+    assert len(asked) == len(set(asked))
+    assert list(map(without_timings, records)) == list(map(without_timings, whole))
+    done = {"Image Denoising": 1, "Image Captioning": 2, "Machine Translation": 3}
+    again_made = again.facts()["expert_calls"]
+    assert not [name for name, turn in done.items() if turn < rounds and again_made.get(name)]
+
+
+class TestConditions:
+    def test_a_step_by_step_form_has_the_tasks_and_columns_of_its_suite(self):
+        whole, turns = suite_of("openagi"), suite_of(SLUG)
+        assert (whole_plans_of(SLUG), step_by_step_of("openagi")) == ("openagi", SLUG)
+        assert whole_plans_of("openagi") == step_by_step_of("toolmini") == ""
+        assert turns.tasks == whole.tasks
+        assert turns.digest != whole.digest
+        assert turns.conditions == whole.conditions
+        assert turns.panels == (Panel.TRANSCRIPT, *whole.panels)
+        assert [column.key for column in turns.metrics][: len(whole.metrics)] == [one.key for one in whole.metrics]
+        episode = episode_of(SLUG)
+        assert (episode.executes, episode.in_turns) == (True, True)
+        assert episode.offered(suite=turns, profile="lilliput") == episode_of("openagi").offered(
+            suite=whole, profile="lilliput"
+        ) & frozenset(turns.catalogue.tools)
+
+    def test_data_are_those_of_whole_plans_and_rules_are_not(self):
+        setting = Setting(profile="lilliput", split="public")
+        digests = [episode_of(slug).data_digest(suite=suite_of(slug), setting=setting) for slug in ("openagi", SLUG)]
+        assert digests[0] == digests[1]
+        hidden = replace(setting, split="hidden", hidden_seed="secret", season="one")
+        assert episode_of(SLUG).data_digest(suite=suite_of(SLUG), setting=hidden) == episode_of("openagi").data_digest(
+            suite=suite_of("openagi"), setting=hidden
+        )
+        rules = [episode_of(slug).rules_digest("lilliput") for slug in ("openagi", SLUG, "toolworld-turns")]
+        assert len(set(rules)) == 3
+        with pytest.raises(SettingError, match="no profile"):
+            episode_of(SLUG).rules_digest("none")
+
+    def test_the_hidden_split_has_other_words_and_names(self, folder):
+        asked: list[TurnRequest] = []
+
+        def answer(request: TurnRequest) -> TurnResponse:
+            asked.append(request)
+            return script({"actions": "R1 = Image Captioning($image)"})(request)
+
+        found = evaluator(folder, split="hidden", hidden_seed="secret", season="one")
+        (record,) = run(found, answer, TEXT)
+        public = suite_of(SLUG).task(TEXT)
+        assert record.task == TEXT
+        assert asked[0].task.id != TEXT
+        assert asked[0].task.request != public.text
+        assert TEXT not in asked[0].key.split("/")[1]
+        with pytest.raises(SettingError, match="hidden split needs its secret seed"):
+            evaluator(folder, split="hidden")
