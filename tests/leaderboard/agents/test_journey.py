@@ -46,17 +46,18 @@ def turns(monkeypatch, settings, launcher, tmp_path):
 
 @contextmanager
 def working(url: str, *, token: str, folder) -> Iterator[None]:
-    """A worker, until the block ends."""
+    """A worker; at the end of the block it is gone, without a word if it waits for an agent."""
     client = ApiClient(url=url, token=token)
-    runner = EvaluatorRunner(
-        store=LocalStore(folder), device="cpu", agents=lambda lease: AgentTurns(client=client, lease=lease)
-    )
     over = threading.Event()
 
     def pause(seconds: float) -> None:
         if over.wait(min(seconds, 0.1)):
             raise SystemExit
 
+    runner = EvaluatorRunner(
+        store=LocalStore(folder), device="cpu",
+        agents=lambda lease: AgentTurns(client=client, lease=lease, sleep=pause),
+    )  # fmt: skip
     worker = Worker(client=client, runner=runner, name="w", sleep=pause)
 
     def run() -> None:
