@@ -13,7 +13,7 @@ from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import sweep
 from leaderboard.results.objects import read_record, server_store
 from tests.evaluator.agents.agent import solve_toy, text_of, work
-from tests.leaderboard.agents.test_journey import agent, entered, turns, working  # noqa: F401 - a fixture
+from tests.leaderboard.agents.acting import agent, entered, working
 from tests.leaderboard.factories import make_evaluation, make_user
 from tests.leaderboard.serving import server
 
@@ -54,11 +54,7 @@ def rest(url, *, token):
     return anyio.run(run)
 
 
-def test_no_worker_waits_for_an_agent_that_is_away_and_it_goes_on_where_it_was(
-    turns,
-    settings,
-    tmp_path,  # noqa: F811
-):
+def test_no_worker_waits_for_an_agent_that_is_away_and_it_goes_on_where_it_was(turns, settings, tmp_path):
     settings.AGENT_PRESENT_SECONDS = 2
     user = make_user()
     evaluation, token = entered("toy-turns", user=user), create_token(user=user, scopes=["submit"]).token
@@ -81,7 +77,7 @@ def test_no_worker_waits_for_an_agent_that_is_away_and_it_goes_on_where_it_was(
     assert [len(turn.actions) for turn in record.transcripts[0].turns] == [1, 0]
 
 
-def test_a_silent_agent_has_given_no_answer_in_time(turns, settings, tmp_path):  # noqa: F811
+def test_a_silent_agent_has_given_no_answer_in_time(turns, settings, tmp_path):
     settings.AGENT_PRESENT_SECONDS, settings.AGENT_SILENCE_SECONDS = 1, 3
     user = make_user()
     evaluation, token = entered("toy-turns", user=user), create_token(user=user, scopes=["submit"]).token
@@ -98,11 +94,7 @@ def test_a_silent_agent_has_given_no_answer_in_time(turns, settings, tmp_path): 
     assert record.transcripts[0].stop == "call_failed"
 
 
-def test_after_a_killed_worker_another_one_goes_on_and_no_turn_is_asked_twice(
-    turns,
-    settings,
-    tmp_path,  # noqa: F811
-):
+def test_after_a_killed_worker_another_one_goes_on_and_no_turn_is_asked_twice(turns, settings, tmp_path):
     settings.LEASE_SECONDS = 3
     user = make_user()
     evaluation, token = entered("toy-turns", user=user), create_token(user=user, scopes=["submit"]).token

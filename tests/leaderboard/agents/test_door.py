@@ -6,7 +6,7 @@ import pytest
 from leaderboard.accounts.services import create_token
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.site.api.throttling import Throttle
-from tests.leaderboard.agents.test_journey import entered, turns  # noqa: F401 - a fixture
+from tests.leaderboard.agents.acting import entered
 from tests.leaderboard.factories import make_user
 from tests.leaderboard.serving import server
 
@@ -39,7 +39,7 @@ def token_of(user, *scopes):
     return create_token(user=user, scopes=scopes or ["submit"]).token
 
 
-def test_the_tools_of_the_one_evaluation_are_listed(turns, url):  # noqa: F811
+def test_the_tools_of_the_one_evaluation_are_listed(turns, url):
     user = make_user()
     entered("toy-turns", user=user)
     listed = post(url, token=token_of(user)).json()["result"]["tools"]
@@ -47,7 +47,7 @@ def test_the_tools_of_the_one_evaluation_are_listed(turns, url):  # noqa: F811
     assert listed[3]["inputSchema"]["required"] == ["one", "other"]
 
 
-def test_credentials_come_before_anything_else(turns, url):  # noqa: F811
+def test_credentials_come_before_anything_else(turns, url):
     user = make_user()
     evaluation = entered("toy-turns", user=user)
     anonymous = post(url)
@@ -63,19 +63,19 @@ def test_credentials_come_before_anything_else(turns, url):  # noqa: F811
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1.evil.example"])
-def test_pages_of_other_sites_may_not_call(origin, turns, url):  # noqa: F811
+def test_pages_of_other_sites_may_not_call(origin, turns, url):
     user = make_user()
     entered("toy-turns", user=user)
     assert problem(post(url, token=token_of(user), Origin=origin)) == (403, "wrong_origin")
     assert post(url, token=token_of(user), Origin=url).status_code == 200
 
 
-def test_a_rebound_host_name_is_refused(turns, url, settings):  # noqa: F811
+def test_a_rebound_host_name_is_refused(turns, url, settings):
     settings.ALLOWED_HOSTS = ["arena.example"]
     assert problem(post(url, token=token_of(make_user()))) == (400, "wrong_host")
 
 
-def test_only_post_and_only_bounded_bodies(turns, url):  # noqa: F811
+def test_only_post_and_only_bounded_bodies(turns, url):
     user = make_user()
     entered("toy-turns", user=user)
     for method in ("GET", "DELETE", "PUT"):
@@ -85,7 +85,7 @@ def test_only_post_and_only_bounded_bodies(turns, url):  # noqa: F811
     assert problem(post(url, body={**PING, "params": {"x": "y" * 100_000}})) == (401, "not_authenticated")
 
 
-def test_calls_are_counted(turns, url, monkeypatch):  # noqa: F811
+def test_calls_are_counted(turns, url, monkeypatch):
     user = make_user()
     entered("toy-turns", user=user)
     monkeypatch.setitem(Throttle.THROTTLE_RATES, "agents", "2/min")
@@ -96,7 +96,7 @@ def test_calls_are_counted(turns, url, monkeypatch):  # noqa: F811
     assert int(answers[2].headers["retry-after"]) > 0
 
 
-def test_of_several_evaluations_one_must_be_named(turns, url):  # noqa: F811
+def test_of_several_evaluations_one_must_be_named(turns, url):
     user = make_user()
     first, second = entered("toy-turns", user=user), entered("toy-turns", user=user)
     refused = post(url, token=token_of(user))
@@ -108,7 +108,7 @@ def test_of_several_evaluations_one_must_be_named(turns, url):  # noqa: F811
 @pytest.mark.parametrize(
     "body", [{}, [], "text", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": 5}}]
 )
-def test_what_is_no_message_of_the_protocol_gets_an_error(body, turns, url):  # noqa: F811
+def test_what_is_no_message_of_the_protocol_gets_an_error(body, turns, url):
     user = make_user()
     entered("toy-turns", user=user)
     answer = post(url, token=token_of(user), body=body)
@@ -116,7 +116,7 @@ def test_what_is_no_message_of_the_protocol_gets_an_error(body, turns, url):  # 
     assert "error" in answer.json()
 
 
-def test_an_evaluation_that_has_ended_says_so(turns, url):  # noqa: F811
+def test_an_evaluation_that_has_ended_says_so(turns, url):
     user = make_user()
     evaluation = entered("toy-turns", user=user)
     Evaluation.objects.filter(pk=evaluation.pk).update(state="cancelled", reason="cancelled_by_owner")

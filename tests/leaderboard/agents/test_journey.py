@@ -1,90 +1,20 @@
 """An agent on the SDK's own client, from a submission over `/mcp/` to a row of a board."""
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-
 import anyio
-import httpx2
 import pytest
-from django.core.management import call_command
 from django.test import Client as Browser
-from mcp import Client
-from mcp.client.streamable_http import streamable_http_client
 
-from evaluator.engine.store import LocalStore
-from evaluator.suites import registry
-from gpu_jobs.agents import AgentTurns
-from gpu_jobs.client import ApiClient
-from gpu_jobs.runner import EvaluatorRunner
-from gpu_jobs.worker import Worker
 from leaderboard.accounts.services import create_token
 from leaderboard.agents.models import AgentPresence, AgentTurn
-from leaderboard.catalog.models import Suite
-from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
+from leaderboard.evaluations.models import EvaluationState, TaskResult
 from leaderboard.queue.reconcile import sweep
 from tests.evaluator.agents.agent import Solve, solve_toy, work
-from tests.leaderboard.factories import make_submission, make_user
-from tests.leaderboard.planning import REAL
+from tests.leaderboard.agents.acting import agent, entered, working
+from tests.leaderboard.factories import make_user
 from tests.leaderboard.serving import server
 
-MODULE = "tests.evaluator.episodes.turns.toy"
 SOLVERS: dict[str, Solve] = {"toy-turns": solve_toy}
 """How the small agent solves each suite."""
-
-
-@pytest.fixture
-def turns(monkeypatch, settings, launcher, tmp_path):
-    """The site with the suites in turns."""
-    monkeypatch.setenv(registry.VARIABLE, MODULE)
-    registry.forget()
-    settings.EVALUATOR, settings.STORE_DIR = REAL, tmp_path / "store"
-    call_command("register_suites", verbosity=0)
-    yield
-    registry.forget()
-
-
-@contextmanager
-def working(url: str, *, token: str, folder) -> Iterator[None]:
-    """A worker; at the end of the block it is gone, without a word if it waits for an agent."""
-    client = ApiClient(url=url, token=token)
-    over = threading.Event()
-
-    def pause(seconds: float) -> None:
-        if over.wait(min(seconds, 0.1)):
-            raise SystemExit
-
-    runner = EvaluatorRunner(
-        store=LocalStore(folder), device="cpu",
-        agents=lambda lease: AgentTurns(client=client, lease=lease, sleep=pause),
-    )  # fmt: skip
-    worker = Worker(client=client, runner=runner, name="w", sleep=pause)
-
-    def run() -> None:
-        with suppress(SystemExit):
-            worker.run()
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join(20)
-
-
-def agent(url: str, *, token: str, query: str = "") -> Client:
-    """The SDK's client with a token."""
-    http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60)
-    return Client(streamable_http_client(f"{url}/mcp/{query}", http_client=http))
-
-
-def entered(slug: str, *, user) -> Evaluation:
-    """An agent of a user's, entered for a suite."""
-    suite = Suite.objects.get(slug=slug)
-    evaluation = make_submission(suite=suite, user=user, name="robin", kind="agent", bundled_name="").evaluations.get()
-    sweep()
-    return evaluation
 
 
 @pytest.mark.parametrize("slug", SOLVERS)
