@@ -1,10 +1,11 @@
 """The command `planarena evaluate`: an evaluation without a server."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from evaluator.canonical_json import JsonValue
 from evaluator.cli.arbiter_options import (
     DEFAULT_KEY_ENV,
     DEFAULT_THRESHOLD,
@@ -29,6 +30,7 @@ from evaluator.suites.hidden import suite_on_split
 
 if TYPE_CHECKING:
     from evaluator.planners.protocol import Planner
+    from evaluator.records import ResultRecord
 
 EXIT_INFRASTRUCTURE = 4
 
@@ -116,26 +118,44 @@ def _document(
     *, evaluator: Evaluator, planner: "Planner", keys: Sequence[str], view: ProgressView, samples: int
 ) -> dict[str, Any]:
     """Run the evaluation with a progress view. Returns summary, provenance and records as one JSON object."""
-    from evaluator.metrics.aggregate import TaskScore, summarise
     from evaluator.records import ResultRecord
 
-    suite, records = evaluator.suite, list[ResultRecord]()
+    records = list[ResultRecord]()
     with view:
         for record in evaluator.run(planner=planner, tasks=keys):
             records.append(record)
             view.task_completed()
+    identity = planner.identity() if isinstance(planner, StrategyPlanner) else {}
+    return evaluation_document(
+        evaluator=evaluator, planner=planner.name, identity=identity, keys=keys, records=records, samples=samples
+    )
+
+
+def evaluation_document(
+    *,
+    evaluator: Evaluator,
+    planner: str,
+    identity: Mapping[str, JsonValue],
+    keys: Sequence[str],
+    records: "Sequence[ResultRecord]",
+    samples: int,
+) -> dict[str, Any]:
+    """Summary, provenance and records of an evaluation as one JSON object, with the records in the order of `keys`."""
+    from evaluator.metrics.aggregate import TaskScore, summarise
+
+    suite = evaluator.suite
     order = {key: position for position, key in enumerate(keys)}
-    records.sort(key=lambda record: order[record.task])
-    episodes = figures_of(found for record in records if (found := summary_of(record.transcripts)) is not None)
-    summary = summarise(suite=suite, results=map(TaskScore.of, records), samples=samples)
+    ordered = sorted(records, key=lambda record: order[record.task])
+    episodes = figures_of(found for record in ordered if (found := summary_of(record.transcripts)) is not None)
+    summary = summarise(suite=suite, results=map(TaskScore.of, ordered), samples=samples)
     return {
         "version": "evaluation/1",
         "suite": {"slug": suite.slug, "version": suite.version, "digest": suite.digest},
-        "planner": planner.name,
-        "planner_identity": planner.identity() if isinstance(planner, StrategyPlanner) else {},
+        "planner": planner,
+        "planner_identity": dict(identity),
         "summary": summary if episodes is None else {**summary, "episodes": episodes.to_json()},
         **evaluator.facts(),
-        "results": [record.model_dump(mode="json") for record in records],
+        "results": [record.model_dump(mode="json") for record in ordered],
     }
 
 

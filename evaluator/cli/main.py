@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from evaluator import __version__
+from evaluator.agents.commands import mcp
 from evaluator.chain.command import chain
 from evaluator.cli import bench, lilliput, planners, profiles, suites, tools, train
 from evaluator.cli.evaluate import evaluate
@@ -35,6 +36,7 @@ for name, group in _GROUPS.items():
     app.add_typer(group, name=name)
 app.command()(evaluate)
 app.command()(chain)
+app.command()(mcp)
 for suite_commands in map(import_module, command_modules()):
     for place, about in getattr(suite_commands, "GROUPS", {}).items():
         _GROUPS[place] = typer.Typer(help=about, no_args_is_help=True)

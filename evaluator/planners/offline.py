@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
-from evaluator.planners.bundled import BUNDLED
+from evaluator.planners.bundled import BUNDLED, BundledEntry
 from evaluator.planners.language_models.protocol import Ability
 from evaluator.planners.language_models.shipped import shipped_folder, shipped_names
 from evaluator.planners.named import planner_named
@@ -16,6 +16,7 @@ from evaluator.tools.openagi import OPENAGI
 
 ANCHORS = "Anchors of every board"
 JUDGED_ANCHORS = "Anchors of boards whose plans are judged"
+NAMED_ANCHORS = "Anchors of some suites in turns"
 WITHOUT_MODEL = "Strategies without a language model"
 WITH_SHIPPED_MODEL = "Strategies with the language model that comes with PlanArena"
 TRAINED_FOR = OPENAGI.name
@@ -39,13 +40,19 @@ class OfflinePlanner:
         return not self.suites or suite in self.suites
 
 
+def _group(entry: BundledEntry) -> str:
+    if entry.is_named_by_suites:
+        return NAMED_ANCHORS
+    return JUDGED_ANCHORS if entry.is_for_judged else ANCHORS
+
+
 @cache
 def offline_planners() -> Mapping[str, OfflinePlanner]:
     """All of them by name, those of one group beside each other."""
     found = [
         OfflinePlanner(
             name=entry.name,
-            group=JUDGED_ANCHORS if entry.is_for_judged else ANCHORS,
+            group=_group(entry),
             description=entry.description,
             suites=entry.suites,
         )

@@ -264,7 +264,7 @@ class Suite:
     form."""
     majority: "Callable[[], Mapping[str, str]] | None" = field(default=None, compare=False, repr=False)
     """For the anchor `majority`: the most frequent right answer of the training data by the metric of a task, or the
-    one that the benchmark declares. Never of the evaluated tasks."""
+    one that the benchmark itself declares."""
     hidden_requests: "Callable[[Suite, str], tuple[Task, ...]] | None" = field(default=None, compare=False, repr=False)
     """Makes the hidden split's tasks from a secret seed, with the keys of the public ones; None: there is none."""
 

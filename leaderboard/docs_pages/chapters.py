@@ -80,6 +80,7 @@ GROUPS: Sequence[Group] = (
             Chapter("planners", "Strategies and models"),
             Chapter("planners-openagi", "OpenAGI's strategies"),
             Chapter("planners-controlllm", "ControlLLM"),
+            Chapter("planners-lumos", "LUMOS"),
             Chapter("planners-training", "Training"),
             Chapter("rltf-preregistration", "Pre-registration of RLTF"),
         ),

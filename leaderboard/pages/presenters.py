@@ -103,6 +103,8 @@ class EpisodesPart(NamedTuple):
     """Heading of the sums of scores."""
     digits: int
     """Decimals of these sums."""
+    has_samples: bool
+    """Whether a task has several episodes."""
 
 
 class EvaluationPage(NamedTuple):
@@ -198,7 +200,8 @@ def _episodes_part(*, suite: Suite, lines: EpisodeLines | None) -> EpisodesPart 
     is_share = suite.ranking_column.interval is IntervalMethod.WILSON
     plot = turn_plot(lines, is_share=is_share)
     gained, digits = ("Solved", 0) if is_share else ("Sum of scores", 2)
-    return EpisodesPart(lines=lines, plot=plot, gained=gained, digits=digits)
+    has_samples = any(line.episodes != line.tasks for line in lines.stops)
+    return EpisodesPart(lines=lines, plot=plot, gained=gained, digits=digits, has_samples=has_samples)
 
 
 def _score_breakdowns(*, evaluation: Evaluation, rows: Sequence[TaskRow]) -> tuple[Breakdown[ScoreRow], ...]:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from evaluator.suites import suite_names
 from tests.scale.data import FEWEST, furnish, populate, spread
 from tests.scale.measuring import addresses
 
@@ -31,7 +32,8 @@ def test_too_few_evaluations_are_refused_with_the_number_needed():
 
 @pytest.mark.django_db
 def test_the_smallest_installation_has_every_page_for_each_reader():
-    populate(evaluations=FEWEST * 6, results=1_000, users=3)
+    # And one more, which is as wide as Tool2K.
+    populate(evaluations=FEWEST * (len(suite_names()) + 1), results=1_000, users=3)
     furnish()
     readers = [reader for _, reader in addresses()]
     assert {*readers} == {"owner", "anonymous", "staff"}

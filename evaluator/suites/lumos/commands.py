@@ -6,10 +6,13 @@ from typing import Annotated
 
 import typer
 
-from evaluator.cli.usage import out, usage_error
+from evaluator.cli.usage import log, out, usage_error
 from evaluator.suites.lumos.maths import source as maths
+from evaluator.suites.lumos.questions import source as questions
 from evaluator.suites.lumos.sql import source as sql
 from evaluator.suites.released_files import FetchError, Release
+
+_WORK = Path(".data/planners/lumos")
 
 
 def _fetching(release: Release) -> Callable[[Path | None], Mapping[Path, str]]:
@@ -55,6 +58,62 @@ def convert(
         out.print(f"{folder / form}.jsonl: {count} conversations", markup=False, highlight=False, soft_wrap=True)
 
 
-COMMANDS: Mapping[str, Callable[..., None]] = {"lumos convert": convert}
-GROUPS = {"lumos": "Training data in LUMOS's formats."}
-RELEASED = {release.name: _fetching(release) for release in (maths.RELEASE, sql.RELEASE)}
+def train(
+    module: Annotated[str, typer.Argument(help="What to train; a wrong name lists all.")],
+    data: Annotated[Path, typer.Option(help="Folder written by `lumos convert`.")] = Path(".data/lumos"),
+    work: Annotated[Path, typer.Option(help="Folder of the trained modules.")] = _WORK,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the initial weights and of the batches.")] = 0,
+    steps: Annotated[int | None, typer.Option(min=1, help="Number of steps. Default: the recipe's.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue from the last checkpoint.")] = False,
+    stop_after: Annotated[int | None, typer.Option(help="Stop after this step; --resume continues.")] = None,
+) -> None:
+    """Train a planning or grounding module, or a baseline, of Lilliput size."""
+    from evaluator.training.planners.lumos.command import train as train_one
+    from evaluator.training.planners.lumos.conversations import DataError
+    from evaluator.training.planners.runs import ChoiceError, SettingsError
+
+    settings = {"seed": seed, "steps": steps, "resume": resume, "stop_after": stop_after}
+    try:
+        folder = train_one(
+            name=module, data=data, work=work, settings=settings,
+            report=lambda at: log.print(f"{module}: step {at.step} of {at.steps}, loss {at.loss:.4f}"),
+        )  # fmt: skip
+    except (ChoiceError, DataError, SettingsError) as error:
+        raise usage_error(error) from None
+    typer.echo("stopped early; --resume continues" if folder is None else f"written to {folder}")
+
+
+def compare(
+    work: Annotated[Path, typer.Option(help="Folder of the trained modules.")] = _WORK,
+    seeds: Annotated[str, typer.Option(help="Seeds: numbers and ranges, such as 0-2.")] = "0-2",
+    profile: Annotated[str, typer.Option(help="Profile of the experts.")] = "lilliput",
+    out_: Annotated[Path | None, typer.Option("--out", help="Also write the table to this file, as Markdown.")] = None,
+) -> None:
+    """Measure all trained modules on lumos-mini's public tasks, and print LUMOS's comparison."""
+    from evaluator.cli.execution_settings import ExecutionSettings, setting_of
+    from evaluator.suites.lumos.mini.suite import SLUG
+    from evaluator.suites.registry import episode_of, suite_of
+    from evaluator.training.planners.lumos.study import markdown, measure_all
+    from evaluator.training.planners.study import seeds_of
+
+    try:
+        numbers = list(seeds_of(seeds))
+    except ValueError as error:
+        raise usage_error(f"--seeds: {error}") from None
+    setting = setting_of(ExecutionSettings(profile=profile, split="public", samples=1))
+    evaluator = episode_of(SLUG).evaluator(suite=suite_of(SLUG), setting=setting)
+    measured = measure_all(work=work, seeds=numbers, evaluator=evaluator, say=log.print)
+    found = markdown(measured=measured, seeds=numbers)
+    if out_ is not None:
+        out_.parent.mkdir(parents=True, exist_ok=True)
+        out_.write_text(found, encoding="utf-8")
+    out.print(found, markup=False, highlight=False, soft_wrap=True)
+
+
+COMMANDS: Mapping[str, Callable[..., None]] = {
+    "lumos convert": convert,
+    "lumos train": train,
+    "lumos compare": compare,
+}
+GROUPS = {"lumos": "LUMOS: training data in its formats, training its modules, its comparison."}
+RELEASED = {release.name: _fetching(release) for release in (maths.RELEASE, questions.RELEASE, sql.RELEASE)}

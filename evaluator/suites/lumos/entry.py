@@ -6,6 +6,7 @@ from evaluator.episodes.base import Setting
 from evaluator.episodes.turns.feedback import Bounds
 from evaluator.episodes.turns.interactive import InteractiveEpisodes
 from evaluator.suites.lumos.maths import source as maths
+from evaluator.suites.lumos.questions import source as questions
 from evaluator.suites.lumos.sql import source as sql
 from evaluator.suites.registry import Entry
 
@@ -64,17 +65,56 @@ def _mini() -> "Suite":
     return mini_suite()
 
 
+def _hotpotqa_environment(setting: Setting) -> "Environment":
+    from evaluator.suites.lumos.questions.suite import hotpotqa_environment
+
+    return hotpotqa_environment(setting)
+
+
+def _hotpotqa() -> "Suite":
+    from evaluator.suites.lumos.questions.suite import hotpotqa_suite
+
+    return hotpotqa_suite()
+
+
+def _strategyqa_environment(setting: Setting) -> "Environment":
+    from evaluator.suites.lumos.questions.suite import strategyqa_environment
+
+    return strategyqa_environment(setting)
+
+
+def _strategyqa() -> "Suite":
+    from evaluator.suites.lumos.questions.suite import strategyqa_suite
+
+    return strategyqa_suite()
+
+
+def _has_distractors() -> bool:
+    return questions.DISTRACTORS.is_here() and questions.RELEASE.fetched_folder() is not None
+
+
+def _has_evidence() -> bool:
+    return questions.EVIDENCE.is_here() and questions.RELEASE.fetched_folder() is not None
+
+
 _WORD_PROBLEMS = InteractiveEpisodes(environment=_maths, bounds=Bounds(turns=16, actions=64))
 """LUMOS allows eight subgoals for GSM8K and two for SVAMP; agents that act one action at a time need more turns."""
 _DATABASES = InteractiveEpisodes(environment=_sql, bounds=Bounds(turns=20, actions=40))
 """InterCode allows ten turns of one command."""
 _MINI = InteractiveEpisodes(environment=_mini_environment, bounds=Bounds(turns=16, actions=40), experts=True)
 """The longest gold solutions have six turns and ten actions."""
+_HOTPOTQA = InteractiveEpisodes(environment=_hotpotqa_environment, bounds=Bounds(turns=16, actions=40), experts=True)
+_STRATEGYQA = InteractiveEpisodes(
+    environment=_strategyqa_environment, bounds=Bounds(turns=16, actions=40), experts=True
+)
+"""LUMOS allows both five subgoals."""
 
 SUITES = (
     Entry(slug="gsm8k", build=_gsm8k, episode=_WORD_PROBLEMS, is_available=_maths_is_fetched, anchors=("last-number",)),
     Entry(slug="svamp", build=_svamp, episode=_WORD_PROBLEMS, is_available=_maths_is_fetched, anchors=("last-number",)),
     Entry(slug="intercode-sql", build=_intercode, episode=_DATABASES, is_available=_sql_is_fetched),
     Entry(slug="lumos-mini", build=_mini, episode=_MINI, anchors=("majority",)),
+    Entry(slug="hotpotqa", build=_hotpotqa, episode=_HOTPOTQA, is_available=_has_distractors),
+    Entry(slug="strategyqa", build=_strategyqa, episode=_STRATEGYQA, is_available=_has_evidence, anchors=("majority",)),
 )
 COMMANDS = "evaluator.suites.lumos.commands"

@@ -19,6 +19,7 @@ import pytest
 from evaluator.suites import suite_names, suite_of
 from evaluator.suites.croissant import CONFORMS_TO, croissant, request_lines
 from evaluator.suites.lumos.maths import source as maths
+from evaluator.suites.lumos.questions import source as questions
 from evaluator.suites.lumos.sql import source as sql
 from evaluator.suites.metadata import SECTIONS, MetadataError, datasheet, metadata_of
 from evaluator.suites.registry import folder_of, step_by_step_of, whole_plans_of
@@ -27,9 +28,12 @@ from evaluator.suites.toolbench.suite import tool_suite
 
 ROOT = Path(__file__).resolve().parents[3]
 CONTROLLLM = ("tool100", "tool2k", "tool100-executed", "tool2k-executed")
-IN_TURNS = {"gsm8k": maths.RELEASE, "svamp": maths.RELEASE, "intercode-sql": sql.RELEASE}
+IN_TURNS = {
+    "gsm8k": maths.RELEASE, "svamp": maths.RELEASE, "intercode-sql": sql.RELEASE,
+    "hotpotqa": questions.RELEASE, "strategyqa": questions.RELEASE,
+}  # fmt: skip
 RELEASED = (*CONTROLLLM, *IN_TURNS)
-DESCRIBED = ("openagi", "openagi-season", "toolmini", "toolmini-abstain", "toolworld", *RELEASED)
+DESCRIBED = ("openagi", "openagi-season", "toolmini", "toolmini-abstain", "toolworld", "lumos-mini", *RELEASED)
 """Suites with files of their own."""
 STEP_BY_STEP = tuple(form for slug in DESCRIBED if (form := step_by_step_of(slug)))
 SLUGS = (*DESCRIBED, *STEP_BY_STEP)

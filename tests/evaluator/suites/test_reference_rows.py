@@ -26,6 +26,15 @@ def figures(suite, name, row):
         ("tool100", "Table 5", 4, ["IR", "NR", "HR", "CR", "SE", "SE_easy", "SE_medium", "SE_hard"]),
         ("tool2k", "Table A4", 5, ["gpt_score"]),
         ("tool2k", "Table A5", 3, ["DeAcc", "gpt_score"]),
+        ("gsm8k", "Table 1b", 10, ["accuracy"]),
+        ("gsm8k", "Table 3b", 4, ["accuracy"]),
+        ("svamp", "Table 1b", 7, ["accuracy"]),
+        ("svamp", "Table 3b", 4, ["accuracy"]),
+        ("intercode-sql", "Table 1e", 7, ["success"]),
+        ("hotpotqa", "Table 1d", 9, ["EM", "LLM"]),
+        ("hotpotqa", "Table 1d, exact match only", 3, ["EM"]),
+        ("strategyqa", "Table 1d", 10, ["accuracy"]),
+        ("strategyqa", "Table 3c", 4, ["accuracy"]),
     ],
 )
 def test_every_row_has_every_figure(suite, name, rows, columns):
@@ -39,6 +48,14 @@ def test_there_are_179_figures_in_six_tables():
     tables = [table for suite in ("openagi", "tool100", "tool2k") for table in reference_tables(suite)]
     assert len(tables) == 6
     assert sum(len(row.figures) for table in tables for row in table.rows) == 179
+
+
+def test_lumos_figures_are_shares_of_one():
+    best = figures("gsm8k", "Table 1b", "LUMOS-O, maths, 13B")
+    assert table("gsm8k", "Table 1b").columns[0].printed(best["accuracy"]) == "0.554"
+    assert figures("svamp", "Table 3b", "LUMOS-I, maths") == {"accuracy": 0.636}
+    assert figures("intercode-sql", "Table 1e", "LUMOS-I, all, 13B") == {"success": 0.073}
+    assert figures("hotpotqa", "Table 1d", "LUMOS-I, QA") == {"EM": 0.294, "LLM": 0.459}
 
 
 def test_figures_stand_as_they_are_printed():

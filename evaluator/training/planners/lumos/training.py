@@ -19,7 +19,7 @@ from evaluator.training.planners.model import calm, write_tokenizer
 from evaluator.training.planners.runs import ChoiceError, begin
 from evaluator.training.planners.tokens import END_ID, PAD_ID
 
-STEPS = 3000
+STEPS = 2500
 LEARNING_RATE = 7e-4
 
 
@@ -29,7 +29,7 @@ class Shape:
 
     width: int = 128
     feed_forward: int = 384
-    layers: int = 3
+    layers: int = 2
     heads: int = 4
 
 

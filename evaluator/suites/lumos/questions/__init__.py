@@ -1,0 +1,1 @@
+"""Questions that are answered from a closed corpus of paragraphs: HotpotQA and StrategyQA."""

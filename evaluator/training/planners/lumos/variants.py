@@ -1,0 +1,80 @@
+"""The paper's comparison (LUMOS, section 4.3) on lumos-mini: the modules of each variant, and what they learn from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+DATASET = "lumos-mini-{}"
+HELD_OUT = "web"
+"""The group that modules do not see which are to generalise to it."""
+GROUPS = ("maths", "sql", "qa", "web", "pictures")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Module:
+    """A network to train."""
+
+    form: str
+    """Of the training data: a file of `planarena lumos convert`, without its ending."""
+    only: str = ""
+    """The one group that it learns from; empty: all."""
+    without: str = ""
+    """The group that it does not learn from; empty: none."""
+
+    @property
+    def name(self) -> str:
+        """Of its folder, without the seed."""
+        return self.form + (f"@{self.only}" if self.only else "") + (f"-{self.without}" if self.without else "")
+
+    def folder(self, *, work: Path, seed: int) -> Path:
+        """Where its network lies."""
+        return work / f"seed-{seed}" / self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """A planner of the comparison."""
+
+    name: str
+    strategy: str
+    plan: Module
+    ground: Module | None = None
+    """Of its own for grounding; None: the same network does everything."""
+    groups: tuple[str, ...] = GROUPS
+    """Those that it is measured on."""
+
+    @property
+    def modules(self) -> tuple[Module, ...]:
+        """All of its networks."""
+        return (self.plan,) if self.ground is None else (self.plan, self.ground)
+
+
+def _of_modules(name: str, *, strategy: str, form: str, groups: tuple[str, ...] = GROUPS, **learnt: str) -> Variant:
+    return Variant(
+        name=name, strategy=strategy, plan=Module(form=f"plan_{form}", **learnt),
+        ground=Module(form=f"ground_{form}", **learnt), groups=groups,
+    )  # fmt: skip
+
+
+_FORMULATIONS = (
+    _of_modules("iterative", strategy="lumos/iterative", form="iterative"),
+    _of_modules("one-pass", strategy="lumos/onepass", form="onetime"),
+    Variant(name="integrated", strategy="lumos/integrated", plan=Module(form="integrated")),
+    Variant(name="chain of thought", strategy="lumos/chain-of-thought", plan=Module(form="chain_of_thought")),
+    Variant(name="direct", strategy="lumos/direct", plan=Module(form="direct")),
+)
+_PER_GROUP = tuple(
+    _of_modules(f"iterative, {group} only", strategy="lumos/iterative", form="iterative", groups=(group,), only=group)
+    for group in GROUPS
+)
+_HELD_OUT = (
+    _of_modules(
+        f"iterative, without {HELD_OUT}", strategy="lumos/iterative", form="iterative", without=HELD_OUT
+    ),
+)  # fmt: skip
+VARIANTS: Mapping[str, Variant] = {variant.name: variant for variant in (*_FORMULATIONS, *_PER_GROUP, *_HELD_OUT)}
+"""By name, in the order of the table."""
+MODULES: Mapping[str, Module] = {
+    module.name: module for variant in VARIANTS.values() for module in variant.modules
+}  # fmt: skip
+"""Everything to train, by name."""

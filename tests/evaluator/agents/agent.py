@@ -1,0 +1,51 @@
+"""A small agent on the SDK's own client: it solves the toy suite, and answers other suites with what it is told to."""
+
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from mcp import Client, StdioServerParameters, stdio_client
+
+from tests.evaluator.episodes.turns import toy
+
+Solve = Callable[[Client, str], Awaitable[None]]
+"""Solves a task with a client, given the text of the task, and submits the answer."""
+
+
+async def text_of(client: Client, tool: str, **arguments: object) -> tuple[str, bool]:
+    """The text of a tool's result, and whether it is an error."""
+    result = await client.call_tool(tool, arguments)
+    return "\n".join(part.text for part in result.content if part.type == "text"), result.is_error
+
+
+async def solve_toy(client: Client, task: str) -> None:
+    """Add the number to itself."""
+    number = task.partition("What is twice ")[2].partition("?")[0]
+    assert (await text_of(client, "Add", one="x", other=number))[1]
+    text, is_error = await text_of(client, "Add", one=number, other=number)
+    assert not is_error, text
+    await text_of(client, "submit_answer", answer="R2")
+
+
+async def work(client: Client, *, solve: Solve, most: int = 10_000) -> int:
+    """Solve tasks until none is left, and return how many there were."""
+    for done in range(most):
+        text, is_error = await text_of(client, "next_task")
+        assert not is_error, text
+        while "is being prepared" in text:
+            text, _ = await text_of(client, "next_task")
+        if not text.startswith("Task "):
+            return done
+        await solve(client, text)
+    return most
+
+
+def over_stdio(*arguments: str, data: Path) -> Client:
+    """A client of `planarena mcp` with these arguments, with the toy suite registered."""
+    environment = {
+        "PATH": os.environ["PATH"], "PYTHONPATH": str(Path.cwd()), "PLANARENA_SUITES": toy.__name__,
+        "PLANARENA_DATA": str(data),
+    }  # fmt: skip
+    command = ["-m", "evaluator", "mcp", *arguments]
+    return Client(stdio_client(StdioServerParameters(command=sys.executable, args=command, env=environment)))

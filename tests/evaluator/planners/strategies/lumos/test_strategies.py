@@ -1,0 +1,119 @@
+"""LUMOS's strategies on word problems, with scripted models: roles, modules, replies that cannot be read."""
+
+import json
+
+import pytest
+
+from evaluator.engine.store import MemoryStore
+from evaluator.episodes.base import Setting
+from evaluator.planners.named import planner_named
+from evaluator.planners.strategies.registry import PlannerNameError, split_modules, strategies
+from evaluator.planners.turns.protocol import BatchTurnPlanner, Formulation
+from evaluator.suites.registry import episode_of, suite_of
+from evaluator.transcripts import StopReason
+
+SLUG = "lumos-mini"
+TASK = "maths/0"
+"""Greta has 9 cakes, and shares them equally among 3 friends."""
+
+
+def script(folder, name, *rows):
+    path = folder / f"{name}.jsonl"
+    path.write_text("".join(json.dumps({"pattern": pattern, "text": text}) + "\n" for pattern, text in rows))
+    return f"scripted:{path}"
+
+
+def run(name):
+    store = MemoryStore()
+    setting = Setting(profile="lilliput", open_store=lambda: store)
+    suite = suite_of(SLUG)
+    planner = planner_named(name=name, suite=suite)
+    (record,) = episode_of(SLUG).evaluator(suite=suite, setting=setting).run(planner=planner, tasks=[TASK])
+    return planner, record
+
+
+STOPS = ("The executed result for Subgoal 1", "Yes, I will stop planning.")
+PLANS = ("Please provide", "Subgoal 1: Divide the cakes.")
+GROUNDS = ("Please ground", "R1 = Calculator(9 / 3)")
+
+
+def test_iterative_plans_grounds_and_stops(tmp_path):
+    _, record = run(f"lumos/iterative:{script(tmp_path, 'both', STOPS, GROUNDS, PLANS)}")
+    (transcript,) = record.transcripts
+    assert (record.score, transcript.stop, transcript.answer) == (1.0, StopReason.STOPPED, "3")
+    assert transcript.turns[0].subgoals == ["Divide the cakes."]
+    assert transcript.formulation == Formulation.ITERATIVE
+
+
+def test_one_pass_plans_everything_and_grounds_everything(tmp_path):
+    plan = ("Please provide", "Subgoal 1: Divide the cakes.; Subgoal 2: Take it once.")
+    ground = ("Subgoals to be grounded: Subgoal 1", "R1 = Calculator(9 / 3); Output = Calculator(R1 * 1)")
+    _, record = run(f"lumos/onepass:{script(tmp_path, 'both', ground, plan)}")
+    assert record.score == 1.0
+    assert record.transcripts[0].turns[0].subgoals == ["Divide the cakes.", "Take it once."]
+
+
+def test_the_grounding_module_may_be_another_model(tmp_path):
+    planner, record = run(
+        f"lumos/iterative:{script(tmp_path, 'plan', STOPS, PLANS)},ground={script(tmp_path, 'ground', GROUNDS)}"
+    )
+    assert isinstance(planner, BatchTurnPlanner)
+    assert record.score == 1.0
+    identity = planner.identity()
+    assert identity["modules"]["ground"] != identity["language_model"]
+
+
+def test_integrated_gives_subgoal_and_actions_together(tmp_path):
+    first = ("Please provide", "Subgoal 1: Divide. Actions: R1 = Calculator(9 / 3)")
+    _, record = run(f"lumos/integrated:{script(tmp_path, 'one', STOPS, first)}")
+    assert record.score == 1.0
+    assert record.transcripts[0].turns[0].subgoals == ["Divide."]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "reply", "score"),
+    [
+        ("chain-of-thought", "Nine divided by three is 3. The answer is 3.", 1.0),
+        ("chain-of-thought", "Nine divided by three.", 0.0),
+        ("direct", "3", 1.0),
+        ("direct", "four", 0.0),
+    ],
+)
+def test_the_baselines_answer_without_tools(strategy, reply, score, tmp_path):
+    _, record = run(f"lumos/{strategy}:{script(tmp_path, 'one', ('Task', reply))}")
+    assert (record.score, record.transcripts[0].stop) == (score, StopReason.ANSWERED)
+
+
+@pytest.mark.parametrize("strategy", ["iterative", "onepass", "integrated"])
+def test_a_model_that_says_something_else_ends_the_episode_with_what_was_expected(strategy, tmp_path):
+    _, record = run(f"lumos/{strategy}:{script(tmp_path, 'one', ('', 'I would rather not.'))}")
+    (transcript,) = record.transcripts
+    assert (record.score, transcript.stop) == (0.0, StopReason.UNREADABLE)
+    assert "The answer cannot be read" in transcript.turns[0].error
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "modules"),
+    [
+        ("lumos/iterative:dir:a,ground=dir:b", "dir:a", {"ground": "dir:b"}),
+        ("lumos/iterative:chat:https://h/v1#m,x=1", "chat:https://h/v1#m,x=1", {}),
+        ("lumos/iterative:dir:a,b", "dir:a,b", {}),
+        ("rules", None, {}),
+    ],
+)
+def test_modules_stand_behind_the_model(name, model, modules):
+    assert split_modules(name, modules=("ground",)) == (model, modules)
+
+
+@pytest.mark.parametrize("name", ["lumos/iterative:dir:a,ground=", "lumos/iterative:dir:a,ground=b,ground=c"])
+def test_a_module_has_one_model(name):
+    with pytest.raises(PlannerNameError, match="give the module ground one model"):
+        split_modules(name, modules=("ground",))
+
+
+def test_strategies_in_turns_understand_suites_in_turns_only():
+    entry = strategies()["lumos/iterative"]
+    assert entry.understands(SLUG)
+    assert not entry.understands("toolmini")
+    with pytest.raises(PlannerNameError, match="does not understand requests of toolmini"):
+        planner_named(name="lumos/iterative:dir:x", suite=suite_of("toolmini"))
