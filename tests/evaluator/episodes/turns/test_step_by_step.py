@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from evaluator.agents.calls import response_to
+from evaluator.agents.tools import agent_tools
 from evaluator.engine import FailureKind, LocalStore
 from evaluator.episodes.base import Evaluator, Setting, SettingError
 from evaluator.episodes.turns.expert_tools import ExpertTools, Failed
@@ -458,7 +460,7 @@ def test_no_reply_makes_an_exception(folder, seed):
     """Pieces of right replies in any order: each gets a result or a sentence."""
     rng = random.Random(seed)
     pieces = ["R1", "R2", "$image", "$", "=", "(", ")", "[", "]", '"', "'", ",", ";", "\n", "Image Denoising", "image",
-              "Image Captioning", "text", ":", "s1.image", "\u0000", "\N{SNOWMAN}", "Output", "R9999999999"]  # fmt: skip
+              "Image Captioning", "text", ":", "s1.image", "\u0000", "\N{SNOWMAN}", "Output"]  # fmt: skip
 
     def text() -> str:
         return "".join(rng.choices(pieces, k=rng.randrange(12)))
@@ -481,3 +483,23 @@ def test_no_reply_makes_an_exception(folder, seed):
     for record in records:
         actions = [action for turn in record.transcripts[0].turns for action in turn.actions]
         assert all(bool(action.error) == (action.problem is not None) for action in actions)
+
+
+def test_calls_of_agents_are_actions(folder):
+    """An agent's tools are those of the suite with typed inputs: its calls become steps."""
+    calls = [
+        ("Image_Denoising", {"image": "$image"}),
+        ("Image_Captioning", {"image": "R1"}),
+        ("submit_answer", {"answer": "A star."}),
+        ("submit_answer", {"answer": "R2"}),
+    ]
+
+    def answer(request: TurnRequest) -> TurnResponse:
+        name, arguments = calls[len(request.history)]
+        return response_to(request=request, tool=agent_tools(request.tools)[name], arguments=arguments)
+
+    (record,) = run(evaluator(folder), answer, TEXT)
+    assert record.score
+    assert [step["tool"] for step in record.plan["steps"]] == ["Image Denoising", "Image Captioning"]
+    assert "The answer must name a result" in record.transcripts[0].turns[2].error
+    assert record.transcripts[0].stop is StopReason.ANSWERED
