@@ -26,7 +26,7 @@ from evaluator.records import Outcome, PlannerCall, Reason, ResultRecord, withou
 from evaluator.suites.base import ABSTENTION, Panel
 from evaluator.suites.openagi_season.entry import SUITES as SEASON
 from evaluator.suites.registry import episode_of, step_by_step_of, suite_of, whole_plans_of
-from evaluator.transcripts import ActionProblem, StopReason
+from evaluator.transcripts import MOST_BYTES, ActionProblem, StopReason
 from tests.evaluator.episodes.turns.toy import Answers
 
 SLUG = "openagi-turns"
@@ -503,3 +503,27 @@ def test_calls_of_agents_are_actions(folder):
     assert [step["tool"] for step in record.plan["steps"]] == ["Image Denoising", "Image Captioning"]
     assert "The answer must name a result" in record.transcripts[0].turns[2].error
     assert record.transcripts[0].stop is StopReason.ANSWERED
+
+
+class TestBounds:
+    def test_names_and_texts_are_bounded(self, folder):
+        step = {"id": "a", "tool": "Machine Translation", "inputs": {"text": "x" * 20_000}, "outputs": {"text": "R1"}}
+        long = {"id": "a", "tool": "Colorization", "inputs": {"image": "$image"}, "outputs": {"image": "y" * 101}}
+        (record,) = run(evaluator(folder), script({"steps": [step]}, {"steps": [long]}), IMAGE)
+        errors = [turn.actions[0].error for turn in record.transcripts[0].turns[:2]]
+        assert errors[0] == 'The input "text" has 20000 characters; at most 16384 are read.'
+        assert errors[1] == "The name of a result has at most 100 characters."
+
+    def test_a_record_of_many_long_episodes_is_small_enough_to_be_kept(self, folder):
+        """A site refuses records of more than 8 MiB."""
+        text = "\N{SNOWMAN}" * 60_000
+        action = "; ".join(f"R{number} = Machine Translation({text[:900]})" for number in range(1, 3))
+
+        def answer(request: TurnRequest) -> TurnResponse:
+            return TurnResponse(subgoals=[text] * 15, actions=action)
+
+        (record,) = run(evaluator(folder, samples=8), answer, TEXT)
+        assert [one.stop for one in record.transcripts] == [StopReason.TURN_LIMIT] * 8
+        assert sum(len(one.model_dump_json().encode()) for one in record.transcripts) <= MOST_BYTES
+        assert len(record.model_dump_json().encode()) < 8 * 2**20
+        assert record.transcripts[7].turns[0].subgoals[0].startswith("\N{SNOWMAN}" * 30)
