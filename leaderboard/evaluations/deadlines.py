@@ -30,7 +30,7 @@ def allowances(*, evaluation: Evaluation, tasks: int) -> dict[str, int]:
     """
     planner = evaluation.submission.planner
     kind = kind_of(planner)
-    answer = settings.PLAN_SECONDS
+    answer = max(settings.PLAN_SECONDS, kind.answer_seconds)
     if kind.needs_network:
         answer = max(answer, _CALL_TRIES * (planner.timeout_seconds + _CALL_PAUSE_SECONDS))
     found = {

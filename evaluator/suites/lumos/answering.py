@@ -1,14 +1,17 @@
 """The tools `QA` and `VQA`, run with the experts of a setting's profile."""
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from evaluator.canonical_json import JsonValue
 from evaluator.episodes.base import Setting
-from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused
+from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused, ToolFault
 from evaluator.plans.turns import Parameter
 from evaluator.suites.lumos.retrieval.environment import ANSWER, UnboundError, bound
+from evaluator.tools.controlllm import CONTROLLLM
 from evaluator.tools.openagi import OPENAGI
+from evaluator.tools.types import Catalogue
 from evaluator.transcripts import ActionProblem
 
 if TYPE_CHECKING:
@@ -17,8 +20,13 @@ if TYPE_CHECKING:
     from evaluator.episodes.turns.expert_tools import ExpertCall, ExpertTools
 
 LOOK = "VQA"
-EXPERTS: Mapping[str, str] = {ANSWER: "Question Answering", LOOK: "Visual Question Answering"}
-"""The tools of OpenAGI whose experts run these tools."""
+_READER, _LOOKER = "Question Answering", "image_question_answering"
+_EXPERTS: Mapping[str, str] = {ANSWER: _READER, LOOK: _LOOKER}
+"""Whose experts run these tools: OpenAGI's reader, and ControlLLM's LLaVA 1.5 7B, which LUMOS uses, too."""
+_CATALOGUE = Catalogue(
+    name="lumos-answering",
+    tools=MappingProxyType({_READER: OPENAGI[_READER], _LOOKER: CONTROLLLM[_LOOKER]}),
+)
 LONGEST = 20_000
 """Characters of a context or question that an expert gets."""
 _QUESTION = Parameter("question", aliases=("query",))
@@ -36,7 +44,7 @@ class Answering:
     def lacking(self) -> frozenset[str]:
         """The tools that have no expert in the profile."""
         offered = self._tools().offered
-        return frozenset(tool for tool, expert in EXPERTS.items() if expert not in offered)
+        return frozenset(tool for tool, expert in _EXPERTS.items() if expert not in offered)
 
     def facts(self) -> dict[str, JsonValue]:
         """See `ExpertTools.facts`."""
@@ -45,11 +53,11 @@ class Answering:
     def run(self, calls: Sequence[Call]) -> list[Outcome]:
         """Run calls of both tools in batches."""
         prepared = [self._prepared(call) for call in calls]
-        ready = [one for one in prepared if not isinstance(one, Refused)]
+        ready = [one for one in prepared if not isinstance(one, Refused | ToolFault)]
         ran = iter(self._tools().run(ready)) if ready else iter(())
-        return [one if isinstance(one, Refused) else _outcome(next(ran)) for one in prepared]
+        return [one if isinstance(one, Refused | ToolFault) else _outcome(next(ran)) for one in prepared]
 
-    def _prepared(self, call: Call) -> "ExpertCall | Refused":
+    def _prepared(self, call: Call) -> "ExpertCall | Refused | ToolFault":
         from evaluator.episodes.turns.expert_tools import ExpertCall
 
         if call.outputs != 1:
@@ -62,19 +70,27 @@ class Answering:
             return Refused(ActionProblem.BAD_ARGUMENTS, str(error))
         question, named = arguments["question"][:LONGEST], arguments[first.name]
         if call.tool == LOOK:
-            opened = self._picture(call.scope, named.strip().lstrip("$")) if self._picture else None
-            if opened is None:
-                return Refused(ActionProblem.BAD_REFERENCE, f"There is no picture {named[:100]!r}.")
-            return ExpertCall(tool=EXPERTS[LOOK], inputs={"image": opened, "text": question})
+            return self._looked(named=named.strip().lstrip("$"), question=question, scope=call.scope)
         if not named.strip():
             return Refused(ActionProblem.BAD_ARGUMENTS, "The context is empty.")
-        return ExpertCall(tool=EXPERTS[ANSWER], inputs={"document": named[:LONGEST], "query": question})
+        return ExpertCall(tool=_READER, inputs={"document": named[:LONGEST], "query": question})
+
+    def _looked(self, *, named: str, question: str, scope: str) -> "ExpertCall | Refused | ToolFault":
+        from evaluator.episodes.turns.expert_tools import ExpertCall
+
+        try:
+            opened = self._picture(scope, named) if self._picture else None
+        except (OSError, ValueError) as error:
+            return ToolFault(f"The picture cannot be opened: {type(error).__name__}.")
+        if opened is None:
+            return Refused(ActionProblem.BAD_REFERENCE, f"There is no picture {named[:100]!r}.")
+        return ExpertCall(tool=_LOOKER, inputs={"image": opened, "text": question})
 
     def _tools(self) -> "ExpertTools":
         if self._made is None:
             from evaluator.episodes.turns.expert_tools import ExpertTools
 
-            self._made = ExpertTools.of_setting(self._setting, catalogue=OPENAGI)
+            self._made = ExpertTools.of_setting(self._setting, catalogue=_CATALOGUE)
         return self._made
 
 

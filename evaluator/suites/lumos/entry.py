@@ -6,6 +6,7 @@ from evaluator.episodes.base import Setting
 from evaluator.episodes.turns.feedback import Bounds
 from evaluator.episodes.turns.interactive import InteractiveEpisodes
 from evaluator.suites.lumos.maths import source as maths
+from evaluator.suites.lumos.pictures import source as pictures
 from evaluator.suites.lumos.questions import source as questions
 from evaluator.suites.lumos.sql import source as sql
 from evaluator.suites.registry import Entry
@@ -97,6 +98,30 @@ def _has_evidence() -> bool:
     return questions.EVIDENCE.is_here() and questions.RELEASE.fetched_folder() is not None
 
 
+def _okvqa_environment(setting: Setting) -> "Environment":
+    from evaluator.suites.lumos.pictures.suite import okvqa_environment
+
+    return okvqa_environment(setting)
+
+
+def _okvqa() -> "Suite":
+    from evaluator.suites.lumos.pictures.suite import okvqa_suite
+
+    return okvqa_suite()
+
+
+def _science_environment(setting: Setting) -> "Environment":
+    from evaluator.suites.lumos.pictures.suite import science_environment
+
+    return science_environment(setting)
+
+
+def _science() -> "Suite":
+    from evaluator.suites.lumos.pictures.suite import science_suite
+
+    return science_suite()
+
+
 _WORD_PROBLEMS = InteractiveEpisodes(environment=_maths, bounds=Bounds(turns=16, actions=64))
 """LUMOS allows eight subgoals for GSM8K and two for SVAMP; agents that act one action at a time need more turns."""
 _DATABASES = InteractiveEpisodes(environment=_sql, bounds=Bounds(turns=20, actions=40))
@@ -108,6 +133,8 @@ _STRATEGYQA = InteractiveEpisodes(
     environment=_strategyqa_environment, bounds=Bounds(turns=16, actions=40), experts=True
 )
 """LUMOS allows both five subgoals."""
+_OKVQA = InteractiveEpisodes(environment=_okvqa_environment, bounds=Bounds(turns=16, actions=40), experts=True)
+_SCIENCE = InteractiveEpisodes(environment=_science_environment, bounds=Bounds(turns=16, actions=40), experts=True)
 
 SUITES = (
     Entry(slug="gsm8k", build=_gsm8k, episode=_WORD_PROBLEMS, is_available=_maths_is_fetched, anchors=("last-number",)),
@@ -116,5 +143,7 @@ SUITES = (
     Entry(slug="lumos-mini", build=_mini, episode=_MINI, anchors=("majority",)),
     Entry(slug="hotpotqa", build=_hotpotqa, episode=_HOTPOTQA, is_available=_has_distractors),
     Entry(slug="strategyqa", build=_strategyqa, episode=_STRATEGYQA, is_available=_has_evidence, anchors=("majority",)),
+    Entry(slug="a-okvqa", build=_okvqa, episode=_OKVQA, is_available=pictures.OKVQA.is_here),
+    Entry(slug="scienceqa", build=_science, episode=_SCIENCE, is_available=pictures.SCIENCE.is_here),
 )
 COMMANDS = "evaluator.suites.lumos.commands"

@@ -64,7 +64,7 @@ def digest_of(path: Path) -> str:
         raise LookupError(f"{path} cannot be read: {error.strerror}") from error
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=8192)
 def _digest(path: Path, size: int, changed: int) -> str:
     del size, changed
     with path.open("rb") as file:

@@ -32,7 +32,8 @@ IN_TURNS = {
     "gsm8k": maths.RELEASE, "svamp": maths.RELEASE, "intercode-sql": sql.RELEASE,
     "hotpotqa": questions.RELEASE, "strategyqa": questions.RELEASE,
 }  # fmt: skip
-RELEASED = (*CONTROLLLM, *IN_TURNS)
+OPERATORS = ("a-okvqa", "scienceqa")
+RELEASED = (*CONTROLLLM, *IN_TURNS, *OPERATORS)
 DESCRIBED = ("openagi", "openagi-season", "toolmini", "toolmini-abstain", "toolworld", "lumos-mini", *RELEASED)
 """Suites with files of their own."""
 STEP_BY_STEP = tuple(form for slug in DESCRIBED if (form := step_by_step_of(slug)))

@@ -45,9 +45,7 @@ class Score(Protocol):
 class QuestionEnvironment:
     """Used from one thread at a time."""
 
-    def __init__(
-        self, *, articles: Callable[[], Sequence[Article]], data: Callable[[], str], score: Score, setting: Setting
-    ) -> None:
+    def __init__(self, *, articles: Callable[[], Sequence[Article]], data: str, score: Score, setting: Setting) -> None:
         """Args:
         articles: reads the corpus; called when an action first needs it.
         data: digest of the files that it is read from.
@@ -64,7 +62,7 @@ class QuestionEnvironment:
         return canonical_json.digest(
             {
                 "environment": "questions", "rules": _RULES, "ranking": RANKING, "answers": answers.VERSION,
-                "paragraphs": BEST, "maths": self._maths.digest(), "corpus": self._data(),
+                "paragraphs": BEST, "maths": self._maths.digest(), "corpus": self._data,
             }
         )  # fmt: skip
 
@@ -88,7 +86,7 @@ class QuestionEnvironment:
 
     def source(self) -> str:
         """See `ExpertEnvironment`."""
-        return self._data()
+        return self._data
 
     def facts(self) -> dict[str, JsonValue]:
         """See `ExpertEnvironment`."""

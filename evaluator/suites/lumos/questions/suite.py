@@ -120,7 +120,7 @@ def hotpotqa_environment(setting: Setting) -> QuestionEnvironment:
     """
     DISTRACTORS.check()
     return QuestionEnvironment(
-        articles=lambda: _distractors().articles, data=lambda: digest_of(_path(DISTRACTORS)), score=score_words,
+        articles=lambda: _distractors().articles, data=digest_of(_path(DISTRACTORS)), score=score_words,
         setting=setting,
     )  # fmt: skip
 
@@ -133,7 +133,7 @@ def strategyqa_environment(setting: Setting) -> QuestionEnvironment:
     """
     EVIDENCE.check()
     return QuestionEnvironment(
-        articles=_evidence, data=lambda: digest_of(_path(EVIDENCE)), score=score_verdict, setting=setting
+        articles=_evidence, data=digest_of(_path(EVIDENCE)), score=score_verdict, setting=setting
     )
 
 

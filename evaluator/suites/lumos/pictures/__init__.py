@@ -1,0 +1,1 @@
+"""Questions about photographs and drawings with several choices: A-OKVQA and ScienceQA."""
