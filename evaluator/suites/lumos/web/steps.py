@@ -16,7 +16,7 @@ OPERATIONS = ("CLICK", "TYPE", "SELECT")
 STEPS = Mounted(
     suite="mind2web",
     files=("steps.jsonl",),
-    origin="the file that `planarena lumos mind2web` makes from Mind2Web's test files (osu-nlp-group.github.io/Mind2Web)",
+    origin="the file that `planarena lumos mind2web` makes from Mind2Web's test files",
 )
 
 

@@ -87,15 +87,16 @@ def _read(path: Path, digest: str) -> Mapping[str, Walk]:
 def _task(walk: Walk) -> TurnTask:
     return TurnTask(
         key=walk.key, text=f"{walk.text}\nWebsite: {walk.website}. Begin with R1 = OPEN(start).", structure="linear",
-        metric="solved", resources=MappingProxyType({}), expects=ResourceType.TEXT, gold=plan_of_turns(_gold(walk), catalogue=TOOLS),
+        metric="solved", resources=MappingProxyType({}), expects=ResourceType.TEXT,
+        gold=plan_of_turns(_gold(walk), catalogue=TOOLS),
         answer="\n".join(step.recorded for step in walk.steps),
         facts=MappingProxyType({"domain": walk.domain, "website": walk.website}), scope=walk.key,
     )  # fmt: skip
 
 
 def _gold(walk: Walk) -> tuple[GoldTurn, ...]:
-    """The recorded steps, with the first element of the page where none is right: what a pool of this size allows. None
-    where a text cannot be an argument."""
+    """The recorded steps, with the first element of a page where none is right: what the pool allows. None where a text
+    cannot be an argument."""
     turns = [GoldTurn("Look at the first page.", "R1 = OPEN(start)")]
     for number, step in enumerate(walk.steps, start=1):
         if _UNFIT.search(step.value):
