@@ -16,6 +16,7 @@ from evaluator.arbiters.naming import KEY_VARIABLE, arbiter_from
 from evaluator.arbiters.protocol import ArbiterError
 from evaluator.egress_policy import EgressPolicyError, egress_policy
 from evaluator.engine.opening import open_store, parse_size
+from gpu_jobs.agents import AgentTurns
 from gpu_jobs.checkpoints import CheckpointCache
 from gpu_jobs.client import ApiClient
 from gpu_jobs.exits import Exit
@@ -117,6 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         store=store, device=options.device, memory_budget=options.memory_budget, checkpoints=checkpoints,
         hub_cache=HubCache(folder=data / "worker-models", most_bytes=options.model_limit),
         arbiter=arbiter, arbiter_key=secrets.variables.get(KEY_VARIABLE, ""),
+        agents=lambda lease: AgentTurns(client=client, lease=lease),
     )  # fmt: skip
     worker = Worker(
         client=client, runner=runner, name=options.name, suites=options.suites, evaluation=options.evaluation,

@@ -13,6 +13,7 @@ from pydantic import SecretStr, ValidationError
 from evaluator.records import ResultRecord
 from evaluator.values import Artefact
 from gpu_jobs import bundles
+from gpu_jobs.contract.agents import TurnAnswer, TurnRequest
 from gpu_jobs.contract.attempt import FailRequest, GivenUp, Heartbeat, Phase, SecretHeader, Seed
 from gpu_jobs.contract.lease import WORK_LEFT_HEADER, Lease, LeaseRequest
 from gpu_jobs.contract.log import LogLines, LogTaken
@@ -224,6 +225,11 @@ class ApiClient:
         """Give the attempt's open tasks back."""
         body = FailRequest(how=how, reason=_sendable(reason))
         self._attempt_call(lease, "POST", "fail/", body=body, patience=patience)
+
+    def agent_turn(self, *, lease: Lease, told: TurnRequest) -> TurnAnswer:
+        """Say which turn of the attempt's agent waits, or which of its tasks is over, and get what it has answered."""
+        response = self._attempt_call(lease, "POST", "agent-turn/", body=told)
+        return TurnAnswer.model_validate_json(response.content)
 
     def close(self) -> None:
         """Close the connections."""

@@ -1,16 +1,17 @@
 """What runs the tasks of a lease: the evaluator, with its experts loaded once and kept."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from evaluator.arbiters.naming import ArbiterName
 from evaluator.engine.store import Store
 from evaluator.records import ResultRecord
+from gpu_jobs.agents import AgentTurns
 from gpu_jobs.attempt_secrets import HeldLease
 from gpu_jobs.checkpoints import Checkpoints
 from gpu_jobs.contract.attempt import Phase
-from gpu_jobs.contract.lease import CheckpointPlanner, HubPlanner
+from gpu_jobs.contract.lease import AgentPlanner, CheckpointPlanner, HubPlanner, Lease
 from gpu_jobs.hub_cache import HubCache
 from gpu_jobs.language_models import LanguageModels
 from gpu_jobs.model_server.opening import ModelOpener
@@ -77,6 +78,7 @@ class EvaluatorRunner:
         opener: ModelOpener | None = None,
         arbiter: ArbiterName | None = None,
         arbiter_key: str = "",
+        agents: Callable[[Lease], AgentTurns] | None = None,
     ) -> None:
         """Args:
         store: where artefacts and executed steps are kept.
@@ -88,12 +90,14 @@ class EvaluatorRunner:
         opener: loads language models; None: in the sandbox that this machine has.
         arbiter: settles what the rules of judges leave undecided; the site must name the same one.
         arbiter_key: API key of a chat arbiter.
+        agents: gives the agent of a lease; None: leases of agents are refused.
         """
         self.store = store
         self._device = device
         self._memory_budget = memory_budget
         self._arbiter = arbiter
         self._arbiter_key = arbiter_key
+        self._agents = agents
         self.phase = CurrentPhase()
         self._models = LanguageModels(
             device=device, checkpoints=checkpoints, hub=hub, cache=hub_cache, phase=self.phase, opener=opener
@@ -102,6 +106,12 @@ class EvaluatorRunner:
 
     def run(self, lease: HeldLease) -> Iterator[ResultRecord]:
         evaluator = self._evaluator(lease)
+        if isinstance(lease.planner, AgentPlanner):
+            if self._agents is None:
+                raise LeaseRefusedError("this worker has no way to ask agents.")
+            self.phase.enter(Phase.PLANNING)
+            yield from self._agents(lease).records(evaluator=evaluator)
+            return
         with self._planner(lease=lease, suite=evaluator.suite) as planner:
             self.phase.enter(Phase.PLANNING)
             yield from evaluator.run(planner=planner, tasks=lease.tasks, run=lease.evaluation)

@@ -11,6 +11,7 @@ from types import FrameType
 from uuid import UUID
 
 from evaluator.records import ResultRecord
+from gpu_jobs.agents import AgentAway
 from gpu_jobs.attempt_secrets import HeldLease, with_secrets
 from gpu_jobs.client import (
     ApiClient,
@@ -246,6 +247,9 @@ class Worker:
                 return following
             except AttemptOverError as error:
                 logger.warning("attempt %s: %s", lease.attempt, error)
+            except AgentAway as error:
+                logger.info("attempt %s: given back: %s", lease.attempt, error)
+                self._give_back(lease=lease, log=log, how=GivenUp.RELEASED, reason=str(error))
             except _Interrupted:
                 logger.warning("attempt %s: is over, and its planner was interrupted", lease.attempt)
             except UnreachableError as error:

@@ -79,9 +79,8 @@ def prepare(*, suite: Suite, settings: ExecutionSettings) -> "Prepared":
 
     episode = episode_of(suite.slug)
     if not isinstance(episode, ExecutedPlans):
-        raise usage_error(
-            f"{suite.slug} judges plans without executing them; this command needs a suite that executes plans"
-        )
+        how = "asks for plans step by step" if episode.in_turns else "judges plans without executing them"
+        raise usage_error(f"{suite.slug} {how}; this command needs a suite that executes whole plans")
     try:
         return episode.prepared(suite=suite, setting=setting_of(settings))
     except SettingError as error:

@@ -74,17 +74,21 @@ def chosen_planner(
     chat_model: str,
     strategy: str,
     plans: Path | None,
+    agent: bool = False,
 ) -> dict[str, Any]:
     """The fields of the one kind of planner that was asked for.
 
     Raises:
         UsageError: none was, or several, or a strategy is missing or too much.
     """
-    options = {"--planner": planner, "--model": model, "--checkpoint": checkpoint, "--chat": chat, "--plans": plans}
+    options = {
+        "--planner": planner, "--model": model, "--checkpoint": checkpoint, "--chat": chat, "--plans": plans,
+        "--agent": agent,
+    }  # fmt: skip
     given = [option for option, value in options.items() if value]
     if len(given) != 1:
         chosen = " and ".join(given) or "none"
-        raise UsageError(f"give one of --planner, --model, --checkpoint, --chat and --plans, not {chosen}")
+        raise UsageError(f"give one of --planner, --model, --checkpoint, --chat, --plans and --agent, not {chosen}")
     if bool(chat_model) != bool(chat):
         raise UsageError(
             "--chat-model goes with --chat only" if chat_model else "--chat-model is missing beside --chat"
@@ -94,6 +98,8 @@ def chosen_planner(
     if bool(strategy) != bool(model or checkpoint or chat):
         wrong = "goes with --model, --checkpoint or --chat only" if strategy else f"is missing beside {given[0]}"
         raise UsageError(f"--strategy {wrong}")
+    if agent:
+        return {"kind": "agent"}
     if checkpoint is not None:
         return {"kind": "checkpoint", "checkpoint_digest": _digest(checkpoint), "strategy": strategy}
     if chat:

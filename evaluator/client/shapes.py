@@ -22,7 +22,7 @@ class PlannerEntry(BaseModel):
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
     name: str
-    kind: Literal["bundled", "endpoint", "chat", "hub", "checkpoint", "plans"]
+    kind: Literal["bundled", "endpoint", "chat", "hub", "checkpoint", "plans", "agent"]
     bundled_name: str = ""
     endpoint_url: str = ""
     timeout_seconds: int = Field(default=30, ge=1, le=300)
@@ -76,6 +76,11 @@ class PlannerEntry(BaseModel):
     def from_plans(cls, plans: dict[str, Any], *, name: str) -> Self:
         """Plans that were written down beforehand, for a suite that judges plans."""
         return cls(name=name, kind="plans", plans=plans)
+
+    @classmethod
+    def agent(cls, *, name: str) -> Self:
+        """An agent that takes its tasks at the site's `/mcp/`, for suites in turns."""
+        return cls(name=name, kind="agent")
 
     @classmethod
     def hub(cls, model_id: str, *, name: str, strategy: str, revision: str = "") -> Self:

@@ -80,6 +80,9 @@ def submit(
     plans: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Plans of a suite that judges plans, as JSON or JSON lines.")
     ] = None,
+    agent: Annotated[
+        bool, typer.Option("--agent", help="An agent that takes its tasks at the site's /mcp/, in suites in turns.")
+    ] = False,
     header: HeaderOption = "",
     header_value_env: HeaderVariableOption = "",
     priority: Annotated[str, typer.Option(help="Among your own evaluations: low, normal or high.")] = "normal",
@@ -126,7 +129,7 @@ def submit(
                 | entered
                 | chosen_planner(
                     planner=planner, model=model, checkpoint=checkpoint, chat=chat, chat_model=chat_model,
-                    strategy=entered["strategy"], plans=plans,
+                    strategy=entered["strategy"], plans=plans, agent=agent,
                 )
                 | header_of_options(name=header, variable=header_value_env, remove=entered["remove_header"])
             ),

@@ -122,7 +122,8 @@ def reward_function(
 
     found, episode = suite_of(suite), episode_of(suite)
     if not isinstance(episode, ExecutedPlans):
-        raise SettingError(f"{suite} judges plans without executing them; rewards need a suite that executes plans")
+        how = "asks for plans step by step" if episode.in_turns else "judges plans without executing them"
+        raise SettingError(f"{suite} {how}; rewards need a suite that executes whole plans")
     data = Path(os.environ.get("PLANARENA_DATA", ".data"))
     setting = Setting(
         profile=profile,

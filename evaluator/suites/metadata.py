@@ -1,7 +1,8 @@
 """Facts about a suite as a data set, beside its code: licence, authors, citation, released files, datasheet.
 
 They are in the folder `metadata` beside the module that registers the suite: `SLUG.toml` and `SLUG.md`. The datasheet
-has the sections of Gebru et al., "Datasheets for Datasets" (2021).
+has the sections of Gebru et al., "Datasheets for Datasets" (2021). The step-by-step form of a suite has the facts and
+the datasheet of that suite, whose requests and data it has, with a paragraph on how it differs.
 """
 
 import re
@@ -9,10 +10,11 @@ import tomllib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from evaluator.suites.base import Suite
-from evaluator.suites.registry import folder_of
+from evaluator.suites.registry import folder_of, whole_plans_of
 
 SECTIONS = (
     "Motivation",
@@ -25,6 +27,12 @@ SECTIONS = (
 )
 _KEYS = {"licence", "published", "citation", "keywords", "creators", "url", "live", "files", "fields"}
 _OPTIONAL = {"url", "live", "files", "fields"}
+_COMPOSITION = "## Composition\n"
+_STEP_BY_STEP = (
+    "This suite is `{whole}` step by step, with its requests, inputs and references: planners see the result of each "
+    "step\nbefore they give the next ([Executed suites in turns](turns.md#executed-suites-in-turns)). What follows "
+    "describes\n`{whole}`.\n"
+)
 _PLACE = re.compile(r"\{(\w+)\}")
 
 
@@ -82,7 +90,7 @@ def metadata_of(slug: str) -> Metadata:
         MetadataError: there are none, or a setting is missing or unknown.
         LookupError: there is no such suite.
     """
-    path = folder_of(slug) / "metadata" / f"{slug}.toml"
+    path = _path(slug, ending="toml")
     if not path.is_file():
         raise MetadataError(f"the suite {slug} has no metadata: there is no {path}")
     content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -112,7 +120,7 @@ def datasheet(suite: Suite) -> str:
     Raises:
         MetadataError: there is none, or it names a figure that is not counted.
     """
-    path = folder_of(suite.slug) / "metadata" / f"{suite.slug}.md"
+    path = _path(suite.slug, ending="md")
     if not path.is_file():
         raise MetadataError(f"the suite {suite.slug} has no datasheet: there is no {path}")
     figures = _figures(suite)
@@ -120,7 +128,13 @@ def datasheet(suite: Suite) -> str:
     unknown = sorted(set(_PLACE.findall(text)) - set(figures))
     if unknown:
         raise MetadataError(f"{path}: no figure {unknown[0]!r}; there are: {', '.join(figures)}")
-    return _PLACE.sub(lambda found: figures[found[1]], text)
+    filled = _PLACE.sub(lambda found: figures[found[1]], text)
+    whole = whole_plans_of(suite.slug)
+    return filled.replace(_COMPOSITION, f"{_COMPOSITION}\n{_STEP_BY_STEP.format(whole=whole)}", 1) if whole else filled
+
+
+def _path(slug: str, *, ending: str) -> Path:
+    return folder_of(slug) / "metadata" / f"{whole_plans_of(slug) or slug}.{ending}"
 
 
 def _figures(suite: Suite) -> dict[str, str]:

@@ -85,7 +85,15 @@ class PlansPlanner(Message):
     """Of the lease's tasks; those that are missing have none."""
 
 
-LeasedPlanner = BundledPlanner | EndpointPlanner | ChatPlanner | HubPlanner | CheckpointPlanner | PlansPlanner
+class AgentPlanner(Message):
+    """An agent, which takes its turns from the site."""
+
+    kind: Literal["agent"] = "agent"
+
+
+LeasedPlanner = (
+    BundledPlanner | EndpointPlanner | ChatPlanner | HubPlanner | CheckpointPlanner | PlansPlanner | AgentPlanner
+)
 
 
 class LeaseRequest(Message):

@@ -7,6 +7,7 @@ from django.db import models
 
 from evaluator.suites.base import Column, Panel, shown_columns
 from evaluator.suites.facets import Facets
+from evaluator.suites.registry import step_by_step_of, whole_plans_of
 
 
 class Suite(models.Model):
@@ -77,6 +78,15 @@ class Suite(models.Model):
     def in_turns(self) -> bool:
         """Whether planners are asked turn by turn."""
         return self.has(Panel.TRANSCRIPT)
+
+    @cached_property
+    def step_by_step_form(self) -> str:
+        """Slug of the suite's step-by-step form, which may be itself; empty if there is none."""
+        try:
+            return self.slug if whole_plans_of(self.slug) else step_by_step_of(self.slug)
+        except LookupError:
+            # This release does not know the suite any more.
+            return ""
 
     def has(self, panel: Panel) -> bool:
         """Whether pages show this of a result."""

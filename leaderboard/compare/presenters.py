@@ -17,6 +17,7 @@ from leaderboard.compare.comparing import (
     task_differences,
 )
 from leaderboard.compare.filtering import filtered
+from leaderboard.compare.forms import BothForms
 from leaderboard.compare.services import LETTERS, Comparison
 from leaderboard.compare.words import LEVEL, Verdict, left_out_in_words, p_text, signed, verdicts
 from leaderboard.evaluations.gold import withheld_from
@@ -130,6 +131,17 @@ class ShownTask(NamedTuple):
     cells: tuple[TaskCell, ...]
 
 
+class FormRow(NamedTuple):
+    """One planner with whole plans and step by step."""
+
+    whole: Evaluation
+    steps: Evaluation
+    whole_mean: str
+    cell: DifferenceCell | None
+    """Of step by step against whole plans; None where no task has a score in both."""
+    notes: tuple[str, ...]
+
+
 class ComparisonPage(NamedTuple):
     """Everything on the page."""
 
@@ -173,6 +185,26 @@ def comparison_page(
         differing=sum(task.spread > 0 for task in every),
         comparable=len(every),
     )
+
+
+def form_rows(found: Sequence[BothForms]) -> tuple[FormRow, ...]:
+    """The planners that were evaluated in both forms, with bars of one scale."""
+    ends = [abs(end) for one in found if one.difference for end in _ends(one.difference)]
+    scale = max([0.01, *ends])
+    return tuple(
+        FormRow(
+            whole=one.whole,
+            steps=one.steps,
+            whole_mean=_mean(one.difference.first_mean, undecided=0.0) if one.difference else "—",
+            cell=_difference_cell(found=one.difference, undecided=None, scale=scale) if one.difference else None,
+            notes=(*_notes(one.whole), *_notes(one.steps)),
+        )
+        for one in found
+    )
+
+
+def _ends(found: MetricDifference) -> tuple[float, ...]:
+    return (found.difference.mean, *(found.difference.ends or ()))
 
 
 def chosen_metric(*, comparison: Comparison, key: str) -> Column:

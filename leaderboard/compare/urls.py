@@ -1,4 +1,4 @@
-"""Address of the page."""
+"""Addresses of the pages."""
 
 from django.urls import path
 
@@ -6,4 +6,7 @@ from leaderboard.compare import views
 
 app_name = "compare"
 
-urlpatterns = [path("compare/", views.compare, name="compare")]
+urlpatterns = [
+    path("compare/", views.compare, name="compare"),
+    path("compare/<slug:suite>/", views.forms, name="forms"),
+]

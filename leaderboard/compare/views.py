@@ -1,10 +1,12 @@
-"""The page on which evaluations are compared. Everything is in its address, so that a comparison can be cited."""
+"""The pages on which evaluations are compared. Everything is in their addresses, so that a comparison can be cited."""
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from leaderboard.compare.presenters import comparison_page
+from leaderboard.catalog.models import Suite
+from leaderboard.compare.forms import both_forms, forms_of
+from leaderboard.compare.presenters import comparison_page, form_rows
 from leaderboard.compare.services import (
     MOST,
     NotComparableError,
@@ -38,3 +40,12 @@ def compare(request: HttpRequest) -> HttpResponse:
     response = render(request, "compare/compare.html", shown)
     not_shared(response, suite=evaluations[0].suite, split=evaluations[0].split)
     return response
+
+
+@require_safe
+def forms(request: HttpRequest, suite: str) -> HttpResponse:
+    """The same planners with whole plans and step by step, on a suite that has both forms; either may be asked for."""
+    found = get_object_or_404(Suite, slug=suite, current=True)
+    both = forms_of(found)
+    context = {"suite": found, "whole": both.whole, "steps": both.steps, "rows": form_rows(both_forms(both))}
+    return render(request, "compare/forms.html", context)

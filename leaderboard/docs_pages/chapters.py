@@ -54,6 +54,7 @@ GROUPS: Sequence[Group] = (
         "Submit",
         (
             Chapter("submitting", "Kinds of planners"),
+            Chapter("agents", "Agents over MCP"),
             Chapter("visibility", "Who sees what"),
             Chapter("ci", "From a pipeline"),
             Chapter("api", "The API"),

@@ -10,6 +10,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.db.models.functions import Now
 
+from evaluator.episodes.turns.feedback import Bounds
 from gpu_jobs.contract.attempt import Phase
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation
 from leaderboard.planners.kinds import kind_of
@@ -29,7 +30,7 @@ def allowances(*, evaluation: Evaluation, tasks: int) -> dict[str, int]:
     """
     planner = evaluation.submission.planner
     kind = kind_of(planner)
-    answer = settings.PLAN_SECONDS
+    answer = max(settings.PLAN_SECONDS, kind.answer_seconds)
     if kind.needs_network:
         answer = max(answer, _CALL_TRIES * (planner.timeout_seconds + _CALL_PAUSE_SECONDS))
     found = {
@@ -40,8 +41,12 @@ def allowances(*, evaluation: Evaluation, tasks: int) -> dict[str, int]:
         found |= {Phase.FETCHING: settings.FETCH_SECONDS, Phase.LOADING: settings.LOAD_SECONDS}
         # A canary is one task, and the first answer of a model takes longest: kernels are compiled, weights paged in.
         found[Phase.PLANNING] += settings.LOAD_SECONDS
-    if evaluation.suite.runs_experts:
-        found[Phase.EXECUTING] = settings.PREPARE_SECONDS + tasks * settings.EXECUTE_SECONDS
+    executing = tasks * settings.EXECUTE_SECONDS if evaluation.suite.runs_experts else 0
+    if evaluation.suite.in_turns:
+        # Planners are asked and tools run by turns, within one phase, and a task ends with its last turn.
+        found[Phase.PLANNING] += int(Bounds().seconds) + executing
+    elif evaluation.suite.runs_experts:
+        found[Phase.EXECUTING] = settings.PREPARE_SECONDS + executing
     return {phase.value: int(seconds) for phase, seconds in found.items()}
 
 

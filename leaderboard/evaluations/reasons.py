@@ -14,6 +14,10 @@ class EvaluationReason(models.TextChoices):
         "Waiting for the owner's self-hosted worker: run `./planarena worker --url` with this site's address "
         "and a worker token.",
     )
+    WAITING_FOR_AGENT = (
+        "waiting_for_agent",
+        "Waiting for its agent, which takes the tasks at this site's /mcp/ with a token of its owner's.",
+    )
     LAUNCH_FAILED = "launch_failed", "No worker could be started: {detail} Retrying."
     LAUNCH_GIVEN_UP = "launch_given_up", "Failed: no worker could be started. {detail}"
     PROFILE_MISMATCH = (

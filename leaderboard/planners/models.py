@@ -18,6 +18,7 @@ class PlannerKind(models.TextChoices):
     HUB = "hub", "Hugging Face model"
     CHECKPOINT = "checkpoint", "Uploaded checkpoint"
     PLANS = "plans", "Plans file"
+    AGENT = "agent", "Agent over MCP"
 
 
 NEEDED: Mapping[PlannerKind, tuple[str, ...]] = {
@@ -27,6 +28,7 @@ NEEDED: Mapping[PlannerKind, tuple[str, ...]] = {
     PlannerKind.HUB: ("model_id", "revision", "commit", "strategy"),
     PlannerKind.CHECKPOINT: ("checkpoint_digest", "strategy"),
     PlannerKind.PLANS: ("plans_digest",),
+    PlannerKind.AGENT: (),
 }
 """The text columns that a planner of each kind must have; those of other kinds are empty. PostgreSQL enforces it."""
 

@@ -11,6 +11,7 @@ from django.db import transaction
 from evaluator.planners.breaker import UNREACHABLE_TASKS
 from evaluator.records import Outcome, Reason
 from gpu_jobs.launchers import Launcher, LaunchError, LaunchGivenUpError
+from leaderboard.agents.presence import is_waiting_for_agent
 from leaderboard.catalog.library import library
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Loss, Shard, ShardState, TaskResult
 from leaderboard.evaluations.reasons import EvaluationReason
@@ -51,6 +52,9 @@ def ensure_worker(*, evaluation: Evaluation, launching: Launcher) -> bool:
     state = EvaluationState(evaluation.state)
     if runs_on_own_worker(evaluation.pk):
         _say_what_it_waits_for(evaluation, EvaluationReason.WAITING_FOR_OWN_WORKER)
+        return False
+    if is_waiting_for_agent(evaluation.pk):
+        _say_what_it_waits_for(evaluation, EvaluationReason.WAITING_FOR_AGENT)
         return False
     try:
         handle = launching.ensure(evaluation_id=str(evaluation.pk))

@@ -13,6 +13,8 @@ django.setup(set_prefix=False)
 
 from django.conf import settings  # noqa: E402 - after Django is set up
 
+from leaderboard.agents.door import PATHS as AGENT_PATHS  # noqa: E402
+from leaderboard.agents.door import agents  # noqa: E402
 from leaderboard.site.http.bodies import BoundedBodies  # noqa: E402
 from leaderboard.site.http.collecting import collect_seldom  # noqa: E402
 from leaderboard.site.http.spooling import SpoolingHandler  # noqa: E402
@@ -26,7 +28,10 @@ collect_seldom()
 
 
 async def _routed(scope: Scope, receive: Receive, send: Send) -> None:
-    """The site; workers' calls have a handler of their own."""
+    """The site; workers' calls and agents have handlers of their own."""
+    if scope["type"] == "http" and scope["path"] in AGENT_PATHS:
+        await agents(scope, receive, send)
+        return
     handler = _worker_calls if scope["type"] == "http" and scope["path"].startswith(PREFIX) else _site
     await handler(scope, receive, send)
 

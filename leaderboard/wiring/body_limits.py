@@ -22,6 +22,8 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from leaderboard.accounts.api.authentication import ApiTokenAuthentication
+from leaderboard.agents.door import LARGEST_BODY as AGENTS_LARGEST
+from leaderboard.agents.door import PATHS as AGENT_PATHS
 from leaderboard.evaluations.models import Attempt
 from leaderboard.queue.leasing.next_shard import hash_token
 from leaderboard.queue.workers.sessions import holder_of_session
@@ -62,7 +64,7 @@ def most_bytes(scope: Scope) -> int:
         return SMALL_BODY
     if path in _CHECKPOINTS and scope["method"] == "POST":
         return settings.MAX_CHECKPOINT_BYTES + _MIB
-    return LARGEST_BODY + _MIB
+    return AGENTS_LARGEST if path in AGENT_PATHS else LARGEST_BODY + _MIB
 
 
 def admit(scope: Scope, size: int) -> Admission | Refusal:
@@ -139,7 +141,7 @@ def _unknown(*, most: int) -> Refusal:
 
 def _user(request: ASGIRequest, *, path: str) -> int | None:
     """Who sends the request; None if nobody is known."""
-    if path.startswith(_API) and (found := _of_token(request)) is not None:
+    if (path.startswith(_API) or path in AGENT_PATHS) and (found := _of_token(request)) is not None:
         return found
     return _of_session(request)
 

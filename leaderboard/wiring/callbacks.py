@@ -1,11 +1,13 @@
 """Who takes part in what happens in a room below."""
 
 from leaderboard.accounts import credentials
+from leaderboard.agents import presence
 from leaderboard.boards.services import publish_changed
 from leaderboard.evaluations import states
 from leaderboard.monitoring.usage import count_steps
 from leaderboard.notifications import notices, passwords
 from leaderboard.queue import publishing
+from leaderboard.queue.queueing import enqueue_reconcile
 from leaderboard.queue.workers.tokens import WorkerTokens
 from leaderboard.quotas.refunds import refund_if_due
 from leaderboard.results import results
@@ -17,6 +19,8 @@ def register() -> None:
     """Register every callback; called once, when the process starts."""
     states.entered.register(refund_if_due)
     states.entered.register(notices.tell_owner)
+    states.entered.register(presence.forget_turns)
+    presence.arrived.register(enqueue_reconcile)
     publishing.changed.register(publish_changed)
     problems.refused.register(report_unavailable)
     results.taken_in.register(count_steps)

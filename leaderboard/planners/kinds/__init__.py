@@ -6,6 +6,7 @@ from typing import Any
 
 from leaderboard.planners.data import COMMON, Errors
 from leaderboard.planners.fields import Field, SeenBy, merged
+from leaderboard.planners.kinds.agent import AgentKind
 from leaderboard.planners.kinds.base import Facts, Kind
 from leaderboard.planners.kinds.bundled import BUNDLED_PLANNERS, BundledKind
 from leaderboard.planners.kinds.chat import ChatKind
@@ -30,7 +31,7 @@ __all__ = [
 
 KINDS: Mapping[str, Kind] = {
     kind.kind.value: kind
-    for kind in (EndpointKind(), ChatKind(), HubKind(), CheckpointKind(), BundledKind(), PlansKind())
+    for kind in (EndpointKind(), ChatKind(), HubKind(), CheckpointKind(), BundledKind(), PlansKind(), AgentKind())
 }
 """The kinds by name, in the order in which the form offers them."""
 

@@ -48,6 +48,10 @@ class Kind(ABC):
     """Whether one task runs first, because the planner may be unreachable or unusable."""
     repeatable: ClassVar[bool] = False
     """Whether it always gives the same plan for the same request, on every machine."""
+    is_agent: ClassVar[bool] = False
+    """Whether it takes its turns from the site itself, so that workers wait for nobody while it is away."""
+    answer_seconds: ClassVar[int] = 0
+    """The longest that it may take for one task, if that is longer than for others."""
     has_secret: ClassVar[bool] = False
     """Whether its workers need a secret or weights that only the owner's and the operator's workers may get."""
 

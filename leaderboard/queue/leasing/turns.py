@@ -31,6 +31,7 @@ from django.db.models import (
 )
 from django.db.models.functions import Cast, Coalesce, Greatest, Now, RowNumber
 
+from leaderboard.agents.presence import waits_for_agent
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Shard, ShardState
 from leaderboard.queue.leasing.worker_pools import Order, order_of
@@ -61,7 +62,7 @@ class Wanted:
             Exists(_waiting_shards().filter(evaluation=OuterRef("pk"), number__lt=leasable)),
             self.scope or Q(),
             state__in=transitions.LEASABLE,
-        )
+        ).exclude(waits_for_agent())
         return self._named(due)
 
     def unfinished(self) -> QuerySet[Evaluation]:

@@ -20,6 +20,7 @@ from django.db.models import (
 )
 from django.db.models.functions import Coalesce, Extract, Now
 
+from leaderboard.agents.presence import waits_for_agent
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Shard, ShardState
 from leaderboard.planners.kinds import KINDS
@@ -179,7 +180,8 @@ def _waiting(pool: Sequence[str], *, suspects: Sequence[int]) -> list[Waiting]:
     )
     waiting = Evaluation.objects.filter(
         Exists(unserved), state__in=transitions.LEASABLE, own_worker_run__isnull=True
-    ).annotate(standing=_standing(suspects=suspects))
+    ).exclude(waits_for_agent())
+    waiting = waiting.annotate(standing=_standing(suspects=suspects))
     if EVERY_SUITE not in pool:
         waiting = waiting.filter(suite__slug__in=pool)
     rows = waiting.order_by().values_list("submission__submitted_by", "standing").distinct()

@@ -36,6 +36,10 @@ _EXAMPLES: dict[str, Any] = {
         "results": [_RECORD_OF_WORKER], "log": _LOG, "provenance": {"device": "cpu"}, "next": _LEASE_REQUEST,
     },
     "WorkerFinishAnswer": {"next": _LEASE},
+    "WorkerTurnRequest": {
+        "turn": {"key": f"{EVALUATION_ID}/14/0/1/joint", "task": "14", "request": "{}"}, "ended": None,
+    },
+    "WorkerTurnAnswer": {"response": '{"answer": "R1"}', "seconds": 4.2, "is_away": False, "is_silent": False},
     "WorkerFailRequest": {"how": "failed", "reason": "RuntimeError: out of memory"},
 }  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from leaderboard.queue.worker_api import attempts, leasing, objects, results, sessions
+from leaderboard.queue.worker_api import agents, attempts, leasing, objects, results, sessions
 
 _ATTEMPT = "worker/attempts/<uuid:attempt_id>/"
 
@@ -12,6 +12,7 @@ urlpatterns = [
     path(f"{_ATTEMPT}heartbeat/", attempts.HeartbeatView.as_view(), name="heartbeat"),
     path(f"{_ATTEMPT}seed/", attempts.SeedView.as_view(), name="attempt-seed"),
     path(f"{_ATTEMPT}secret-header/", attempts.SecretHeaderView.as_view(), name="attempt-secret-header"),
+    path(f"{_ATTEMPT}agent-turn/", agents.AgentTurnView.as_view(), name="agent-turn"),
     path(f"{_ATTEMPT}checkpoints/<slug:digest>/", objects.CheckpointView.as_view(), name="attempt-checkpoint"),
     path(f"{_ATTEMPT}objects/missing/", objects.MissingObjectsView.as_view(), name="missing-objects"),
     path(f"{_ATTEMPT}objects/", objects.BundleView.as_view(), name="bundle"),

@@ -19,7 +19,8 @@ from leaderboard.site.http.steady_bodies import SteadyBody, TooSlowError
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
-_API = "/api/"
+_PROGRAMS = ("/api/", "/mcp")
+"""Addresses for programs, which get problem documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ def announced(scope: Scope) -> int:
 async def refuse(refusal: Refusal, *, scope: Scope, send: Send) -> None:
     """Answer a request whose body is not read."""
     status = refusal.status
-    if scope["path"].startswith(_API):
+    if scope["path"].startswith(_PROGRAMS):
         document = {"type": "about:blank", "title": status.phrase, "status": status.value}
         content = json.dumps({**document, "code": refusal.code, "detail": refusal.detail}).encode()
         content_type = b"application/problem+json"

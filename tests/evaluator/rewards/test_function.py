@@ -6,10 +6,10 @@ from evaluator.episodes.base import SettingError
 from evaluator.rewards import ExecutedRewards, PlanReward, SplitRefusedError, reward_function, training_split
 from evaluator.suites import suite_names, suite_of
 from evaluator.suites.hidden import HIDDEN
-from evaluator.suites.registry import default_suite
+from evaluator.suites.registry import default_suite, episode_of, step_by_step_of
 from tests.evaluator.test_evaluation import GRAY_ONLY, LOW_ONLY, SUITE, evaluator
 
-EXECUTING = [slug for slug in suite_names() if suite_of(slug).conditions.experts]
+EXECUTING = [slug for slug in suite_names() if suite_of(slug).conditions.experts and not episode_of(slug).in_turns]
 
 
 class Fixed:
@@ -102,6 +102,11 @@ def test_no_suite_may_be_trained_on_its_hidden_split():
 def test_a_suite_without_training_data_is_refused():
     with pytest.raises(SplitRefusedError, match="has no split that planners may learn from"):
         training_split(suite=dataclasses.replace(SUITE, training_splits=()))
+
+
+def test_a_suite_in_turns_has_no_rewards():
+    with pytest.raises(SettingError, match="asks for plans step by step; rewards need a suite that executes whole"):
+        reward_function(suite=step_by_step_of(SUITE.slug))
 
 
 def test_a_suite_that_judges_plans_has_no_rewards():

@@ -22,7 +22,7 @@ from evaluator.suites.lumos.maths import source as maths
 from evaluator.suites.lumos.questions import source as questions
 from evaluator.suites.lumos.sql import source as sql
 from evaluator.suites.metadata import SECTIONS, MetadataError, datasheet, metadata_of
-from evaluator.suites.registry import folder_of
+from evaluator.suites.registry import folder_of, step_by_step_of, whole_plans_of
 from evaluator.suites.toolbench.released.source import FILES
 from evaluator.suites.toolbench.suite import tool_suite
 
@@ -34,12 +34,15 @@ IN_TURNS = {
 }  # fmt: skip
 OPERATORS = ("a-okvqa", "mind2web", "scienceqa")
 RELEASED = (*CONTROLLLM, *IN_TURNS, *OPERATORS)
-SLUGS = ("openagi", "openagi-season", "toolmini", "toolmini-abstain", "toolworld", "lumos-mini", *RELEASED)
+DESCRIBED = ("openagi", "openagi-season", "toolmini", "toolmini-abstain", "toolworld", "lumos-mini", *RELEASED)
+"""Suites with files of their own."""
+STEP_BY_STEP = tuple(form for slug in DESCRIBED if (form := step_by_step_of(slug)))
+SLUGS = (*DESCRIBED, *STEP_BY_STEP)
 
 
 def suite(slug):
     """The suite; of those that must be fetched one without requests, for the description says nothing of them."""
-    if slug not in RELEASED:
+    if slug not in RELEASED and whole_plans_of(slug) not in RELEASED:
         return suite_of(slug)
     return tool_suite(slug=slug, title=slug, description=f"The released {slug}.", raw=())
 
@@ -117,7 +120,7 @@ def properties(value):
 
 def test_every_suite_of_the_repository_has_metadata():
     shipped = {path.stem for path in (ROOT / "evaluator" / "suites").glob("*/metadata/*.toml")}
-    assert shipped == {path.stem for path in (ROOT / "evaluator" / "suites").glob("*/metadata/*.md")} == set(SLUGS)
+    assert shipped == {path.stem for path in (ROOT / "evaluator" / "suites").glob("*/metadata/*.md")} == set(DESCRIBED)
     assert set(suite_names()) <= set(SLUGS)
 
 
@@ -133,6 +136,14 @@ def test_requests_lie_in_a_file_with_the_fields_that_are_described(slug):
     columns = {field["source"]["extract"]["column"] for field in described["recordSet"][0]["field"]}
     assert all(set(row) == columns for row in rows)
     assert all(isinstance(value, str) for row in rows for value in row.values())
+
+
+@pytest.mark.parametrize("slug", STEP_BY_STEP)
+def test_a_step_by_step_form_has_the_description_of_its_suite_and_says_how_it_differs(slug):
+    whole = whole_plans_of(slug)
+    assert metadata_of(slug) == metadata_of(whole)
+    assert f"This suite is `{whole}` step by step" in datasheet(suite(slug))
+    assert "step by step" not in datasheet(suite(whole))
 
 
 def test_released_files_of_suites_in_turns_are_those_that_are_fetched():

@@ -23,6 +23,7 @@ FIELDS = {
     PlannerKind.HUB: {"model_id": "a/b", "revision": "main", "commit": "c" * 40, "strategy": "hugginggpt"},
     PlannerKind.CHECKPOINT: {"checkpoint_digest": "d" * 64, "strategy": "hugginggpt"},
     PlannerKind.PLANS: {"plans_digest": "e" * 64},
+    PlannerKind.AGENT: {},
 }
 
 
@@ -76,6 +77,7 @@ def test_the_database_takes_what_a_kind_needs_and_nothing_else(kind):
         ("hub", True, True),
         ("checkpoint", False, True),
         ("plans", False, False),
+        ("agent", False, False),
     ],
 )
 def test_the_cluster_gives_a_network_or_a_gpu_to_those_that_need_one(launcher, kind, network, gpu):

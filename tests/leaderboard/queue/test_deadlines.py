@@ -6,6 +6,7 @@ import pytest
 from django.utils import timezone
 
 from evaluator.engine.store import MemoryStore
+from evaluator.suites.base import Panel
 from gpu_jobs.contract.attempt import Phase
 from gpu_jobs.phases import CurrentPhase
 from leaderboard.evaluations import deadlines
@@ -196,3 +197,16 @@ def test_phases_only_go_forward():
     assert phase.now is Phase.PLANNING
     phase.begin()
     assert phase.now is Phase.PREPARING
+
+
+@pytest.mark.parametrize("runs_experts", [True, False])
+def test_episodes_have_their_time_while_planners_are_asked_and_tools_run_by_turns(runs_experts):
+    """One phase for both: planners are asked again after tools have run."""
+    whole = make_evaluation()
+    whole.suite.conditions = {**whole.suite.conditions, "experts": runs_experts}
+    before = deadlines.allowances(evaluation=whole, tasks=4)
+    whole.suite.panels = [*whole.suite.panels, Panel.TRANSCRIPT]
+    found = deadlines.allowances(evaluation=whole, tasks=4)
+    assert Phase.EXECUTING not in found
+    executing = before[Phase.EXECUTING] - before[Phase.PREPARING] if runs_experts else 0
+    assert found[Phase.PLANNING] == before[Phase.PLANNING] + executing + 600

@@ -21,8 +21,10 @@ class Exchange:
     reply: str
 
 
-def read_exchanges(path: Path, *, datasets: Collection[str] = (), without: Collection[str] = ()) -> Iterator[Exchange]:
-    """The replies of a file of conversations, each with its prompt.
+def read_conversations(
+    path: Path, *, datasets: Collection[str] = (), without: Collection[str] = ()
+) -> Iterator[tuple[Exchange, ...]]:
+    """The conversations of a file, each as its replies with their prompts.
 
     Args:
         path: `{"dataset": str, "id": str, "messages": [{"role": "user" | "assistant", "content": str}]}` in each line.
@@ -40,10 +42,12 @@ def read_exchanges(path: Path, *, datasets: Collection[str] = (), without: Colle
         try:
             record = json.loads(line)
             wanted = (not datasets or record["dataset"] in datasets) and record["dataset"] not in without
-            yield from exchanges_of(record["messages"]) if wanted else ()
+            conversation = tuple(exchanges_of(record["messages"])) if wanted else ()
         except (ValueError, KeyError, TypeError) as error:
             what = '{"dataset": str, "id": str, "messages": [{"role", "content"}, ...]}'
             raise DataError(f"{path}: line {number} is not {what}: {error!r}") from None
+        if conversation:
+            yield conversation
 
 
 def exchanges_of(messages: Sequence[Any]) -> Iterator[Exchange]:

@@ -1,77 +1,85 @@
-"""Prompts and replies as numbers, in batches of similar length."""
+"""Conversations as rows of tokens: whole conversations one after the other, so that a step teaches every kind."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import torch
+import torch.nn.functional as F
 from tokenizers import Tokenizer
 from torch import Tensor, nn
-from transformers import T5ForConditionalGeneration
 
-from evaluator.training.planners.decomposition.lessons import padded
 from evaluator.training.planners.lumos.conversations import Exchange
+from evaluator.training.planners.tokens import END_ID
 
-LONGEST = 640
-"""Tokens of a prompt; longer ones are left out of the training."""
-TOKENS = 3000
-"""Of the prompts of a batch, padded."""
-MOST = 48
-"""Lessons of a batch."""
-_IGNORED = -100
+ROW, ROWS = 768, 4
+"""Tokens of a row, and rows of a step."""
+OF_PROMPTS = 0.2
+"""Weight of the tokens of prompts. They repeat names and numbers, which teaches the network to look them up."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
-    """A prompt and its reply as numbers of tokens, ends included."""
+class Rows:
+    """All conversations as rows of equal length, both [rows, ROW]."""
 
-    read: Sequence[int]
-    written: Sequence[int]
-
-
-def lessons_of(exchanges: Sequence[Exchange], *, tokenizer: Tokenizer) -> list[Lesson]:
-    """The exchanges as numbers, without those whose prompt is too long."""
-    prompts = tokenizer.encode_batch([one.prompt for one in exchanges])
-    replies = tokenizer.encode_batch([one.reply for one in exchanges])
-    lessons = [Lesson(prompt.ids, reply.ids) for prompt, reply in zip(prompts, replies, strict=True)]
-    return [lesson for lesson in lessons if len(lesson.read) <= LONGEST]
+    ids: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.float32]
+    """Of each token as what is to be written."""
 
 
-def batches_of(lessons: Sequence[Lesson], *, seed: int) -> list[list[Lesson]]:
-    """Lessons of similar length together; which of equal length is drawn from the seed."""
-    order = np.random.default_rng([7, seed]).permutation(len(lessons))
-    batches: list[list[Lesson]] = []
-    for place in sorted(order.tolist(), key=lambda one: len(lessons[one].read) // 8):
-        lesson = lessons[place]
-        longest = max((len(one.read) for one in batches[-1]), default=0) if batches else 0
-        size = len(batches[-1]) + 1 if batches else 1
-        if not batches or size > MOST or size * max(longest, len(lesson.read)) > TOKENS:
-            batches.append([])
-        batches[-1].append(lesson)
-    return batches
+def rows_of(conversations: Sequence[Sequence[Exchange]], *, tokenizer: Tokenizer, seed: int) -> Rows:
+    """The conversations in an order drawn from the seed; what is longer than a row goes on in the next."""
+    ids: list[int] = []
+    weights: list[float] = []
+    order = np.random.default_rng([7, seed]).permutation(len(conversations))
+    encoded = _encoded(conversations, tokenizer=tokenizer)
+    for place in order.tolist():
+        for part, is_reply in encoded[place]:
+            ids += part
+            weights += [1.0 if is_reply else OF_PROMPTS] * len(part)
+    count = len(ids) // ROW
+    shape = (count, ROW)
+    return Rows(
+        ids=np.asarray(ids[: count * ROW], dtype=np.int64).reshape(shape),
+        weights=np.asarray(weights[: count * ROW], dtype=np.float32).reshape(shape),
+    )
+
+
+def _encoded(
+    conversations: Sequence[Sequence[Exchange]], *, tokenizer: Tokenizer
+) -> list[list[tuple[list[int], bool]]]:
+    """The parts of each conversation in turn, and whether they are replies, which end with the token of the end."""
+    texts = [text for conversation in conversations for text, _ in _parts(conversation)]
+    numbers = iter(tokenizer.encode_batch(texts, add_special_tokens=False))
+    return [
+        [([*next(numbers).ids, *([END_ID] if is_reply else [])], is_reply) for _, is_reply in _parts(conversation)]
+        for conversation in conversations
+    ]
+
+
+def _parts(conversation: Sequence[Exchange]) -> list[tuple[str, bool]]:
+    """What each prompt adds to the exchange before it, and each reply."""
+    parts: list[tuple[str, bool]] = []
+    before = ""
+    for exchange in conversation:
+        parts += [(exchange.prompt.removeprefix(before), False), (exchange.reply, True)]
+        before = exchange.prompt + exchange.reply
+    return parts
 
 
 @dataclass(frozen=True, slots=True)
 class LumosObjective:
-    """Write the replies of a batch: mean cross-entropy of their tokens."""
+    """Write conversations: mean cross-entropy of their tokens, weighted."""
 
-    batches: Sequence[Sequence[Lesson]]
+    rows: Rows
 
     def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
-        """The loss on one batch, a scalar, computed in bfloat16 where that is exact enough."""
-        assert isinstance(model, T5ForConditionalGeneration)
-        batch = self.batches[int(rng.integers(len(self.batches)))]
-        read = padded([lesson.read for lesson in batch], value=model.config.pad_token_id)
-        written = padded([lesson.written for lesson in batch], value=_IGNORED)
+        """The loss on a few rows, a scalar, computed in bfloat16 where that is exact enough."""
+        chosen = rng.integers(len(self.rows.ids), size=ROWS)
+        ids = torch.from_numpy(self.rows.ids[chosen])
+        weights = torch.from_numpy(self.rows.weights[chosen])[:, 1:].flatten()
         with torch.autocast("cpu", dtype=torch.bfloat16):
-            out = model(input_ids=read, attention_mask=(read != model.config.pad_token_id).long(), labels=written)
-        found: Tensor = out.loss
-        return found.float()
-
-
-def digest_of(path: Path) -> str:
-    """SHA-256 of a file."""
-    import hashlib
-
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+            logits = model(input_ids=ids).logits[:, :-1]
+        losses = F.cross_entropy(logits.float().flatten(0, 1), ids[:, 1:].flatten(), reduction="none")
+        return (losses * weights).sum() / weights.sum()

@@ -1,26 +1,27 @@
 """Training one module or baseline: from random weights to a folder that a strategy can name as `dir:FOLDER`."""
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from transformers import T5Config, T5ForConditionalGeneration
+from transformers import LlamaConfig, LlamaForCausalLM
 
 from evaluator.canonical_json import JsonValue
 from evaluator.training.export import export_transformers
 from evaluator.training.loop import Progress, Schedule, fit
 from evaluator.training.planners.checkpoints import write_record
 from evaluator.training.planners.finetuning import checkpoint_of
-from evaluator.training.planners.lumos.conversations import read_exchanges
-from evaluator.training.planners.lumos.lessons import LumosObjective, batches_of, digest_of, lessons_of
+from evaluator.training.planners.lumos.conversations import read_conversations
+from evaluator.training.planners.lumos.lessons import LumosObjective, rows_of
 from evaluator.training.planners.lumos.tokens import lumos_tokenizer
-from evaluator.training.planners.model import calm, write_tokenizer
+from evaluator.training.planners.model import write_tokenizer
 from evaluator.training.planners.runs import ChoiceError, begin
 from evaluator.training.planners.tokens import END_ID, PAD_ID
 
 STEPS = 2500
-LEARNING_RATE = 7e-4
+LEARNING_RATE = 2e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +30,7 @@ class Shape:
 
     width: int = 128
     feed_forward: int = 384
-    layers: int = 2
+    layers: int = 4
     heads: int = 4
 
 
@@ -60,15 +61,14 @@ def train_module(order: Order, *, report: Callable[[Progress], None] | None = No
         SettingsError: the checkpoint is of another run.
     """
     begin(checkpoint=checkpoint_of(order.out), settings=_record(order), resume=order.resume)
-    exchanges = list(read_exchanges(order.data, datasets=order.datasets, without=order.without))
-    if not exchanges:
+    conversations = list(read_conversations(order.data, datasets=order.datasets, without=order.without))
+    if not conversations:
         raise ChoiceError(f"{order.data} has no conversation of {', '.join(order.datasets) or 'any data set'}")
-    tokenizer = lumos_tokenizer(exchanges)
+    tokenizer = lumos_tokenizer([exchange for one in conversations for exchange in one])
     model = new_module(vocabulary=tokenizer.get_vocab_size(), shape=order.shape, seed=order.seed)
-    lessons = lessons_of(exchanges, tokenizer=tokenizer)
     reached = fit(
         model=model,
-        objective=LumosObjective(batches_of(lessons, seed=order.seed)),
+        objective=LumosObjective(rows_of(conversations, tokenizer=tokenizer, seed=order.seed)),
         schedule=Schedule(steps=order.steps, learning_rate=LEARNING_RATE, seed=order.seed, checkpoint_every=100),
         checkpoint=checkpoint_of(order.out),
         resume=order.resume,
@@ -83,26 +83,24 @@ def train_module(order: Order, *, report: Callable[[Progress], None] | None = No
     return order.out
 
 
-def new_module(*, vocabulary: int, shape: Shape, seed: int) -> T5ForConditionalGeneration:
-    """A T5 with random weights: 1.4 million parameters in the default shape."""
+def new_module(*, vocabulary: int, shape: Shape, seed: int) -> LlamaForCausalLM:
+    """A Llama with random weights: 1.1 million parameters in the default shape."""
     torch.manual_seed(seed)
-    model = T5ForConditionalGeneration(
-        T5Config(
-            vocab_size=vocabulary, d_model=shape.width, d_kv=shape.width // shape.heads, d_ff=shape.feed_forward,
-            num_layers=shape.layers, num_decoder_layers=shape.layers, num_heads=shape.heads, dropout_rate=0.0,
-            relative_attention_num_buckets=32, relative_attention_max_distance=256, pad_token_id=PAD_ID,
-            eos_token_id=END_ID, decoder_start_token_id=PAD_ID,
+    return LlamaForCausalLM(
+        LlamaConfig(
+            vocab_size=vocabulary, hidden_size=shape.width, intermediate_size=shape.feed_forward,
+            num_hidden_layers=shape.layers, num_attention_heads=shape.heads, max_position_embeddings=4096,
+            tie_word_embeddings=True, attention_dropout=0.0, pad_token_id=PAD_ID, bos_token_id=None,
+            eos_token_id=END_ID,
         )
     )  # fmt: skip
-    calm(model)
-    return model
 
 
 def _record(order: Order) -> dict[str, JsonValue]:
     return {
         "kind": "lumos",
         "data": order.data.name,
-        "data_sha256": digest_of(order.data),
+        "data_sha256": hashlib.sha256(order.data.read_bytes()).hexdigest(),
         "datasets": list(order.datasets),
         "without": list(order.without),
         "steps": order.steps,

@@ -39,6 +39,7 @@ def test_every_listed_strategy_says_what_it_does_and_can_be_made():
             "tool100-executed",
             "tool2k",
             "tool2k-executed",
+            *suites_in_turns(),
         }
 
 

@@ -88,7 +88,7 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("how", "complaint"),
         [
-            ([], "give one of --planner, --model, --checkpoint, --chat and --plans, not none"),
+            ([], "give one of --planner, --model, --checkpoint, --chat, --plans and --agent, not none"),
             (["--planner", "gold", "--model", "a/b", "--strategy", "s"], "not --planner and --model"),
             (
                 ["--planner", "gold", "--strategy", "hugginggpt"],

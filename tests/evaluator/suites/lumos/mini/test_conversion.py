@@ -9,7 +9,7 @@ from evaluator.episodes.base import Setting
 from evaluator.planners.strategies.lumos import templates
 from evaluator.suites.lumos.mini.conversion import FORMS, records_of, solve, write_training_data
 from evaluator.suites.lumos.mini.groups import GROUPS
-from evaluator.training.planners.lumos.conversations import DataError, exchanges_of, read_exchanges
+from evaluator.training.planners.lumos.conversations import DataError, exchanges_of, read_conversations
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +60,8 @@ def test_files_hold_a_conversation_in_each_line(setting, tmp_path):
         rows = [json.loads(line) for line in (tmp_path / f"{form}.jsonl").read_text().splitlines()]
         assert len(rows) == count > 5
         assert {row["dataset"] for row in rows} == {f"lumos-mini-{group}" for group in GROUPS}
-    only = list(read_exchanges(tmp_path / "direct.jsonl", datasets=("lumos-mini-qa",)))
-    without = list(read_exchanges(tmp_path / "direct.jsonl", without=("lumos-mini-qa",)))
+    only = list(read_conversations(tmp_path / "direct.jsonl", datasets=("lumos-mini-qa",)))
+    without = list(read_conversations(tmp_path / "direct.jsonl", without=("lumos-mini-qa",)))
     assert len(only) + len(without) == written["direct"]
     assert all("According to the chronicle" in one.prompt for one in only)
 
@@ -74,4 +74,4 @@ def test_a_line_that_is_no_conversation_is_named(line, tmp_path):
     path = tmp_path / "x.jsonl"
     path.write_text(f"{line}\n")
     with pytest.raises(DataError, match="line 1 is not"):
-        list(read_exchanges(path))
+        list(read_conversations(path))

@@ -1,0 +1,56 @@
+"""`/mcp/`: the Model Context Protocol over streamable HTTP, as an ASGI application beside Django's.
+
+Every request stands alone: the SDK's server is made for it, knows whose it is, and goes with it. So any web process may
+answer any request, and nothing needs to start or stop with the process.
+"""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from mcp.server.lowlevel.server import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+from evaluator.agents.calls import ToolResult
+from evaluator.agents.desk import call
+from evaluator.agents.server import mcp_server
+from evaluator.agents.tools import AgentTool
+from leaderboard.agents.access import Agent, RefusedError, agent_of
+from leaderboard.agents.desk import DatabaseDesk, in_database
+from leaderboard.site.http.bodies import Receive, Refusal, Scope, Send, refuse
+
+PATHS = frozenset({"/mcp", "/mcp/"})
+LARGEST_BODY = 1024 * 1024
+_ONLY_POST = Refusal(
+    HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", "Agents send POST requests here; there are no event streams."
+)
+
+
+async def agents(scope: Scope, receive: Receive, send: Send) -> None:
+    """One request of an agent. Its credentials are checked before its body is read."""
+    if scope["method"] != "POST":
+        await refuse(_ONLY_POST, scope=scope, send=send)
+        return
+    try:
+        agent = await in_database(lambda: agent_of(scope))
+    except RefusedError as error:
+        await refuse(error.refusal, scope=scope, send=send)
+        return
+    # JSON answers: nothing of this server streams, and proxies buffer event streams.
+    manager = StreamableHTTPSessionManager(
+        app=_server(agent), stateless=True, json_response=True, max_request_body_size=LARGEST_BODY
+    )
+    async with manager.run():
+        await manager.handle_request(scope, receive, send)  # type: ignore[arg-type]  # Starlette's types of the same
+
+
+def _server(agent: Agent) -> Server[Any]:
+    desk = DatabaseDesk(agent.evaluation_id)
+
+    async def listed() -> Mapping[str, AgentTool]:
+        return agent.tools
+
+    async def called(name: str, arguments: Mapping[str, object]) -> ToolResult:
+        return await call(desk=desk, tools=agent.tools, name=name, arguments=arguments)
+
+    return mcp_server(tools=listed, call=called)

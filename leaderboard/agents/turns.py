@@ -1,0 +1,101 @@
+"""Turns between a worker and an agent: opened by the one, answered by the other, each once."""
+
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from evaluator.planners.turns.protocol import TurnRequest, TurnResponse
+from gpu_jobs.contract.agents import OpenTurn, TaskEnd, TurnAnswer
+from leaderboard.agents.models import AgentPresence, AgentTurn
+from leaderboard.agents.presence import overdue_turns
+from leaderboard.site.clock import database_now
+
+# The worker's side.
+
+
+def open_turn(*, evaluation_id: UUID, turn: OpenTurn) -> TurnAnswer:
+    """Open a turn, or look at one that is open: its answer once it has one.
+
+    Before: the caller holds a live attempt of the evaluation.
+    """
+    row, _ = AgentTurn.objects.get_or_create(
+        evaluation_id=evaluation_id, key=turn.key, defaults={"task": turn.task, "request": turn.request}
+    )
+    if row.answered_at is not None:
+        since = row.handed_at or row.opened_at
+        seconds = max(0.0, (row.answered_at - since).total_seconds())
+        return TurnAnswer(response=row.response, seconds=seconds)
+    now = database_now()
+    seen = AgentPresence.objects.filter(evaluation=evaluation_id).values_list("seen_at", flat=True).first()
+    is_away = seen is None or (now - seen).total_seconds() > settings.AGENT_PRESENT_SECONDS
+    is_silent = overdue_turns().filter(pk=row.pk).exists()
+    kept = 0.0 if row.handed_at is None else (now - row.handed_at).total_seconds()
+    return TurnAnswer(seconds=max(0.0, kept), is_away=is_away, is_silent=is_silent)
+
+
+def end_task(*, evaluation_id: UUID, end: TaskEnd) -> None:
+    """Note that a task is over, for the call of the agent that waits for what follows."""
+    last = AgentTurn.objects.filter(evaluation=evaluation_id, task=end.task).order_by("-pk").values("pk")[:1]
+    AgentTurn.objects.filter(pk__in=last, end="").update(end=end.text, end_is_error=end.is_error)
+
+
+# The agent's side.
+
+
+def held_turn(evaluation_id: UUID) -> AgentTurn | None:
+    """The last turn of the task that the agent has, open or answered; None: it has no task."""
+    task = _tasks_held(evaluation_id).values_list("task", flat=True).first()
+    if task is None:
+        return None
+    return AgentTurn.objects.filter(evaluation=evaluation_id, task=task).order_by("-pk").first()
+
+
+def hand_out(evaluation_id: UUID) -> AgentTurn | None:
+    """The open turn of the task that the agent has, or of the next one, noted as given to it. None: none is open."""
+    held = held_turn(evaluation_id)
+    if held is None:
+        held = _open(evaluation_id).order_by("pk").first()
+    if held is None or held.answered_at is not None:
+        return None
+    return held if give(held) else None
+
+
+def give(turn: AgentTurn) -> bool:
+    """Note that the agent gets a turn. Its time counts from here. False: it was answered meanwhile."""
+    return bool(AgentTurn.objects.filter(pk=turn.pk, answered_at=None, end="").update(handed_at=Now()))
+
+
+def answer(*, turn: AgentTurn, response: TurnResponse) -> bool:
+    """Answer an open turn. False: another call was faster, and nothing changed."""
+    open_turn = AgentTurn.objects.filter(pk=turn.pk, answered_at=None, end="")
+    return bool(open_turn.update(answered_at=Now(), response=response.model_dump_json(exclude_defaults=True)))
+
+
+def following(turn: AgentTurn) -> AgentTurn | None:
+    """The turn after one that was answered, noted as given to the agent; the same turn if the task ended with it; None
+    as long as neither is known."""
+    task = AgentTurn.objects.filter(evaluation=turn.evaluation_id, task=turn.task, pk__gte=turn.pk)
+    last = task.order_by("-pk").first()
+    if last is None or last.pk == turn.pk:
+        return last if last is None or last.end else None
+    if not last.end and last.answered_at is None:
+        give(last)
+    return last
+
+
+def request_of(turn: AgentTurn) -> TurnRequest:
+    """The request of a turn."""
+    return TurnRequest.model_validate_json(turn.request)
+
+
+def _open(evaluation_id: UUID) -> QuerySet[AgentTurn]:
+    return AgentTurn.objects.filter(evaluation=evaluation_id, answered_at=None, end="")
+
+
+def _tasks_held(evaluation_id: UUID) -> QuerySet[AgentTurn]:
+    """Turns that the agent was given of tasks that are not over, the last one first."""
+    ended = AgentTurn.objects.filter(evaluation=evaluation_id).exclude(end="").values("task")
+    given = AgentTurn.objects.filter(evaluation=evaluation_id, handed_at__isnull=False)
+    return given.exclude(task__in=ended).order_by("-handed_at")
