@@ -17,6 +17,7 @@ from evaluator.planners.strategies.lumos.templates import (
     integrated_prompt,
     plan_prompt,
     reasoning_prompt,
+    task_text,
 )
 from evaluator.planners.strategies.protocol import Conversation, Draft
 from evaluator.planners.turns.protocol import Formulation, Role, TurnRequest
@@ -68,9 +69,9 @@ class _Modules(LumosStrategy):
 
     def prompt(self, request: TurnRequest) -> str:
         if request.role is Role.PLAN:
-            return plan_prompt(task=request.task.request, past=request.past)
+            return plan_prompt(task=task_text(request.task), past=request.past)
         return ground_prompt(
-            task=request.task.request, tools=request.tools, past=request.past, subgoals=request.subgoals,
+            task=task_text(request.task), tools=request.tools, past=request.past, subgoals=request.subgoals,
             with_results=results_matter(request.tools),
         )  # fmt: skip
 
@@ -108,7 +109,7 @@ class Integrated(LumosStrategy):
     description = "LUMOS's integrated baseline: one module gives each subgoal with its actions."
 
     def prompt(self, request: TurnRequest) -> str:
-        return integrated_prompt(task=request.task.request, tools=request.tools, past=request.past)
+        return integrated_prompt(task=task_text(request.task), tools=request.tools, past=request.past)
 
     def response(self, *, text: str, request: TurnRequest) -> dict[str, JsonValue]:
         del request
@@ -130,7 +131,7 @@ class ChainOfThought(LumosStrategy):
     description = "LUMOS's chain-of-thought baseline: reasons in words and answers without a tool."
 
     def prompt(self, request: TurnRequest) -> str:
-        return reasoning_prompt(request.task.request)
+        return reasoning_prompt(task_text(request.task))
 
     def response(self, *, text: str, request: TurnRequest) -> dict[str, JsonValue]:
         del request
@@ -145,7 +146,7 @@ class Direct(LumosStrategy):
     description = "LUMOS's direct baseline: answers at once, without reasoning or tools."
 
     def prompt(self, request: TurnRequest) -> str:
-        return direct_prompt(request.task.request)
+        return direct_prompt(task_text(request.task))
 
     def response(self, *, text: str, request: TurnRequest) -> dict[str, JsonValue]:
         del request

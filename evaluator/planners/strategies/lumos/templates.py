@@ -9,7 +9,7 @@ direct, in the same style.
 
 from collections.abc import Sequence
 
-from evaluator.planners.protocol import OfferedTool
+from evaluator.planners.protocol import OfferedTool, RequestedTask
 from evaluator.planners.turns.protocol import PastTurn
 
 USER, ASSISTANT = "<|user|>\n", "\n<|assistant|>\n"
@@ -29,6 +29,12 @@ _INTEGRATED = (
 )
 _REASON = "Please reason step by step to solve the given task.\n" + _TASK
 _DIRECT = "Please answer the given task.\n" + _TASK
+
+
+def task_text(task: RequestedTask) -> str:
+    """The request, with the names of what it gives behind it, as LUMOS appends captions of pictures."""
+    given = ", ".join(f"{name} ({kind})" for name, kind in task.resources.items())
+    return f"{task.request} Given: {given}." if given else task.request
 
 
 def plan_prompt(*, task: str, past: Sequence[PastTurn]) -> str:

@@ -94,8 +94,8 @@ def solve(*, setting: Setting, count: int, groups: Sequence[str] = tuple(GROUPS)
         request = follower.ended.pop(record.task, None)
         if record.score == 1 and request is not None:
             yield Solved(
-                group=group, number=number, text=one.text, tools=tuple(request.tools), gold=one.gold,
-                past=tuple(request.past),
+                group=group, number=number, text=templates.task_text(request.task),
+                tools=tuple(request.tools), gold=one.gold, past=tuple(request.past),
             )  # fmt: skip
 
 

@@ -13,13 +13,13 @@ from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.planners.strategies.registry import named_strategy
 from evaluator.planners.turns.protocol import Role
 from evaluator.planners.turns.strategies import strategy_planner_of
-from evaluator.training.planners.checkpoints import load_planner
 from evaluator.training.planners.lumos.variants import GROUPS, VARIANTS, Variant
 from evaluator.training.planners.runs import ChoiceError
 
 Scores = Mapping[str, float]
 """By task."""
 ALL = "all"
+_ROWS = 16
 COLUMNS = (*GROUPS, ALL)
 
 
@@ -45,7 +45,8 @@ def measure(*, variant: Variant, seed: int, work: Path, evaluator: Evaluator) ->
     if missing:
         raise ChoiceError(f"{variant.name}: {' and '.join(missing)} with the seed {seed} is not trained yet")
     folders = [module.folder(work=work, seed=seed) for module in variant.modules]
-    models: list[LocalModel] = [load_planner(folder) for folder in folders]
+    # A page of results has hundreds of tokens: small batches, or memory runs out.
+    models = [LocalModel.from_folder(folder, rows=_ROWS) for folder in folders]
     planner = strategy_planner_of(
         strategy=named_strategy(f"{variant.strategy}:model").strategy(with_model=True), model=models[0],
         name=variant.name, modules={Role.GROUND: models[1]} if len(models) > 1 else {},

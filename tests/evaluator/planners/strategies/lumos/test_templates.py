@@ -1,11 +1,12 @@
 """The conversations of LUMOS's modules, character by character as the released code writes them."""
 
-from evaluator.planners.protocol import OfferedTool
+from evaluator.planners.protocol import OfferedTool, RequestedTask
 from evaluator.planners.strategies.lumos.templates import (
     ground_prompt,
     integrated_prompt,
     plan_prompt,
     result_of,
+    task_text,
 )
 from evaluator.planners.turns.protocol import ActionResult, PastTurn
 
@@ -31,6 +32,12 @@ FAILED = PastTurn(
     results=[ActionResult(action="R2 = Count()", error="Count needs list.")],
     feedback="Count needs list.",
 )
+
+
+def test_what_a_request_gives_is_named_behind_it():
+    given = RequestedTask(id="1", request="Look at IMG.", resources={"IMG": "image", "NOTICE": "text"})
+    assert task_text(given) == "Look at IMG. Given: IMG (image), NOTICE (text)."
+    assert task_text(RequestedTask(id="1", request=TASK, resources={})) == TASK
 
 
 def test_the_first_planning_turn():

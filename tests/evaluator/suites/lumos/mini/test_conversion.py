@@ -63,7 +63,7 @@ def test_files_hold_a_conversation_in_each_line(setting, tmp_path):
     only = list(read_conversations(tmp_path / "direct.jsonl", datasets=("lumos-mini-qa",)))
     without = list(read_conversations(tmp_path / "direct.jsonl", without=("lumos-mini-qa",)))
     assert len(only) + len(without) == written["direct"]
-    assert all("According to the chronicle" in one.prompt for one in only)
+    assert all("According to the chronicle" in one.prompt for (one,) in only)
 
 
 @pytest.mark.parametrize(
