@@ -1,10 +1,13 @@
 """What a record keeps of an episode in turns: each answer, each action with its results, and why it ended."""
 
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+MOST_BYTES = 3 * 1024 * 1024
+"""Of all transcripts of one record together, as JSON."""
 LONGEST_TEXT = 4000
 """Characters that are kept of one text: an answer, an argument, a result."""
 
@@ -43,6 +46,10 @@ class ActionProblem(StrEnum):
     """It would take too long or make too much."""
     UNAVAILABLE = "unavailable"
     """The tool has no expert here."""
+
+
+_SHORTEST = 32
+"""Names of reasons are not longer."""
 
 
 def _cut(value: object) -> object:
@@ -121,3 +128,21 @@ def without_seconds(transcript: Transcript) -> Transcript:
         for turn in transcript.turns
     ]
     return transcript.model_copy(update={"turns": turns})
+
+
+def bounded(transcripts: Sequence[Transcript]) -> list[Transcript]:
+    """The transcripts of one record; where they have more than `MOST_BYTES` together, all their long texts are cut
+    further. They are a stranger's, and there may be many samples."""
+    found, longest = list(transcripts), LONGEST_TEXT
+    while sum(len(one.model_dump_json().encode()) for one in found) > MOST_BYTES and longest > _SHORTEST:
+        longest //= 2
+        found = [Transcript.model_validate(_shortened(one.model_dump(), longest=longest)) for one in found]
+    return found
+
+
+def _shortened(value: Any, *, longest: int) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= longest else f"{value[: longest - 1]}…"
+    if isinstance(value, dict):
+        return {name: _shortened(one, longest=longest) for name, one in value.items()}
+    return [_shortened(one, longest=longest) for one in value] if isinstance(value, list) else value

@@ -121,7 +121,10 @@ def _read_turn(trial: Trial, *, reply: TurnReply, context: PlanContext, suite: S
     )
     try:
         statements = suite.statement_tool_in(context)
-        read_response(response=reply.response, role=Role.JOINT, context=context, statement_tool=statements)
+        read_response(
+            response=reply.response, role=Role.JOINT, context=context, statement_tool=statements,
+            is_typed=suite.named_inputs,
+        )  # fmt: skip
     except (PlanSyntaxError, UnreadableError) as error:
         return replace(trial, reason=Reason.UNPARSABLE_PLAN, problem=f"The answer cannot be read: {error}.")
     return trial

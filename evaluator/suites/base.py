@@ -265,6 +265,9 @@ class Suite:
     majority: "Callable[[], Mapping[str, str]] | None" = field(default=None, compare=False, repr=False)
     """For the anchor `majority`: the most frequent right answer of the training data by the metric of a task, or the
     one that the benchmark itself declares."""
+    named_inputs: bool = False
+    """Of suites in turns: whether tools take named inputs of declared types, as in whole plans. Otherwise an action's
+    arguments are one text."""
     hidden_requests: "Callable[[Suite, str], tuple[Task, ...]] | None" = field(default=None, compare=False, repr=False)
     """Makes the hidden split's tasks from a secret seed, with the keys of the public ones; None: there is none."""
 

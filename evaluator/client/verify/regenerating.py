@@ -8,7 +8,7 @@ from evaluator.records import ArtefactReference, ResultRecord, SampleResult
 from evaluator.signatures import SnapshotStatement
 from evaluator.suites.base import Suite, Task
 from evaluator.suites.hidden import HIDDEN, suite_on_split
-from evaluator.suites.registry import episode_of, suite_of
+from evaluator.suites.registry import episode_of, suite_of, whole_plans_of
 from evaluator.suites.samples import SampleSource
 from evaluator.values import Value, encode
 
@@ -57,7 +57,9 @@ def made_again(*, statement: SnapshotStatement, seed: str) -> tuple[Regenerated,
         suite, episode = suite_of(slug), episode_of(slug)
         if suite.digest != statement.suite.digest:
             raise OtherSuiteError(f"this PlanArena has another version of {slug}")
-        source = episode.samples(setting) if isinstance(episode, ExecutedPlans) else None
+        # A step-by-step form has the samples of its suite of whole plans.
+        plans = episode_of(whole_plans_of(slug) or slug)
+        source = plans.samples(setting) if isinstance(plans, ExecutedPlans) else None
         asked = suite_on_split(suite=suite, split=HIDDEN, hidden_seed=seed)
         return Regenerated(suite=asked, source=source), episode.data_digest(suite=suite, setting=setting)
     except (LookupError, SettingError, ValueError) as error:

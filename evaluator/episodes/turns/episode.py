@@ -27,6 +27,10 @@ UNREADABLE_IN_A_ROW = 3
 """Answers that cannot be read before an episode ends."""
 
 
+LONGEST_NAME = 100
+"""Characters of the name of a result."""
+
+
 @dataclass(slots=True)
 class _Turn:
     """The turn that is going on."""
@@ -187,6 +191,8 @@ class Episode:
             taken = next((name for name in wanted.outputs if name.startswith("$") or name in self._given), None)
             if taken is not None:
                 return f"{taken} is the name of an input of the request; call the result otherwise."
+            if any(len(name) > LONGEST_NAME for name in wanted.outputs):
+                return f"The name of a result has at most {LONGEST_NAME} characters."
             # Otherwise the name of a result that failed would be taken as a text.
             inputs = wanted.named.inputs.values() if wanted.named is not None else ()
             failed = next((name for name in inputs if name in self._tried and name not in self._values), None)

@@ -24,7 +24,7 @@ from evaluator.plans.model import plan_to_json
 from evaluator.provenance import code_version
 from evaluator.records import Outcome, Reason, ResultRecord
 from evaluator.suites.base import Suite, Task
-from evaluator.transcripts import Transcript
+from evaluator.transcripts import Transcript, bounded
 
 if TYPE_CHECKING:
     from evaluator.engine.store import Store
@@ -134,7 +134,7 @@ class TurnEvaluator:
         return Opened(episode, partial(self._request, task=task, context=context, episode=episode))
 
     def _record(self, *, task: Task, episode: Episode) -> ResultRecord:
-        transcript = episode.transcript()
+        (transcript,) = bounded([episode.transcript()])
         plan = plan_of_transcript(transcript=transcript, catalogue=self.suite.catalogue)
         update = {"planner": calls_of([transcript]), "plan": plan_to_json(plan), "transcripts": [transcript]}
         record = new_record(suite=self.suite, task=task).model_copy(update=update)

@@ -9,6 +9,7 @@ from evaluator.episodes.turns.measures import calls_of
 from evaluator.plans.model import plan_to_json
 from evaluator.records import Reason, ResultRecord
 from evaluator.suites.base import Suite, Task
+from evaluator.transcripts import Transcript, bounded
 
 
 def record_of_samples(
@@ -25,8 +26,8 @@ def record_of_samples(
         task: whose episodes they were.
         episodes: one for each data point, in order.
     """
-    ended = [_ended(episode) for episode in episodes]
-    transcripts = [one.transcript for one in ended]
+    transcripts = bounded([episode.transcript() for episode in episodes])
+    ended = [_ended(episode, transcript=one) for episode, one in zip(episodes, transcripts, strict=True)]
     update = {"planner": calls_of(transcripts), "plan": plan_to_json(ended[0].plan), "transcripts": transcripts}
     record = new_record(suite=suite, task=task).model_copy(update=update)
     fault = next((episode.fault for episode in episodes if episode.fault), "")
@@ -41,8 +42,7 @@ def record_of_samples(
     return environment.scored(suite=suite, task=task, record=record, episodes=ended)
 
 
-def _ended(episode: Episode) -> Ended:
-    transcript = episode.transcript()
+def _ended(episode: Episode, *, transcript: Transcript) -> Ended:
     subgoals = [text for turn in transcript.turns for text in turn.subgoals]
     work = episode.work
     return Ended(

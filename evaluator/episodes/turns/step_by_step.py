@@ -81,6 +81,7 @@ def _suite(build: Callable[[], Suite], *, slug: str) -> Suite:
         metrics=(*map(_over_samples, whole.metrics), *_EPISODES),
         panels=(Panel.TRANSCRIPT, *whole.panels),
         scoring=f"{whole.scoring} {_SCORING}".strip(),
+        named_inputs=True,
         # Rewards are of whole plans.
         training_splits=(),
     )

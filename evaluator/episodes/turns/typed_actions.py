@@ -14,6 +14,8 @@ from evaluator.transcripts import ActionProblem
 
 _REFERENCE = re.compile(r"\$[A-Za-z0-9_.-]+|R[0-9]{1,9}", re.ASCII)
 """What a planner that writes it means as a result, not as a text."""
+LONGEST_TEXT = 16_384
+"""Characters of a text that an action gives to a tool; results of tools may be longer."""
 _QUOTED = re.compile(r"([\"'`])(.*)\1", re.DOTALL)
 
 
@@ -110,6 +112,8 @@ def _value(
             raise _wrong(f'The input "{name}" is {text}, which is {value.kind}; {tool.name} takes {wanted}.')
         return value.artefact
     if wanted is ResourceType.TEXT and not _REFERENCE.fullmatch(text):
+        if len(text) > LONGEST_TEXT:
+            raise _wrong(f'The input "{name}" has {len(text)} characters; at most {LONGEST_TEXT} are read.')
         return text
     shown = repr(text if len(text) <= 60 else text[:57] + "...")
     message = f'The input "{name}" is {shown}, which names no result; {known_names(held)}.'

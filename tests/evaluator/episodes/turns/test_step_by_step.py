@@ -2,6 +2,7 @@
 
 import base64
 import io
+import random
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -10,16 +11,22 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from evaluator.agents.calls import response_to
+from evaluator.agents.tools import agent_tools
 from evaluator.engine import FailureKind, LocalStore
 from evaluator.episodes.base import Evaluator, Setting, SettingError
 from evaluator.episodes.turns.expert_tools import ExpertTools, Failed
+from evaluator.episodes.turns.step_by_step import step_by_step
 from evaluator.planners.bundled import bundled_planner
+from evaluator.planners.given import GivenPlans
 from evaluator.planners.protocol import PlannerError
 from evaluator.planners.turns.protocol import TurnReply, TurnRequest, TurnResponse
+from evaluator.plans_file import GivenPlan
 from evaluator.records import Outcome, PlannerCall, Reason, ResultRecord, without_timings
-from evaluator.suites.base import Panel
+from evaluator.suites.base import ABSTENTION, Panel
+from evaluator.suites.openagi_season.entry import SUITES as SEASON
 from evaluator.suites.registry import episode_of, step_by_step_of, suite_of, whole_plans_of
-from evaluator.transcripts import ActionProblem, StopReason
+from evaluator.transcripts import MOST_BYTES, ActionProblem, StopReason
 from tests.evaluator.episodes.turns.toy import Answers
 
 SLUG = "openagi-turns"
@@ -379,3 +386,144 @@ class TestConditions:
         assert TEXT not in asked[0].key.split("/")[1]
         with pytest.raises(SettingError, match="hidden split needs its secret seed"):
             evaluator(folder, split="hidden")
+
+
+def season(folder: Path, *, in_turns: bool, keys: list[str], samples: int = 2) -> Evaluator:
+    """Some of the generated requests in one of two forms; some want several answers, and some cannot be met."""
+    (whole,) = SEASON
+    entry = step_by_step(whole, caption="Image Captioning") if in_turns else whole
+    built = entry.build()
+    suite = replace(built, tasks=tuple(task for task in built.tasks if task.key in keys))
+    setting = Setting(profile="lilliput", split="public", samples=samples, open_store=lambda: LocalStore(folder))
+    return entry.episode.evaluator(suite=suite, setting=setting)
+
+
+class TestOtherRequests:
+    @pytest.fixture(scope="class")
+    def keys(self) -> dict[str, list[str]]:
+        tasks = SEASON[0].build().tasks
+        return {
+            "several": [task.key for task in tasks if len(task.answers) > 1][:3],
+            "impossible": [task.key for task in tasks if task.metric == ABSTENTION][:2],
+            "same type": [
+                task.key for task in tasks
+                if task.metric != ABSTENTION and task.expects in task.resources.values() and len(task.answers) == 1
+            ][:2],
+        }  # fmt: skip
+
+    @pytest.mark.parametrize("plans", ["gold", "none"])
+    def test_several_answers_and_abstentions_score_what_they_score_as_whole_plans(self, folder, keys, plans):
+        wanted = [key for found in keys.values() for key in found]
+        assert len(wanted) == 7
+        scores, outcomes = [], []
+        for in_turns in (False, True):
+            found = season(folder, in_turns=in_turns, keys=wanted)
+            nothing = {"steps": [], "answers": []}
+            abstaining = GivenPlans({key: GivenPlan(nothing) for key in wanted}, name="abstains")
+            planner = bundled_planner(name="gold", suite=found.suite) if plans == "gold" else abstaining
+            records = {record.task: record for record in found.run(planner=planner, tasks=wanted)}
+            scores.append({key: record.score for key, record in records.items()})
+            outcomes.append({record.outcome for record in records.values()})
+        assert scores[0] == pytest.approx(scores[1], abs=1e-9, rel=0)
+        assert [scores[1][key] for key in keys["impossible"]] == [1.0, 1.0]
+        assert outcomes[1] == {Outcome.SCORED}
+
+    def test_a_planner_that_stops_at_once_abstains(self, folder, keys):
+        wanted = [*keys["impossible"], *keys["same type"]]
+        records = run(season(folder, in_turns=True, keys=wanted), script(), *wanted)
+        assert [record.score for record in records[:2]] == [1.0, 1.0]
+        assert all(record.samples[0].answer in record.samples[0].inputs.values() for record in records[2:])
+
+    def test_one_that_acts_on_what_cannot_be_met_is_wrong(self, folder, keys):
+        key = keys["impossible"][0]
+        (record,) = run(season(folder, in_turns=True, keys=[key]), script({"actions": "R1 = Nothing()"}), key)
+        assert (record.outcome, record.score, len(record.transcripts)) == (Outcome.SCORED, 0.0, 1)
+
+    def test_several_answers_are_the_results_that_nothing_took_or_those_that_are_named(self, folder, keys):
+        (key, *_) = keys["several"]
+        found = season(folder, in_turns=True, keys=[key])
+        gold = found.suite.task(key).gold
+        steps = [{"id": one.id, "tool": one.tool, "inputs": dict(one.inputs), "outputs": dict(one.outputs)}
+                 for one in gold.steps]  # fmt: skip
+        named, stopped, short = (
+            run(found, script({"steps": steps}, last), key)[0]
+            for last in ({"answer": ", ".join(gold.answers)}, {"stop": True}, {"answer": gold.answers[0]})
+        )
+        assert named.score == stopped.score
+        assert named.score
+        assert [one.answer for one in named.samples] == [one.answer for one in stopped.samples]
+        assert "The answer is 2 results" in short.transcripts[0].turns[1].error
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_reply_makes_an_exception(folder, seed):
+    """Pieces of right replies in any order: each gets a result or a sentence."""
+    rng = random.Random(seed)
+    pieces = ["R1", "R2", "$image", "$", "=", "(", ")", "[", "]", '"', "'", ",", ";", "\n", "Image Denoising", "image",
+              "Image Captioning", "text", ":", "s1.image", "\u0000", "\N{SNOWMAN}", "Output"]  # fmt: skip
+
+    def text() -> str:
+        return "".join(rng.choices(pieces, k=rng.randrange(12)))
+
+    def reply() -> dict[str, object]:
+        step = {"id": text(), "tool": rng.choice([*pieces, text()]), "inputs": {text(): text(), "image": "$image"},
+                "outputs": {rng.choice(["image", text()]): text()}}  # fmt: skip
+        return rng.choice(
+            [
+                {"actions": text()}, {"actions": f"R1 = Image Denoising({text()})"}, {"answer": text()},
+                {"steps": [step, step]}, {"steps": [step]}, {"subgoal": text()}, {"text": text()},
+                {"actions": "R1 = Image Denoising($image); R2 = Image Captioning(R1)", "accepts": [text(), 7]},
+            ]
+        )  # fmt: skip
+
+    keys = [task.key for task in suite_of(SLUG).tasks if list(task.resources) == ["image"]][:20]
+    turns = {(key, number): TurnResponse.model_validate(reply()) for key in keys for number in range(30)}
+    records = run(evaluator(folder), lambda request: turns[request.task.id, len(request.history)], *keys)
+    assert {record.outcome for record in records} == {Outcome.SCORED}
+    for record in records:
+        actions = [action for turn in record.transcripts[0].turns for action in turn.actions]
+        assert all(bool(action.error) == (action.problem is not None) for action in actions)
+
+
+def test_calls_of_agents_are_actions(folder):
+    """An agent's tools are those of the suite with typed inputs: its calls become steps."""
+    calls = [
+        ("Image_Denoising", {"image": "$image"}),
+        ("Image_Captioning", {"image": "R1"}),
+        ("submit_answer", {"answer": "A star."}),
+        ("submit_answer", {"answer": "R2"}),
+    ]
+
+    def answer(request: TurnRequest) -> TurnResponse:
+        name, arguments = calls[len(request.history)]
+        return response_to(request=request, tool=agent_tools(request.tools)[name], arguments=arguments)
+
+    (record,) = run(evaluator(folder), answer, TEXT)
+    assert record.score
+    assert [step["tool"] for step in record.plan["steps"]] == ["Image Denoising", "Image Captioning"]
+    assert "The answer must name a result" in record.transcripts[0].turns[2].error
+    assert record.transcripts[0].stop is StopReason.ANSWERED
+
+
+class TestBounds:
+    def test_names_and_texts_are_bounded(self, folder):
+        step = {"id": "a", "tool": "Machine Translation", "inputs": {"text": "x" * 20_000}, "outputs": {"text": "R1"}}
+        long = {"id": "a", "tool": "Colorization", "inputs": {"image": "$image"}, "outputs": {"image": "y" * 101}}
+        (record,) = run(evaluator(folder), script({"steps": [step]}, {"steps": [long]}), IMAGE)
+        errors = [turn.actions[0].error for turn in record.transcripts[0].turns[:2]]
+        assert errors[0] == 'The input "text" has 20000 characters; at most 16384 are read.'
+        assert errors[1] == "The name of a result has at most 100 characters."
+
+    def test_a_record_of_many_long_episodes_is_small_enough_to_be_kept(self, folder):
+        """A site refuses records of more than 8 MiB."""
+        text = "\N{SNOWMAN}" * 60_000
+        action = "; ".join(f"R{number} = Machine Translation({text[:900]})" for number in range(1, 3))
+
+        def answer(request: TurnRequest) -> TurnResponse:
+            return TurnResponse(subgoals=[text] * 15, actions=action)
+
+        (record,) = run(evaluator(folder, samples=8), answer, TEXT)
+        assert [one.stop for one in record.transcripts] == [StopReason.TURN_LIMIT] * 8
+        assert sum(len(one.model_dump_json().encode()) for one in record.transcripts) <= MOST_BYTES
+        assert len(record.model_dump_json().encode()) < 8 * 2**20
+        assert record.transcripts[7].turns[0].subgoals[0].startswith("\N{SNOWMAN}" * 30)

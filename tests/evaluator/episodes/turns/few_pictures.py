@@ -1,0 +1,23 @@
+"""A small executed suite in both forms: three requests of OpenAGI with its data."""
+
+from dataclasses import replace
+
+from evaluator.episodes.turns.step_by_step import step_by_step
+from evaluator.suites.base import Suite
+from evaluator.suites.openagi.entry import SUITES as OPENAGI
+from evaluator.suites.registry import Entry
+
+KEYS = ("0", "24", "36")
+"""A restored picture, and two captions."""
+
+
+def suite() -> Suite:
+    """The requests."""
+    whole = OPENAGI[0].build()
+    tasks = tuple(task for task in whole.tasks if task.key in KEYS)
+    metrics = tuple(column for column in whole.metrics if not column.tasks)
+    return replace(whole, slug="few-pictures", title="Few pictures", tasks=tasks, metrics=metrics)
+
+
+_ENTRY = Entry(slug="few-pictures", build=suite, episode=OPENAGI[0].episode)
+SUITES = (_ENTRY, step_by_step(_ENTRY, caption="Image Captioning"))
