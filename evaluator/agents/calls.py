@@ -88,7 +88,8 @@ def _numbers(turn: PastTurn) -> list[int]:
 def task_text(request: TurnRequest, *, tools: Mapping[str, AgentTool]) -> str:
     """An open task in words, with its history."""
     task, limits = request.task, request.limits
-    own = [tool.name for tool in tools.values() if tool.calls is not None]
+    offered = {tool.name for tool in request.tools}
+    own = [tool.name for tool in tools.values() if tool.calls is not None and tool.calls.name in offered]
     inputs = [f"- ${name}: {kind}" for name, kind in task.resources.items()]
     left = min(limits.turns_left - 1, limits.actions_left)
     lines = [

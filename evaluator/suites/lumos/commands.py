@@ -110,7 +110,25 @@ def compare(
     out.print(found, markup=False, highlight=False, soft_wrap=True)
 
 
+def mind2web(
+    pages: Annotated[Path, typer.Option(help="Folder with the released JSON files of a test split.")],
+    ranks: Annotated[Path, typer.Option(help="JSON file of the ranks of the elements.")],
+    out_: Annotated[Path | None, typer.Option("--out", help="The file. Default: where the suite looks for it.")] = None,
+) -> None:
+    """Make the file of the suite mind2web from the released pages and ranks."""
+    from evaluator.suites.lumos.web.building import build
+    from evaluator.suites.lumos.web.steps import STEPS, StepFileError
+
+    target = out_ or STEPS.path(STEPS.files[0])
+    try:
+        count = build(pages=pages, ranks=ranks, target=target, report=log.print)
+    except StepFileError as error:
+        raise usage_error(error) from None
+    out.print(f"{target}: {count} tasks", markup=False, highlight=False, soft_wrap=True)
+
+
 COMMANDS: Mapping[str, Callable[..., None]] = {
+    "lumos mind2web": mind2web,
     "lumos convert": convert,
     "lumos train": train,
     "lumos compare": compare,

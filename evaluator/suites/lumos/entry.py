@@ -9,6 +9,7 @@ from evaluator.suites.lumos.maths import source as maths
 from evaluator.suites.lumos.pictures import source as pictures
 from evaluator.suites.lumos.questions import source as questions
 from evaluator.suites.lumos.sql import source as sql
+from evaluator.suites.lumos.web import steps as web
 from evaluator.suites.registry import Entry
 
 if TYPE_CHECKING:
@@ -122,6 +123,18 @@ def _science() -> "Suite":
     return science_suite()
 
 
+def _walks(_: Setting) -> "Environment":
+    from evaluator.suites.lumos.web.suite import environment
+
+    return environment()
+
+
+def _mind2web() -> "Suite":
+    from evaluator.suites.lumos.web.suite import mind2web_suite
+
+    return mind2web_suite()
+
+
 _WORD_PROBLEMS = InteractiveEpisodes(environment=_maths, bounds=Bounds(turns=16, actions=64))
 """LUMOS allows eight subgoals for GSM8K and two for SVAMP; agents that act one action at a time need more turns."""
 _DATABASES = InteractiveEpisodes(environment=_sql, bounds=Bounds(turns=20, actions=40))
@@ -135,6 +148,8 @@ _STRATEGYQA = InteractiveEpisodes(
 """LUMOS allows both five subgoals."""
 _OKVQA = InteractiveEpisodes(environment=_okvqa_environment, bounds=Bounds(turns=16, actions=40), experts=True)
 _SCIENCE = InteractiveEpisodes(environment=_science_environment, bounds=Bounds(turns=16, actions=40), experts=True)
+_MIND2WEB = InteractiveEpisodes(environment=_walks, bounds=Bounds(turns=48, actions=64))
+"""A recorded walk has up to some thirty steps."""
 
 SUITES = (
     Entry(slug="gsm8k", build=_gsm8k, episode=_WORD_PROBLEMS, is_available=_maths_is_fetched, anchors=("last-number",)),
@@ -145,5 +160,6 @@ SUITES = (
     Entry(slug="strategyqa", build=_strategyqa, episode=_STRATEGYQA, is_available=_has_evidence, anchors=("majority",)),
     Entry(slug="a-okvqa", build=_okvqa, episode=_OKVQA, is_available=pictures.OKVQA.is_here),
     Entry(slug="scienceqa", build=_science, episode=_SCIENCE, is_available=pictures.SCIENCE.is_here),
+    Entry(slug="mind2web", build=_mind2web, episode=_MIND2WEB, is_available=web.STEPS.is_here),
 )
 COMMANDS = "evaluator.suites.lumos.commands"

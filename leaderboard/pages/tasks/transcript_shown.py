@@ -28,6 +28,8 @@ class ShownAction(NamedTuple):
     """One action."""
 
     text: str
+    label: str
+    """What tells it apart from all others on the page."""
     results: tuple[tuple[str, ShownValue], ...]
     """Name and value of each result."""
     problem: str
@@ -76,6 +78,8 @@ class ShownTranscript(NamedTuple):
     """One episode."""
 
     sample: int
+    label: str
+    """What tells it apart from others on the page, with a comma and a blank; empty where it is the only one."""
     turns: tuple[ShownTurn, ...]
     turns_left_out: int
     end: str
@@ -91,7 +95,11 @@ class ShownTranscript(NamedTuple):
 
 def shown_transcripts(record: ResultRecord) -> tuple[ShownTranscript, ...]:
     """The first transcripts of a record; there is one for each sample."""
-    return tuple(map(_shown, record.transcripts[:MOST_TRANSCRIPTS]))
+    several = len(record.transcripts) > 1
+    return tuple(
+        _shown(transcript, label=f"Sample {transcript.sample}, " if several else "")
+        for transcript in record.transcripts[:MOST_TRANSCRIPTS]
+    )
 
 
 def gold_solution(gold: Mapping[str, Any] | None) -> GoldSolution | None:
@@ -108,11 +116,12 @@ def gold_solution(gold: Mapping[str, Any] | None) -> GoldSolution | None:
     return GoldSolution(subgoals, tuple(GoldStep("", action) for action in actions))
 
 
-def _shown(transcript: Transcript) -> ShownTranscript:
+def _shown(transcript: Transcript, *, label: str) -> ShownTranscript:
     score = transcript.score
     return ShownTranscript(
         sample=transcript.sample,
-        turns=tuple(_turns(transcript.turns[:MOST_TURNS])),
+        label=label,
+        turns=tuple(_turns(transcript.turns[:MOST_TURNS], label=label)),
         turns_left_out=max(0, len(transcript.turns) - MOST_TURNS),
         end=_STOPPED[transcript.stop],
         answer=None if transcript.answer is None else shown_value(transcript.answer),
@@ -123,13 +132,16 @@ def _shown(transcript: Transcript) -> ShownTranscript:
     )
 
 
-def _turns(turns: Sequence[TurnRun]) -> Iterable[ShownTurn]:
+def _turns(turns: Sequence[TurnRun], *, label: str) -> Iterable[ShownTurn]:
     subgoals = 0
     for number, turn in enumerate(turns, start=1):
         yield ShownTurn(
             number=number,
             subgoals=tuple(enumerate(turn.subgoals, start=subgoals + 1)),
-            actions=tuple(map(_action, turn.actions[:MOST_ACTIONS])),
+            actions=tuple(
+                _action(action, label=f"{label}turn {number}, action {place}")
+                for place, action in enumerate(turn.actions[:MOST_ACTIONS], start=1)
+            ),
             actions_left_out=max(0, len(turn.actions) - MOST_ACTIONS),
             error=turn.error, is_cut=turn.is_cut, seconds=turn.seconds,
             tool_seconds=sum(action.seconds for action in turn.actions),
@@ -138,9 +150,10 @@ def _turns(turns: Sequence[TurnRun]) -> Iterable[ShownTurn]:
         subgoals += len(turn.subgoals)
 
 
-def _action(run: ActionRun) -> ShownAction:
+def _action(run: ActionRun, *, label: str) -> ShownAction:
     return ShownAction(
         text=f"{run.tool}({run.arguments})",
+        label=label,
         results=tuple((name, shown_value(value)) for name, value in run.outputs.items()),
         problem="" if run.problem is None else run.problem.value.replace("_", " "),
         error=run.error,

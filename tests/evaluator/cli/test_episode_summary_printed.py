@@ -1,16 +1,23 @@
 """The commands tell how the episodes of a suite in turns went."""
 
 import json
+from contextlib import nullcontext
 
 import pytest
 from typer.testing import CliRunner
 
 from evaluator.cli.main import app
+from evaluator.client import cli as commands
 from evaluator.client.reports import document
 from evaluator.client.shapes import Evaluation, TaskRow
-from evaluator.episode_summary import EpisodeEnd, EpisodeSummary
+from evaluator.episode_summary import EpisodeEnd, EpisodeSummary, ProblemCount
 from evaluator.suites import registry
 from evaluator.transcripts import StopReason
+
+EVALUATION = Evaluation.model_validate(
+    {"id": "e", "submission": "s", "suite": "toy", "state": "completed", "created": "2026-01-01T00:00:00Z",
+     "planner": "p", "profile": "", "split": "", "samples": 1, "conditions": ""}
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -35,13 +42,30 @@ def test_the_json_document_has_the_same_figures(toy):
 
 
 def test_a_report_of_a_sites_results_has_them_too():
-    evaluation = Evaluation.model_validate(
-        {"id": "e", "submission": "s", "suite": "toy", "state": "completed", "created": "2026-01-01T00:00:00Z",
-         "planner": "p", "profile": "", "split": "", "samples": 1, "conditions": ""}
-    )  # fmt: skip
     summary = EpisodeSummary(ends=[EpisodeEnd(stop=StopReason.TURN_LIMIT, turns=4)])
     rows = {"e": [TaskRow(task="1", outcome="scored", episodes=summary), TaskRow(task="2", outcome="not_run")]}
-    (found,) = document(submission="s", evaluations=[evaluation], results=rows, verdict=None)["evaluations"]
+    (found,) = document(submission="s", evaluations=[EVALUATION], results=rows, verdict=None)["evaluations"]
     assert found["episodes"] == {"episodes": 1, "mean_turns": 4.0, "stops": {"turn_limit": 1}, "problems": []}
-    (other,) = document(submission="s", evaluations=[evaluation], results={}, verdict=None)["evaluations"]
+    (other,) = document(submission="s", evaluations=[EVALUATION], results={}, verdict=None)["evaluations"]
     assert other["episodes"] is None
+
+
+class Site:
+    """A site with one evaluation in turns."""
+
+    def find(self, _: str) -> list[Evaluation]:
+        return [EVALUATION]
+
+    def results(self, _: str) -> list[TaskRow]:
+        problem = ProblemCount(tool="Add", problem="bad_arguments", count=3)
+        summary = EpisodeSummary(ends=[EpisodeEnd(stop=StopReason.STOPPED, turns=4)], problems=[problem])
+        return [TaskRow(task="1", outcome="scored", score=1.0, episodes=summary), TaskRow(task="2", outcome="not_run")]
+
+
+def test_results_of_a_site_end_with_how_the_episodes_went(monkeypatch):
+    monkeypatch.setattr(commands, "client_of", lambda **_: nullcontext(Site()))
+    found = CliRunner().invoke(app, ["results", "e", "--url", "https://example.org"])
+    assert found.exit_code == 0, found.output
+    assert found.stdout == "toy\t1\tscored\t1.0000\ntoy\t2\tnot_run\t\n"
+    assert "toy: 1 episode, 4.00 turns in the mean" in found.stderr
+    assert "toy: Action errors: 3 Add bad arguments" in found.stderr

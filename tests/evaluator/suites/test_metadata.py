@@ -32,7 +32,7 @@ IN_TURNS = {
     "gsm8k": maths.RELEASE, "svamp": maths.RELEASE, "intercode-sql": sql.RELEASE,
     "hotpotqa": questions.RELEASE, "strategyqa": questions.RELEASE,
 }  # fmt: skip
-OPERATORS = ("a-okvqa", "scienceqa")
+OPERATORS = ("a-okvqa", "mind2web", "scienceqa")
 RELEASED = (*CONTROLLLM, *IN_TURNS, *OPERATORS)
 DESCRIBED = ("openagi", "openagi-season", "toolmini", "toolmini-abstain", "toolworld", "lumos-mini", *RELEASED)
 """Suites with files of their own."""

@@ -1,5 +1,6 @@
 """The tools and the rules of questions about pictures with several choices."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -27,6 +28,8 @@ PROFILE = "paper"
 _RULES = 1
 """Raise it when the same action may have another result, or the same answer another score."""
 _MOST_PIXELS = 50_000_000
+_MOST_SHOWN = 2**18
+"""Pixels that experts get: larger pictures are reduced."""
 _LETTER = re.compile(rf"\(?(?P<letter>[{LETTERS}])\)?(?:[.):,\s]|$)")
 
 
@@ -95,7 +98,12 @@ class PictureEnvironment:
         with Image.open(self._mounted.path(scope), formats=["JPEG", "PNG"]) as picture:
             if picture.width * picture.height > _MOST_PIXELS:
                 raise ValueError(f"the picture {scope} has more than {_MOST_PIXELS} pixels")
-            return picture.convert("RGB")
+            whole = picture.convert("RGB")
+        scale = math.sqrt(_MOST_SHOWN / (whole.width * whole.height))
+        if scale >= 1:
+            return whole
+        size = max(int(whole.width * scale), 1), max(int(whole.height * scale), 1)
+        return whole.resize(size, Image.Resampling.BICUBIC)
 
 
 def letter_of(answer: str, *, choices: Sequence[str]) -> str | None:

@@ -147,6 +147,9 @@ def test_a_question_is_asked_of_the_tasks_own_picture(mounted, monkeypatch):
     assert isinstance(other, Refused)
     assert "There is no picture" in other.message
     assert isinstance(bad, Refused)
+    Image.new("RGB", (2048, 512)).save(mounted / "scienceqa" / "test" / "4" / "image.png")
+    (large,) = environment.run([call(actions[0], scope=scope)])
+    assert large == Made(("(1024, 256) What is blue?",))
     (mounted / "scienceqa" / "test" / "4" / "image.png").write_bytes(b"no picture")
     (failed,) = environment.run([call(actions[0], scope=scope)])
     assert failed == ToolFault("The picture cannot be opened: UnidentifiedImageError.")

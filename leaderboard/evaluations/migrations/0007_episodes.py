@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('evaluations', '0005_planner_version'),
+        ('evaluations', '0006_agents'),
     ]
 
     operations = [
