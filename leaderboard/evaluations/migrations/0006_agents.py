@@ -7,7 +7,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('catalog', '0003_idle_tools_of_suites'),
-        ('evaluations', '0006_episodes'),
+        ('evaluations', '0005_planner_version'),
     ]
 
     operations = [
