@@ -34,7 +34,8 @@ def chat_strategies() -> Mapping[str, StrategyEntry]:
 
 
 def _label(name: str) -> str:
-    suites = model_strategies()[name].suites
+    entry = model_strategies()[name]
+    suites = ("suites in turns",) if entry.in_turns else entry.suites
     of_suites = f", for {', '.join(suites)} only" if suites else ""
     return f"{name}{of_suites}" + ("" if name in chat_strategies() else ", not with a chat endpoint")
 

@@ -133,7 +133,7 @@ class TestForm:
         sent = {"name": "mine", "suites": ["openagi"], **CHAT, "strategy": "openagi/constrained"}
         html = page.post("/submit/", sent).content.decode()
         assert "needs the probabilities of tokens" in html
-        assert "openagi/constrained, for openagi, openagi-season only, not with a chat endpoint" in html
+        assert "openagi/constrained, for openagi, openagi-season, openagi-turns only, not with a chat endpoint" in html
         assert "hugginggpt, not over" not in html
 
     def test_it_has_no_test_call(self, page):
