@@ -101,7 +101,10 @@ def test_parallel_calls_of_one_agent_are_answered_one_after_the_other() -> None:
     mailbox = Mailbox(tasks=1)
     ends = asking(
         mailbox, keyed("e/1/joint"), keyed("e/2/joint", request(past("R1 = Add(1, 1)", outputs={"R1": "2"}))),
-        keyed("e/3/joint", request(past("R1 = Add(1, 1)", outputs={"R1": "2"}), past("R2 = Add(2, 2)", outputs={"R2": "4"}))),
+        keyed(
+            "e/3/joint",
+            request(past("R1 = Add(1, 1)", outputs={"R1": "2"}), past("R2 = Add(2, 2)", outputs={"R2": "4"})),
+        ),
     )  # fmt: skip
     until(lambda: mailbox._open is not None)
     mailbox.take()
