@@ -33,6 +33,7 @@ class AgentTurns:
         sleep: how to wait between two looks.
         """
         self.name = "agent"
+        self.episodes_at_once = 1
         self.formulation = Formulation.INTEGRATED
         self._client, self._lease, self._sleep = client, lease, sleep
 

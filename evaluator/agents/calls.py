@@ -85,6 +85,16 @@ def _numbers(turn: PastTurn) -> list[int]:
     return [int(reference.strip()[1:]) for reference in references]
 
 
+def episode_of(request: TurnRequest) -> str:
+    """Names the episode of a turn: a task may have several, one for each data point."""
+    return episode_of_key(request.key)
+
+
+def episode_of_key(key: str) -> str:
+    """`episode_of` by the key of a turn: the key ends with the number of the turn and the role."""
+    return key.rsplit("/", 2)[0]
+
+
 def task_text(request: TurnRequest, *, tools: Mapping[str, AgentTool]) -> str:
     """An open task in words, with its history."""
     task, limits = request.task, request.limits
@@ -138,4 +148,6 @@ def result_in(request: TurnRequest) -> ToolResult:
     return ToolResult(text=f"{turn.feedback}{remark}", is_error=bool(failed or turn.error))
 
 
+EPISODE_OVER = f"Your answer is recorded, if you gave one, and this part is over. Call {NEXT_TASK} for the next one."
+"""Where a task goes on with another data point."""
 NO_TASK = ToolResult(f"No task is open. Call {NEXT_TASK} first.", is_error=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio.to_thread
 
+from evaluator.agents.calls import EPISODE_OVER, episode_of
 from evaluator.agents.desk import Ended, Nothing
 from evaluator.planners.protocol import PlannerError, PlannerReply, PlannerRequest
 from evaluator.planners.turns.protocol import Formulation, TurnReply, TurnRequest, TurnResponse
@@ -48,7 +49,9 @@ class Mailbox:
         self._since: float | None = None
         """Since when the agent has the open turn; None: it has not been given it."""
         self._held = ""
-        """The task that the agent has; empty: none."""
+        """The episode that the agent has; empty: none."""
+        self._last = ""
+        """The episode that was asked for last."""
         self._ends: dict[str, Ended] = {}
         self._over = ""
         """Why no task follows, as a sentence; empty as long as some may."""
@@ -64,6 +67,7 @@ class Mailbox:
             AgentLeft: it is gone.
         """
         with self._changed:
+            self._begin(episode_of(request))
             self._open, self._reply, self._since = request, None, None
             self._changed.notify_all()
             while self._reply is None:
@@ -74,14 +78,18 @@ class Mailbox:
             reply, self._open = self._reply, None
             return reply
 
-    def ended(self, *, task: str, end: Ended) -> None:
-        """A task is over."""
+    def ended(self, end: Ended) -> None:
+        """The task that was asked for last is over."""
         with self._changed:
             self._open, self._done = None, self._done + 1
-            self._ends[task] = end
-            if self._held == task:
-                self._held = ""
+            self._ends[self._last] = end
+            self._held = ""
             self._changed.notify_all()
+
+    def _begin(self, episode: str) -> None:
+        if self._held and self._held != episode:
+            self._ends[self._held], self._held = Ended(EPISODE_OVER), ""
+        self._last = episode
 
     def finish(self, why: str) -> None:
         """No task follows."""
@@ -124,7 +132,7 @@ class Mailbox:
         def found() -> tuple[TurnRequest | None] | None:
             if not self._held or self._is_closed:
                 return (None,)
-            is_open = self._open is not None and self._reply is None and self._open.task.id == self._held
+            is_open = self._open is not None and self._reply is None and episode_of(self._open) == self._held
             return (self._open,) if is_open else None
 
         answer: tuple[TurnRequest | None] | None = self._wait(found, seconds=None)
@@ -142,12 +150,12 @@ class Mailbox:
 
     def after(self, request: TurnRequest) -> TurnRequest | Ended:
         """See `Desk.following`."""
-        task = request.task.id
+        episode = episode_of(request)
 
         def found() -> TurnRequest | Ended | None:
-            if task in self._ends:
-                return self._ends[task]
-            if self._open is not None and self._open.task.id == task and self._open is not request:
+            if episode in self._ends:
+                return self._ends[episode]
+            if self._open is not None and episode_of(self._open) == episode and self._open is not request:
                 return self._given(self._open)
             return Ended(self._over or "The evaluation was stopped.") if self._over or self._is_closed else None
 
@@ -162,7 +170,7 @@ class Mailbox:
 
     def _given(self, request: TurnRequest) -> TurnRequest:
         """The time of a turn counts from when its agent last got it: one that went away and comes back starts anew."""
-        self._held, self._since = request.task.id, self._clock()
+        self._held, self._since = episode_of(request), self._clock()
         self._changed.notify_all()
         return request
 
@@ -210,6 +218,7 @@ class AgentPlanner:
 
     def __init__(self, mailbox: Mailbox, *, name: str = "agent") -> None:
         self.name = name
+        self.episodes_at_once = 1
         self.formulation = Formulation.INTEGRATED
         self._mailbox = mailbox
 

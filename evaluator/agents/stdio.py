@@ -55,7 +55,7 @@ class AgentEvaluation:
                 # One at a time: a task that waits for the agent's attention would count as slow.
                 for record in self._evaluator.run(planner=planner, tasks=[task], run=self._run):
                     self.records.append(record)
-                    self._mailbox.ended(task=self._asked_as(task), end=end_of(record))
+                    self._mailbox.ended(end_of(record))
             self._done()
         except AgentLeft:
             return
@@ -63,10 +63,6 @@ class AgentEvaluation:
             self.error = error
         finally:
             self._mailbox.finish(self._why_over())
-
-    def _asked_as(self, key: str) -> str:
-        task = self._evaluator.suite.task(key)
-        return task.asked_as or task.key
 
     def _why_over(self) -> str:
         if self.error is not None:

@@ -8,7 +8,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
 from leaderboard.agents.models import AgentPresence, AgentTurn
-from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation
+from leaderboard.evaluations.models import Evaluation, Shard, ShardState
 from leaderboard.evaluations.states import Entered
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.planners.kinds import KINDS
@@ -27,9 +27,10 @@ def waits_for_agent() -> Q:
     """
     seen_since = Now() - timedelta(seconds=settings.AGENT_PRESENT_SECONDS)
     present = AgentPresence.objects.filter(evaluation=OuterRef("pk"), seen_at__gte=seen_since)
-    attempts = Attempt.objects.filter(shard__evaluation=OuterRef("pk"), state=AttemptState.LIVE)
+    # Held by a live attempt: the database sees to that.
+    held = Shard.objects.filter(evaluation=OuterRef("pk"), state=ShardState.LEASED)
     is_wanted = Q(Exists(present)) | Q(Exists(overdue_turns().filter(evaluation=OuterRef("pk"))))
-    return Q(submission__planner__kind__in=AGENTS) & (~is_wanted | Q(Exists(attempts)))
+    return Q(submission__planner__kind__in=AGENTS) & (~is_wanted | Q(Exists(held)))
 
 
 def is_waiting_for_agent(evaluation_id: UUID) -> bool:

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
+from evaluator.agents.calls import EPISODE_OVER, episode_of_key
 from evaluator.planners.turns.protocol import TurnRequest, TurnResponse
 from gpu_jobs.contract.agents import OpenTurn, TaskEnd, TurnAnswer
 from leaderboard.agents.models import AgentPresence, AgentTurn
@@ -23,6 +24,9 @@ def open_turn(*, evaluation_id: UUID, turn: OpenTurn) -> TurnAnswer:
     row, _ = AgentTurn.objects.get_or_create(
         evaluation_id=evaluation_id, key=turn.key, defaults={"task": turn.task, "request": turn.request}
     )
+    # Episodes come one after the other, and a task may have several: one for each data point.
+    others = AgentTurn.objects.filter(evaluation=evaluation_id, end="", answered_at__isnull=False)
+    others.exclude(key__startswith=f"{_episode(row)}/").update(end=EPISODE_OVER)
     if row.answered_at is not None:
         since = row.handed_at or row.opened_at
         seconds = max(0.0, (row.answered_at - since).total_seconds())
@@ -37,8 +41,8 @@ def open_turn(*, evaluation_id: UUID, turn: OpenTurn) -> TurnAnswer:
 
 def end_task(*, evaluation_id: UUID, end: TaskEnd) -> None:
     """Note that a task is over, for the call of the agent that waits for what follows."""
-    last = AgentTurn.objects.filter(evaluation=evaluation_id, task=end.task).order_by("-pk").values("pk")[:1]
-    AgentTurn.objects.filter(pk__in=last, end="").update(end=end.text, end_is_error=end.is_error)
+    of_task = AgentTurn.objects.filter(evaluation=evaluation_id, task=end.task, end="")
+    of_task.update(end=end.text, end_is_error=end.is_error)
 
 
 # The agent's side.
@@ -46,10 +50,10 @@ def end_task(*, evaluation_id: UUID, end: TaskEnd) -> None:
 
 def held_turn(evaluation_id: UUID) -> AgentTurn | None:
     """The last turn of the task that the agent has, open or answered; None: it has no task."""
-    task = _tasks_held(evaluation_id).values_list("task", flat=True).first()
-    if task is None:
-        return None
-    return AgentTurn.objects.filter(evaluation=evaluation_id, task=task).order_by("-pk").first()
+    given = AgentTurn.objects.filter(evaluation=evaluation_id, handed_at__isnull=False).order_by("-handed_at", "-pk")
+    latest = given.first()
+    last = None if latest is None else _of_episode(latest).order_by("-pk").first()
+    return None if last is None or last.end else last
 
 
 def hand_out(evaluation_id: UUID) -> AgentTurn | None:
@@ -76,8 +80,7 @@ def answer(*, turn: AgentTurn, response: TurnResponse) -> bool:
 def following(turn: AgentTurn) -> AgentTurn | None:
     """The turn after one that was answered, noted as given to the agent; the same turn if the task ended with it; None
     as long as neither is known."""
-    task = AgentTurn.objects.filter(evaluation=turn.evaluation_id, task=turn.task, pk__gte=turn.pk)
-    last = task.order_by("-pk").first()
+    last = _of_episode(turn).filter(pk__gte=turn.pk).order_by("-pk").first()
     if last is None or last.pk == turn.pk:
         return last if last is None or last.end else None
     if not last.end and last.answered_at is None:
@@ -94,8 +97,9 @@ def _open(evaluation_id: UUID) -> QuerySet[AgentTurn]:
     return AgentTurn.objects.filter(evaluation=evaluation_id, answered_at=None, end="")
 
 
-def _tasks_held(evaluation_id: UUID) -> QuerySet[AgentTurn]:
-    """Turns that the agent was given of tasks that are not over, the last one first."""
-    ended = AgentTurn.objects.filter(evaluation=evaluation_id).exclude(end="").values("task")
-    given = AgentTurn.objects.filter(evaluation=evaluation_id, handed_at__isnull=False)
-    return given.exclude(task__in=ended).order_by("-handed_at")
+def _of_episode(turn: AgentTurn) -> QuerySet[AgentTurn]:
+    return AgentTurn.objects.filter(evaluation=turn.evaluation_id, key__startswith=f"{_episode(turn)}/")
+
+
+def _episode(turn: AgentTurn) -> str:
+    return episode_of_key(turn.key)

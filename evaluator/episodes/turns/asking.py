@@ -31,7 +31,9 @@ class Opened:
 End = TurnReply | PlannerError
 
 
-def hold_all(*, planner: TurnPlanner, episodes: Iterator[Opened], environment: Environment) -> Iterator[Episode]:
+def hold_all(
+    *, planner: TurnPlanner, episodes: Iterator[Opened], environment: Environment, at_once: int = OPEN_EPISODES
+) -> Iterator[Episode]:
     """Hold the episodes, many at once, and yield each as it ends.
 
     What is ready in several episodes is run together. What the planner does in one episode ends no other.
@@ -41,7 +43,7 @@ def hold_all(*, planner: TurnPlanner, episodes: Iterator[Opened], environment: E
     fresh = enumerate(episodes)
     try:
         while True:
-            begun = _begin(fresh, held=held)
+            begun = _begin(fresh, held=held, at_once=at_once)
             for number, opened in begun:
                 held[number] = opened
                 answers.ask(number, opened.request)
@@ -60,9 +62,9 @@ def hold_all(*, planner: TurnPlanner, episodes: Iterator[Opened], environment: E
         answers.close()
 
 
-def _begin(fresh: "Iterator[tuple[int, Opened]]", *, held: dict[int, Opened]) -> list[tuple[int, Opened]]:
+def _begin(fresh: "Iterator[tuple[int, Opened]]", *, held: dict[int, Opened], at_once: int) -> list[tuple[int, Opened]]:
     begun: list[tuple[int, Opened]] = []
-    while len(held) + len(begun) < OPEN_EPISODES:
+    while len(held) + len(begun) < at_once:
         one = next(fresh, None)
         if one is None:
             break

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from evaluator.canonical_json import JsonValue
 from evaluator.episodes.parts import faulty, new_record, not_run_records
-from evaluator.episodes.turns.asking import Opened, hold_all
+from evaluator.episodes.turns.asking import OPEN_EPISODES, Opened, hold_all
 from evaluator.episodes.turns.environment import Environment, ExpertEnvironment, SampleEnvironment, offered_tools
 from evaluator.episodes.turns.episode import Episode
 from evaluator.episodes.turns.feedback import Bounds
@@ -18,7 +18,7 @@ from evaluator.episodes.turns.typed_results import TypedTask
 from evaluator.planners.protocol import Planner
 from evaluator.planners.turns.journal import journaled
 from evaluator.planners.turns.one_shot import in_turns
-from evaluator.planners.turns.protocol import TurnPlanner, TurnRequest, turn_request
+from evaluator.planners.turns.protocol import PacedTurnPlanner, TurnPlanner, TurnRequest, turn_request
 from evaluator.plans import PlanContext
 from evaluator.plans.model import plan_to_json
 from evaluator.provenance import code_version
@@ -64,12 +64,13 @@ class TurnEvaluator:
         yield from not_run_records(suite=self.suite, tasks=wanted, reasons=self._not_run)
         runnable = [task for task in wanted if task.key not in self._not_run]
         acting = in_turns(planner)
+        at_once = acting.episodes_at_once if isinstance(acting, PacedTurnPlanner) else OPEN_EPISODES
         if run and self._open_journal is not None:
             acting = journaled(planner=acting, store=self._open_journal())
         # Two runs never have turns of the same key.
         name = run or secrets.token_hex(8)
         if isinstance(self._environment, SampleEnvironment):
-            yield from self._over_samples(self._environment, runnable, acting=acting, name=name)
+            yield from self._over_samples(self._environment, runnable, acting=acting, name=name, at_once=at_once)
             return
         by_episode: dict[int, Task] = {}
 
@@ -79,7 +80,7 @@ class TurnEvaluator:
                 by_episode[id(one.episode)] = task
                 yield one
 
-        for episode in hold_all(planner=acting, episodes=opened(), environment=self._environment):
+        for episode in hold_all(planner=acting, episodes=opened(), environment=self._environment, at_once=at_once):
             yield self._record(task=by_episode.pop(id(episode)), episode=episode)
 
     def facts(self) -> dict[str, JsonValue]:
@@ -95,7 +96,7 @@ class TurnEvaluator:
         return turn_request(suite=self.suite, task=task, context=context, asked=episode.asked())
 
     def _over_samples(
-        self, environment: SampleEnvironment, tasks: Sequence[Task], *, acting: TurnPlanner, name: str
+        self, environment: SampleEnvironment, tasks: Sequence[Task], *, acting: TurnPlanner, name: str, at_once: int
     ) -> Iterator[ResultRecord]:
         """Hold an episode for each data point of each task, and yield the record of each task that is complete."""
         problems = environment.prepare(suite=self.suite, tasks=tasks)
@@ -114,7 +115,7 @@ class TurnEvaluator:
                     by_episode[id(one.episode)] = task
                     yield one
 
-        for episode in hold_all(planner=acting, episodes=opened(), environment=environment):
+        for episode in hold_all(planner=acting, episodes=opened(), environment=environment, at_once=at_once):
             task = by_episode.pop(id(episode))
             over = ended.setdefault(task.key, [])
             over.append(episode)

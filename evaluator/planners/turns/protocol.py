@@ -198,6 +198,16 @@ class BatchTurnPlanner(TurnPlanner, Protocol):
         ...
 
 
+@runtime_checkable
+class PacedTurnPlanner(TurnPlanner, Protocol):
+    """A planner that has few episodes open at once, such as an agent that works on one after the other."""
+
+    @property
+    def episodes_at_once(self) -> int:
+        """How many; at least 1."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """What a turn asks for beside the task."""

@@ -1,12 +1,16 @@
 """A small agent on the SDK's own client: it solves the toy suite, and answers other suites with what it is told to."""
 
 import os
+import re
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from mcp import Client, StdioServerParameters, stdio_client
 
+from evaluator.agents.tools import agent_tools
+from evaluator.planners.protocol import offered_tools
+from evaluator.suites.base import Suite
 from tests.evaluator.episodes.turns import toy
 
 Solve = Callable[[Client, str], Awaitable[None]]
@@ -49,3 +53,26 @@ def over_stdio(*arguments: str, data: Path) -> Client:
     }  # fmt: skip
     command = ["-m", "evaluator", "mcp", *arguments]
     return Client(stdio_client(StdioServerParameters(command=sys.executable, args=command, env=environment)))
+
+
+def gold_solver(suite: Suite) -> Solve:
+    """Solves tasks by calling the tools of their gold plans."""
+    names = {tool.calls.name: tool.name for tool in agent_tools(offered_tools(suite.catalogue)).values() if tool.calls}
+
+    async def solve(client: Client, task: str) -> None:
+        gold = suite.task(task.split()[1]).gold
+        assert gold is not None
+        results: dict[str, str] = {}
+        for step in gold.steps:
+            inputs = list(suite.catalogue[step.tool].inputs)
+            given = list(step.inputs.values())
+            # Plans in turns have all arguments of an action in one text.
+            parts = given if len(given) == len(inputs) else given[0].split(", ", len(inputs) - 1)
+            arguments = {name: results.get(part, part) for name, part in zip(inputs, parts, strict=True)}
+            text, is_error = await text_of(client, names[step.tool], **arguments)
+            if is_error:
+                break
+            results |= dict(zip(step.outputs.values(), re.findall(r"^(R\d+) = ", text, re.M), strict=False))
+        await text_of(client, "submit_answer", answer=results.get(gold.answers[-1], "unknown"))
+
+    return solve

@@ -100,8 +100,11 @@ def test_an_agent_that_leaves_ends_the_evaluation_and_no_episode() -> None:
 def test_parallel_calls_of_one_agent_are_answered_one_after_the_other() -> None:
     mailbox = Mailbox(tasks=1)
     ends = asking(
-        mailbox, keyed("1"), keyed("2", request(past("R1 = Add(1, 1)", outputs={"R1": "2"}))),
-        keyed("3", request(past("R1 = Add(1, 1)", outputs={"R1": "2"}), past("R2 = Add(2, 2)", outputs={"R2": "4"}))),
+        mailbox, keyed("e/1/joint"), keyed("e/2/joint", request(past("R1 = Add(1, 1)", outputs={"R1": "2"}))),
+        keyed(
+            "e/3/joint",
+            request(past("R1 = Add(1, 1)", outputs={"R1": "2"}), past("R2 = Add(2, 2)", outputs={"R2": "4"})),
+        ),
     )  # fmt: skip
     until(lambda: mailbox._open is not None)
     mailbox.take()
@@ -130,7 +133,7 @@ def test_calls_without_a_task_and_of_tools_that_do_not_exist_get_sentences() -> 
     assert made("Steal")[0].startswith('There is no tool "Steal"; there are: next_task')
     assert made("next_task") == ("The next task is being prepared: call next_task again.", False)
     assert made("progress") == ("0 of 2 tasks are done.", False)
-    mailbox.ended(task="1", end=Ended("Done."))
+    mailbox.ended(Ended("Done."))
     mailbox.finish("All done.")
     assert mailbox.take() == Nothing("All done.")
     assert made("progress") == ("1 of 2 tasks are done. All done.", False)

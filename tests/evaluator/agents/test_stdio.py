@@ -10,7 +10,8 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.evaluator.agents.agent import over_stdio, solve_toy, text_of, work
+from evaluator.suites.registry import suite_of
+from tests.evaluator.agents.agent import gold_solver, over_stdio, solve_toy, text_of, work
 
 
 def report(file: Path) -> dict[str, Any]:
@@ -118,3 +119,18 @@ def test_bad_usage_is_refused_before_the_protocol_begins(
     assert done.returncode == 2
     assert done.stdout == ""
     assert sentence in done.stderr
+
+
+def test_an_agent_uses_the_tools_of_every_group_of_tasks(tmp_path: Path) -> None:
+    file, suite = tmp_path / "report.json", suite_of("lumos-mini")
+    groups = list(dict.fromkeys(task.key.partition("/")[0] for task in suite.tasks))
+    keys = ",".join(f"{group}/0" for group in groups)
+
+    async def run() -> int:
+        async with over_stdio("--suite", suite.slug, "--tasks", keys, "--json", str(file), data=tmp_path) as client:
+            return await work(client, solve=gold_solver(suite))
+
+    assert anyio.run(run) == len(groups) >= 5
+    records = report(file)["results"]
+    assert all(record["plan"]["steps"] for record in records)
+    assert sum(record["score"] == 1.0 for record in records) >= 3

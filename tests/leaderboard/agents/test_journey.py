@@ -1,25 +1,32 @@
 """An agent on the SDK's own client, from a submission over `/mcp/` to a row of a board."""
 
+from collections.abc import Callable
+
 import anyio
 import pytest
 from django.test import Client as Browser
 
+from evaluator.suites.registry import suite_of
 from leaderboard.accounts.services import create_token
 from leaderboard.agents.models import AgentPresence, AgentTurn
 from leaderboard.evaluations.models import EvaluationState, TaskResult
 from leaderboard.queue.reconcile import sweep
-from tests.evaluator.agents.agent import Solve, solve_toy, work
+from tests.evaluator.agents.agent import Solve, gold_solver, solve_toy, work
 from tests.leaderboard.agents.acting import agent, entered, working
 from tests.leaderboard.factories import make_user
 from tests.leaderboard.serving import server
 
-SOLVERS: dict[str, Solve] = {"toy-turns": solve_toy}
+SOLVERS: dict[str, Callable[[], Solve]] = {
+    "toy-turns": lambda: solve_toy,
+    "openagi-turns": lambda: gold_solver(suite_of("openagi-turns")),
+}
 """How the small agent solves each suite."""
 
 
 @pytest.mark.parametrize("slug", SOLVERS)
 @pytest.mark.django_db(transaction=True)
 def test_an_agent_works_through_a_suite_to_a_row_of_its_board(slug, turns, settings, tmp_path):
+    settings.SAMPLES = 1
     user = make_user()
     evaluation, token = entered(slug, user=user), create_token(user=user, scopes=["submit"]).token
     evaluation.refresh_from_db()
@@ -27,7 +34,7 @@ def test_an_agent_works_through_a_suite_to_a_row_of_its_board(slug, turns, setti
 
     async def run(url: str) -> int:
         async with agent(url, token=token) as client:
-            return await work(client, solve=SOLVERS[slug])
+            return await work(client, solve=SOLVERS[slug]())
 
     with server() as url, working(url, token=settings.WORKER_TOKEN, folder=tmp_path / "worker"):
         done = anyio.run(run, url)
