@@ -6,19 +6,17 @@ import anyio
 import pytest
 from django.test import Client as Browser
 
-from evaluator.suites.registry import suite_of
 from leaderboard.accounts.services import create_token
 from leaderboard.agents.models import AgentPresence, AgentTurn
 from leaderboard.evaluations.models import EvaluationState, TaskResult
 from leaderboard.queue.reconcile import sweep
-from tests.evaluator.agents.agent import Solve, gold_solver, solve_toy, work
+from tests.evaluator.agents.agent import Solve, solve_toy, work
 from tests.leaderboard.agents.acting import agent, entered, working
 from tests.leaderboard.factories import make_user
 from tests.leaderboard.serving import server
 
 SOLVERS: dict[str, Callable[[], Solve]] = {
     "toy-turns": lambda: solve_toy,
-    "openagi-turns": lambda: gold_solver(suite_of("openagi-turns")),
 }
 """How the small agent solves each suite."""
 
