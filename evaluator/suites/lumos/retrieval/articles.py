@@ -24,57 +24,12 @@ MAX_QUERY = 1_000
 _WORD = re.compile(r"\w+")
 _COMMON = frozenset(
     [
-        "a",
-        "an",
-        "the",
-        "of",
-        "in",
-        "on",
-        "at",
-        "to",
-        "for",
-        "from",
-        "by",
-        "with",
-        "and",
-        "or",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "do",
-        "does",
-        "did",
-        "has",
-        "have",
-        "had",
-        "it",
-        "its",
-        "this",
-        "that",
-        "these",
-        "those",
-        "he",
-        "she",
-        "they",
-        "his",
-        "her",
-        "their",
-        "as",
-        "what",
-        "which",
-        "who",
-        "whom",
-        "whose",
-        "where",
-        "when",
-        "how",
-        "many",
-        "much",
+        "a", "an", "the", "of", "in", "on", "at", "to", "for", "from", "by", "with", "and", "or", "is", "are", "was",
+        "were", "be", "been", "do", "does", "did", "has", "have", "had", "it", "its", "this", "that", "these",
+        "those", "he", "she", "they", "his", "her", "their", "as", "what", "which", "who", "whom", "whose", "where",
+        "when", "how", "many", "much",
     ]
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +51,14 @@ class Ranking:
         words = words_of(query[:MAX_QUERY])
         if not words or not self._texts:
             return ()
-        scores = self._scores(words)
-        order = sorted(range(len(self._texts)), key=lambda place: (-scores[place], place))
-        return tuple(place for place in order[:count] if scores[place] > 0)
-
-    def _scores(self, words: list[str]) -> "list[float]":
         known = self._index.vocab_dict
         kept = [word for word in words if word in known]
         if not kept:
-            return [0.0] * len(self._texts)
-        scores: NDArray[Any] = self._index.get_scores(kept)
-        return [round(float(score), 6) for score in scores]
+            return ()
+        # Rounded, so that the order of additions decides no tie; a stable order keeps that of the corpus.
+        scores: NDArray[Any] = self._index.get_scores(kept).round(6)
+        order = (-scores).argsort(kind="stable")[:count].tolist()
+        return tuple(place for place in order if scores[place] > 0)
 
     @cached_property
     def _index(self) -> Any:
