@@ -8,7 +8,7 @@ import torch
 
 from evaluator.training.loop import Progress
 from evaluator.training.planners.lumos.training import Order, train_module
-from evaluator.training.planners.lumos.variants import DATASET, MODULES
+from evaluator.training.planners.lumos.variants import BASE, DATASET, FORMS, MODULES
 from evaluator.training.planners.runs import ChoiceError
 
 
@@ -34,10 +34,16 @@ def train(
     torch.set_num_threads(1)
     module = MODULES[name]
     given = {key: value for key, value in settings.items() if value is not None}
-    folder = module.folder(work=work, seed=given.get("seed", 0))
+    seed = given.get("seed", 0)
+    folder, base = module.folder(work=work, seed=seed), None
+    if module.base is not None:
+        base = module.base.folder(work=work, seed=seed)
+        if not (base / "model.safetensors").is_file():
+            raise ChoiceError(f"{name} begins as {module.base.name}, which is not trained with the seed {seed} yet")
     folder.parent.mkdir(parents=True, exist_ok=True)
     order = Order(
-        data=data / f"{module.form}.jsonl", out=folder,
+        data=tuple(data / f"{form}.jsonl" for form in (FORMS if module.form == BASE else (module.form,))),
+        out=folder, base=base,
         datasets=(DATASET.format(module.only),) if module.only else (),
         without=(DATASET.format(module.without),) if module.without else (), **given,
     )  # fmt: skip

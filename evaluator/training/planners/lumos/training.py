@@ -1,27 +1,37 @@
-"""Training one module or baseline: from random weights to a folder that a strategy can name as `dir:FOLDER`."""
+"""Training a base, and modules and baselines from it, to folders that a strategy can name as `dir:FOLDER`.
+
+As LUMOS's modules all begin as LLaMA-2, all networks of a seed begin as one base, which has learnt from the
+conversations of all forms together: it knows the words, and looks up names and numbers in what it reads.
+"""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from safetensors.torch import load_model
+from tokenizers import Tokenizer
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from evaluator.canonical_json import JsonValue
+from evaluator.experts.weights import weights_digest
 from evaluator.training.export import export_transformers
 from evaluator.training.loop import Progress, Schedule, fit
 from evaluator.training.planners.checkpoints import write_record
 from evaluator.training.planners.finetuning import checkpoint_of
-from evaluator.training.planners.lumos.conversations import read_conversations
+from evaluator.training.planners.lumos.conversations import Exchange, read_conversations
 from evaluator.training.planners.lumos.lessons import LumosObjective, rows_of
 from evaluator.training.planners.lumos.tokens import lumos_tokenizer
 from evaluator.training.planners.model import write_tokenizer
 from evaluator.training.planners.runs import ChoiceError, begin
 from evaluator.training.planners.tokens import END_ID, PAD_ID
 
-STEPS = 2500
-LEARNING_RATE = 2e-3
+BASE_STEPS, STEPS = 5000, 800
+BASE_LEARNING_RATE, LEARNING_RATE = 2e-3, 5e-4
+
+_TIED = {"lm_head.weight"}
+"""Weights that are those of the embeddings, and stored once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +48,13 @@ class Shape:
 class Order:
     """What to train, and where to."""
 
-    data: Path
-    """A file of conversations."""
+    data: tuple[Path, ...]
+    """Files of conversations."""
     out: Path
-    steps: int = STEPS
+    base: Path | None = None
+    """Folder of the network to begin with; None: random weights."""
+    steps: int | None = None
+    """None: the recipe's."""
     seed: int = 0
     datasets: tuple[str, ...] = ()
     """Learn only from conversations of these; none: from all."""
@@ -50,6 +63,12 @@ class Order:
     shape: Shape = Shape()
     resume: bool = False
     stop_after: int | None = None
+
+    @property
+    def schedule(self) -> Schedule:
+        """How long and how fast to train."""
+        steps, rate = (STEPS, LEARNING_RATE) if self.base else (BASE_STEPS, BASE_LEARNING_RATE)
+        return Schedule(steps=self.steps or steps, learning_rate=rate, seed=self.seed, checkpoint_every=100)
 
 
 def train_module(order: Order, *, report: Callable[[Progress], None] | None = None) -> Path | None:
@@ -61,26 +80,43 @@ def train_module(order: Order, *, report: Callable[[Progress], None] | None = No
         SettingsError: the checkpoint is of another run.
     """
     begin(checkpoint=checkpoint_of(order.out), settings=_record(order), resume=order.resume)
-    conversations = list(read_conversations(order.data, datasets=order.datasets, without=order.without))
+    wanted = {"datasets": order.datasets, "without": order.without}
+    conversations = [one for path in order.data for one in read_conversations(path, **wanted)]
     if not conversations:
-        raise ChoiceError(f"{order.data} has no conversation of {', '.join(order.datasets) or 'any data set'}")
-    tokenizer = lumos_tokenizer([exchange for one in conversations for exchange in one])
-    model = new_module(vocabulary=tokenizer.get_vocab_size(), shape=order.shape, seed=order.seed)
+        files = ", ".join(map(str, order.data))
+        raise ChoiceError(f"{files} has no conversation of {', '.join(order.datasets) or 'any data set'}")
+    tokenizer = _tokenizer(order, conversations=conversations)
+    model = _model(order, vocabulary=tokenizer.get_vocab_size())
     reached = fit(
         model=model,
         objective=LumosObjective(rows_of(conversations, tokenizer=tokenizer, seed=order.seed)),
-        schedule=Schedule(steps=order.steps, learning_rate=LEARNING_RATE, seed=order.seed, checkpoint_every=100),
+        schedule=order.schedule,
         checkpoint=checkpoint_of(order.out),
         resume=order.resume,
         stop_after=order.stop_after,
         report=report,
     )
-    if reached < order.steps:
+    if reached < order.schedule.steps:
         return None
     export_transformers(model.eval(), order.out)
     write_tokenizer(tokenizer=tokenizer, folder=order.out)
     write_record(folder=order.out, record=_record(order))
     return order.out
+
+
+def _tokenizer(order: Order, *, conversations: Sequence[Sequence[Exchange]]) -> Tokenizer:
+    if order.base is not None:
+        return Tokenizer.from_file(str(order.base / "tokenizer.json"))
+    return lumos_tokenizer([exchange for one in conversations for exchange in one])
+
+
+def _model(order: Order, *, vocabulary: int) -> LlamaForCausalLM:
+    model = new_module(vocabulary=vocabulary, shape=order.shape, seed=order.seed)
+    if order.base is not None:
+        missing, unexpected = load_model(model, order.base / "model.safetensors", strict=False)
+        assert set(missing) <= _TIED
+        assert not unexpected
+    return model
 
 
 def new_module(*, vocabulary: int, shape: Shape, seed: int) -> LlamaForCausalLM:
@@ -99,13 +135,13 @@ def new_module(*, vocabulary: int, shape: Shape, seed: int) -> LlamaForCausalLM:
 def _record(order: Order) -> dict[str, JsonValue]:
     return {
         "kind": "lumos",
-        "data": order.data.name,
-        "data_sha256": hashlib.sha256(order.data.read_bytes()).hexdigest(),
+        "data": {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in order.data},
+        "base": "" if order.base is None else weights_digest(order.base),
         "datasets": list(order.datasets),
         "without": list(order.without),
-        "steps": order.steps,
+        "steps": order.schedule.steps,
         "seed": order.seed,
         "shape": [order.shape.width, order.shape.feed_forward, order.shape.layers, order.shape.heads],
-        "learning_rate": LEARNING_RATE,
+        "learning_rate": order.schedule.learning_rate,
         "torch": torch.__version__,
     }

@@ -7,6 +7,10 @@ from pathlib import Path
 DATASET = "lumos-mini-{}"
 HELD_OUT = "web"
 """The group that modules do not see which are to generalise to it."""
+BASE = "base"
+FORMS = (
+    "plan_iterative", "ground_iterative", "plan_onetime", "ground_onetime", "integrated", "chain_of_thought", "direct",
+)  # fmt: skip
 GROUPS = ("maths", "sql", "qa", "web", "pictures")
 
 
@@ -15,7 +19,7 @@ class Module:
     """A network to train."""
 
     form: str
-    """Of the training data: a file of `planarena lumos convert`, without its ending."""
+    """Of the training data: a file of `planarena lumos convert`, without its ending; `base`: all of them."""
     only: str = ""
     """The one group that it learns from; empty: all."""
     without: str = ""
@@ -25,6 +29,11 @@ class Module:
     def name(self) -> str:
         """Of its folder, without the seed."""
         return self.form + (f"@{self.only}" if self.only else "") + (f"-{self.without}" if self.without else "")
+
+    @property
+    def base(self) -> "Module | None":
+        """What it begins as; None: random weights. Where a group is held out, the base has not seen it either."""
+        return None if self.form == BASE else Module(form=BASE, without=self.without)
 
     def folder(self, *, work: Path, seed: int) -> Path:
         """Where its network lies."""
@@ -74,7 +83,8 @@ _HELD_OUT = (
 )  # fmt: skip
 VARIANTS: Mapping[str, Variant] = {variant.name: variant for variant in (*_FORMULATIONS, *_PER_GROUP, *_HELD_OUT)}
 """By name, in the order of the table."""
+_LEARNERS = tuple(module for variant in VARIANTS.values() for module in variant.modules)
 MODULES: Mapping[str, Module] = {
-    module.name: module for variant in VARIANTS.values() for module in variant.modules
-}  # fmt: skip
-"""Everything to train, by name."""
+    module.name: module for module in (*(learner.base for learner in _LEARNERS if learner.base is not None), *_LEARNERS)
+}
+"""Everything to train, by name: bases first."""

@@ -73,34 +73,48 @@ def test_rows_hold_whole_conversations_and_weigh_replies(data):
 
 
 def test_a_run_that_was_cut_off_ends_with_the_same_weights(data, tmp_path):
-    whole = train_module(Order(data=data, out=tmp_path / "whole", steps=6, shape=TINY))
-    cut = Order(data=data, out=tmp_path / "cut", steps=6, shape=TINY, stop_after=3)
+    whole = train_module(Order(data=(data,), out=tmp_path / "whole", steps=6, shape=TINY))
+    cut = Order(data=(data,), out=tmp_path / "cut", steps=6, shape=TINY, stop_after=3)
     assert train_module(cut) is None
-    other = train_module(Order(data=data, out=tmp_path / "cut", steps=6, shape=TINY, resume=True))
+    other = train_module(Order(data=(data,), out=tmp_path / "cut", steps=6, shape=TINY, resume=True))
     first, second = (load_file(folder / "model.safetensors") for folder in (whole, other))
     assert first.keys() == second.keys()
     assert all(np.array_equal(first[name], second[name]) for name in first)
 
 
 def test_a_trained_folder_is_a_language_model(data, tmp_path):
-    folder = train_module(Order(data=data, out=tmp_path / "module", steps=2, shape=TINY))
+    folder = train_module(Order(data=(data,), out=tmp_path / "module", steps=2, shape=TINY))
     model = LocalModel.from_folder(folder)
     message = Message("user", templates.direct_prompt("What is 1 + 1?"))
     (answer,) = model.answer([GenerateCall(messages=(message,), max_tokens=5, stop=("\n",))])
     assert isinstance(answer, Completion)
     record = json.loads((folder / "training.json").read_text())
-    assert (record["data"], record["steps"], record["seed"]) == ("direct.jsonl", 2, 0)
+    assert (list(record["data"]), record["steps"], record["seed"]) == (["direct.jsonl"], 2, 0)
+
+
+def test_a_module_begins_with_the_weights_and_tokens_of_its_base(data, tmp_path):
+    base = train_module(Order(data=(data,), out=tmp_path / "base", steps=3, shape=TINY))
+    module = train_module(Order(data=(data,), out=tmp_path / "module", base=base, steps=1, shape=TINY, seed=9))
+    first, second = (load_file(folder / "model.safetensors") for folder in (base, module))
+    for name in first:
+        assert np.allclose(first[name], second[name], atol=2e-3)
+    assert (base / "tokenizer.json").read_bytes() == (module / "tokenizer.json").read_bytes()
+    assert json.loads((module / "training.json").read_text())["base"]
 
 
 def test_what_is_not_there_is_refused(data, tmp_path):
-    with pytest.raises(ChoiceError, match="there is no module 'plan'; there are: plan_iterative, ground_iterative"):
+    with pytest.raises(ChoiceError, match="there is no module 'plan'; there are: base, base-web, plan_iterative, "):
         train(name="plan", data=data.parent, work=tmp_path, settings={}, report=lambda _: None)
+    with pytest.raises(ChoiceError, match="direct begins as base, which is not trained with the seed 0 yet"):
+        train(name="direct", data=data.parent, work=tmp_path, settings={}, report=lambda _: None)
     with pytest.raises(ChoiceError, match="has no conversation of lumos-mini-web"):
-        train_module(Order(data=data, out=tmp_path / "x", datasets=("lumos-mini-web",), shape=TINY))
+        train_module(Order(data=(data,), out=tmp_path / "x", datasets=("lumos-mini-web",), shape=TINY))
 
 
 def test_each_variant_has_its_modules_and_no_two_are_the_same():
-    assert len({module.name for variant in VARIANTS.values() for module in variant.modules}) == len(MODULES)
+    learners = {module.name for variant in VARIANTS.values() for module in variant.modules}
+    assert MODULES.keys() - learners == {"base", "base-web"}
+    assert MODULES["plan_iterative-web"].base == MODULES["base-web"]
     assert VARIANTS["iterative"].modules == (MODULES["plan_iterative"], MODULES["ground_iterative"])
     assert MODULES["plan_iterative@maths"].only == "maths"
     assert MODULES["ground_iterative-web"].without == "web"
