@@ -93,6 +93,11 @@ class Suite(models.Model):
         return panel in self.panels
 
 
+def current_suites() -> list[Suite]:
+    """The current version of every suite in the order of pages: those of whole plans first, each kind by its slug."""
+    return sorted(Suite.objects.filter(current=True), key=lambda suite: (suite.in_turns, suite.slug))
+
+
 class Season(models.Model):
     """A period in which planners are measured on hidden data of their own (`seasons.py`). Open from `opens` until it is
     closed."""

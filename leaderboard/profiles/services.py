@@ -10,7 +10,7 @@ from evaluator.metrics.undecided import ranged
 from leaderboard.accounts.models import Membership, Team, User
 from leaderboard.boards.contents import contents_of
 from leaderboard.boards.services import latest_snapshots
-from leaderboard.catalog.models import Suite
+from leaderboard.catalog.models import Suite, current_suites
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.evaluations.visibility import Reader, visible_evaluations, visible_to
@@ -79,7 +79,7 @@ def shown_teams_of(user: User, *, reader: Reader) -> QuerySet[Team]:
 def board_results(wanted: Callable[[Mapping[str, Any]], bool]) -> list[BoardResult]:
     """The wanted rows of the newest boards, in the order of the suites: two queries, and one for contents that this
     process has not read before."""
-    suites = list(Suite.objects.filter(current=True).order_by("slug"))
+    suites = current_suites()
     snapshots = latest_snapshots(suites=suites)
     contents = contents_of(snapshots.values())
     return [

@@ -14,7 +14,7 @@ from evaluator.plans_file import MAX_BYTES
 from evaluator.suites.hidden import HIDDEN
 from leaderboard.accounts.forms import ServiceForm
 from leaderboard.accounts.models import Team, User
-from leaderboard.catalog.models import Suite
+from leaderboard.catalog.models import Suite, current_suites
 from leaderboard.catalog.seasons import REHEARSAL, open_seasons
 from leaderboard.planners import checkpoints
 from leaderboard.planners.data import PlannerData
@@ -103,7 +103,7 @@ class SubmitForm(VisibilityFields, ServiceForm):
         self.fields |= {field.name: field.form_field() for field in FIELDS if field.on_page}
         self.order_fields(_ORDER)
         self.teams = teams
-        self.current_suites = list(Suite.objects.filter(current=True).order_by("slug"))
+        self.current_suites = current_suites()
         if teams:
             self._offer("team", [("", "For me alone"), *((team.slug, team.name) for team in teams)])
         else:

@@ -27,7 +27,7 @@ from leaderboard.boards.services import (
 )
 from leaderboard.boards.signing.services import signature_of
 from leaderboard.boards.standing import unpublished, unpublished_rows
-from leaderboard.catalog.models import Suite
+from leaderboard.catalog.models import Suite, current_suites
 from leaderboard.docs_pages.chapters import GROUPS
 from leaderboard.evaluations.board_of import Conditions
 from leaderboard.results.provenance import arbiter_of
@@ -41,7 +41,7 @@ _BESIDE_THE_FORM = ("sort", "reference", "season", *Conditions._fields)
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     """What this is, and every board with its first rows."""
-    suites = list(Suite.objects.filter(current=True).order_by("slug"))
+    suites = current_suites()
     snapshots = latest_snapshots(suites=suites)
     parts = [[s.digest, s.title, s.description, _name(snapshots.get(s.pk))] for s in suites]
 
