@@ -91,8 +91,9 @@ def calls(operation, things):
 
 
 @pytest.mark.sampled(of=3)
+@pytest.mark.parametrize("half", [0, 1])
 @pytest.mark.parametrize("role", ["nobody", "owner", "staff"])
-def test_every_operation_answers_as_the_schema_says(schema, things, role):
+def test_every_operation_answers_as_the_schema_says(schema, things, role, half):
     owner, known = things
     staff = make_user("root")
     staff.is_staff = True
@@ -100,10 +101,10 @@ def test_every_operation_answers_as_the_schema_says(schema, things, role):
     user = {"nobody": None, "owner": owner, "staff": staff}[role]
     token = create_token(user=user, scopes=Scope.values).token if user else ""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    asked, found = set(), set()
-    for result in schema.get_all_operations():
-        operation = result.ok()
-        asked.add(operation.label)
+    operations = [result.ok() for result in schema.get_all_operations()]
+    assert len({operation.label for operation in operations}) >= 50
+    found = set()
+    for operation in operations[half::2]:
         for strategy, mode, count in calls(operation, known):
 
             @given(case=strategy)
@@ -123,4 +124,3 @@ def test_every_operation_answers_as_the_schema_says(schema, things, role):
                 # Of an operation without parameters there is no request that does not follow the schema.
                 assert mode is GenerationMode.NEGATIVE, operation.label
     assert not found, "\n\n".join(sorted(found))
-    assert len(asked) >= 50, sorted(asked)
