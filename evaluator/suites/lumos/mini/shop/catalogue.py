@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from evaluator.suites.lumos.mini.draws import Source, one_of, some_of
-from evaluator.suites.lumos.retrieval.articles import Ranking
+from evaluator.suites.lumos.retrieval.articles import words_of
 
 SIZE = 240
 """Items of a shop."""
 SHOPS = 6
 """Of a split."""
+_MOST_FOUND = 50
 _NOUNS: Mapping[str, tuple[str, ...]] = {
     "kitchen": ("kettle", "pan", "bowl", "jug", "knife", "cup"),
     "clothes": ("coat", "shirt", "scarf", "hat", "jacket", "dress"),
@@ -55,13 +56,17 @@ class Shop:
         self.items = items
         self.by_key = {item.key: item for item in items}
 
-    @cached_property
-    def _ranking(self) -> Ranking:
-        return Ranking([f"{item.title} {item.category}" for item in self.items])
-
     def search(self, query: str) -> tuple[Item, ...]:
-        """Everything that has a word of the query in title or category, best first, at most 50."""
-        return tuple(self.items[place] for place in self._ranking.best(query, count=50))
+        """The items whose title or category has most words of the query first, at most 50; those with none are left
+        out."""
+        wanted = frozenset(words_of(query))
+        shared = [len(wanted & words) for words in self._words]
+        best = sorted((place for place, count in enumerate(shared) if count), key=lambda place: -shared[place])
+        return tuple(self.items[place] for place in best[:_MOST_FOUND])
+
+    @cached_property
+    def _words(self) -> tuple[frozenset[str], ...]:
+        return tuple(frozenset(words_of(f"{item.title} {item.category}")) for item in self.items)
 
 
 @lru_cache(maxsize=64)
