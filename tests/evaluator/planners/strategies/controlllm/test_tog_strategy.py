@@ -75,7 +75,8 @@ def test_four_strategies_with_distinct_names_for_the_suites_of_the_catalogue():
     ]
     assert all(one.description for one in SEARCHING)
     suites = (
-        "tool100", "tool100-executed", "tool2k", "tool2k-executed", "toolmini", "toolmini-abstain", "toolworld"
+        "tool100", "tool100-executed", "tool100-executed-turns", "tool2k", "tool2k-executed", "tool2k-executed-turns",
+        "toolmini", "toolmini-abstain", "toolworld", "toolworld-turns",
     )  # fmt: skip
     assert all(strategies()[one.name].suites == suites for one in SEARCHING)
 
