@@ -65,7 +65,7 @@ def test_sign_up_submit_an_endpoint_watch_it_finish_and_read_why_a_task_was_lost
     page.get_by_label("HTTP endpoint").check()
     page.get_by_label("Address").fill(endpoint)
     page.get_by_label("Name on the board").fill("word-reader")
-    page.get_by_role("checkbox", name=re.compile(r"^OpenAGI \(released list\)")).check()
+    page.get_by_role("checkbox", name=re.compile(r"^OpenAGI \(released list\)(?!, step by step)")).check()
     page.get_by_role("main").get_by_role("button", name="Submit").click()
 
     expect(page).to_have_url(re.compile(r"/evaluations/[0-9a-f-]{36}/"))
@@ -108,7 +108,7 @@ def test_a_malformed_form_names_the_field_and_keeps_what_was_entered(arena, page
     page.get_by_label("HTTP endpoint").check()
     page.get_by_label("Address").fill("ftp://example.org/")
     page.get_by_label("Name on the board").fill("wrong")
-    page.get_by_role("checkbox", name=re.compile(r"^OpenAGI \(released list\)")).check()
+    page.get_by_role("checkbox", name=re.compile(r"^OpenAGI \(released list\)(?!, step by step)")).check()
     with page.expect_response(re.compile("/submit/$")) as answered:
         page.get_by_role("main").get_by_role("button", name="Submit").click()
     assert answered.value.status == 400
