@@ -9,3 +9,6 @@ Nothing is imported here: the worker needs no torch for it.
 - `isolation`: the sandbox; `opening`: loads a model in the sandbox of this machine
 - `remote`, `delivery`: a server in another container, and sending it the files of a model; `serving`: its program
 """
+
+VARIABLE = "PLANARENA_MODEL_SERVER"
+"""Where a model server listens that this process did not start."""

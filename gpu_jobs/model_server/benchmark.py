@@ -28,6 +28,7 @@ import psutil
 from evaluator.cli.listing import Listing
 from evaluator.cli.usage import out, print_json
 from evaluator.experts.profile import load_profile
+from evaluator.isolation.address import Address
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.language_models.protocol import GenerateCall, LanguageModel, Message, ScoreCall
 from evaluator.planners.language_models.shipped import NAME, shipped_folder
@@ -35,7 +36,6 @@ from evaluator.planners.protocol import PlannerReply, PlannerRequest, request_fo
 from evaluator.planners.strategies.registry import strategy_of
 from evaluator.suites import Suite, suite_of
 from evaluator.suites.registry import default_suite
-from gpu_jobs.model_server.address import Address
 from gpu_jobs.model_server.client import RemoteModel
 from gpu_jobs.model_server.isolation.detection import detected
 from gpu_jobs.model_server.opening import open_model

@@ -12,9 +12,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from evaluator.canonical_json import JsonValue
+from evaluator.isolation.address import Address
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 from gpu_jobs.model_server import protocol as wire
-from gpu_jobs.model_server.address import Address
 from gpu_jobs.model_server.channel import (
     Channel,
     ChannelClosedError,

@@ -14,13 +14,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from evaluator.canonical_json import JsonValue, digest
+from evaluator.isolation.address import Address
 from evaluator.planners.language_models.admission.config_fields import ConfigError, checked_fields
 from evaluator.planners.language_models.admission.rules import CONFIG, ModelRefusedError, end_tokens, settings_of
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 from evaluator.planners.language_models.protocol import FailureKind
 from evaluator.planners.language_models.vllm.api import VllmApi, VllmError
 from evaluator.planners.language_models.vllm.model import ModelFacts, VllmModel
-from gpu_jobs.model_server.address import Address
 from gpu_jobs.model_server.channel import ChannelError
 from gpu_jobs.model_server.client import DEADLINES, Deadlines
 from gpu_jobs.model_server.delivery import Delivered, DeliveryError, deliver, soon

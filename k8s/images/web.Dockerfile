@@ -20,6 +20,10 @@ COPY requirements/ requirements/
 RUN pip install --no-deps --only-binary :all: --require-hashes -r requirements/site.txt
 
 FROM ${PYTHON_IMAGE}
+# libseccomp confines planners' programs, in their pod.
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends libseccomp2 \
+    && rm -rf /var/lib/apt/lists/*
 RUN groupadd --gid 65532 planarena \
     && useradd --uid 65532 --gid 65532 --home-dir /data --shell /usr/sbin/nologin planarena \
     && install -d -o 65532 -g 65532 /data /store

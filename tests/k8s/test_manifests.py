@@ -179,7 +179,32 @@ def test_pods_are_hardened(manifests):
             assert {"memory", "ephemeral-storage"} <= set(container["resources"]["limits"]), where
             assert not container["image"].endswith(":latest"), where
             assert ":" in container["image"], where
-        assert all("sizeLimit" in volume["emptyDir"] for volume in pod["volumes"] if "emptyDir" in volume)
+        assert all("sizeLimit" in volume["emptyDir"] for volume in pod.get("volumes", []) if "emptyDir" in volume)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_programs_run_where_there_is_nothing_to_take(variant):
+    manifests = build(*VARIANTS[variant])
+    [item] = [one for one in of_kind(manifests, "Deployment") if one["metadata"]["name"] == "planarena-programs"]
+    pod = pod_of(item)
+    [container] = pod["containers"]
+    assert item["metadata"]["namespace"] == "planarena-jobs"
+    assert pod["automountServiceAccountToken"] is False
+    assert "serviceAccountName" not in pod
+    assert "volumes" not in pod
+    assert not {"env", "envFrom", "volumeMounts"} & set(container)
+    assert not any("gpu" in name for amounts in container["resources"].values() for name in amounts)
+    workers = build_job(facts=make_facts(), generation=1, settings=settings_of(variant))
+    assert pod["securityContext"]["runAsUser"] != pod_of(workers)["securityContext"]["runAsUser"]
+    assert (pod.get("runtimeClassName") == "gvisor") is (variant not in {"dev", "production without gVisor"})
+
+
+def test_workers_are_told_where_programs_run():
+    manifests = build(*VARIANTS["production"])
+    [service] = [one for one in of_kind(manifests, "Service") if one["metadata"]["name"] == "planarena-programs"]
+    where = f"planarena-programs.{service['metadata']['namespace']}.svc:{service['spec']['ports'][0]['port']}"
+    job = build_job(facts=make_facts(), generation=1, settings=settings_of("production"))
+    assert {"name": "PLANARENA_PROGRAMS", "value": where} in pod_of(job)["containers"][0]["env"]
 
 
 def test_in_production_images_are_named_by_digest():
@@ -301,7 +326,7 @@ def test_nothing_is_allowed_that_is_not_named(manifests):
     for item in denied:
         assert item["spec"] == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
     jobs = [item for item in policies if item["metadata"]["namespace"] == "planarena-jobs"]
-    assert all("ingress" not in item["spec"] for item in jobs)
+    assert [item["metadata"]["name"] for item in jobs if "ingress" in item["spec"]] == ["programs"]
     rules = [rule for item in jobs for rule in item["spec"].get("egress", [])]
     assert all(rule.get("to") and rule.get("ports") for rule in rules)
 

@@ -60,6 +60,7 @@ OTHER_LOADING, OTHER_MODEL_SERVER, OTHER_POLICIES = evaluation(OTHER)
 WEB, QUEUE, BEAT, WATCH = map(site, ("web", "queue", "beat", "watch"))
 SITE = (WEB, QUEUE, BEAT, WATCH)
 PLAIN, CALLING = worker(), worker(calls_endpoint=True)
+PROGRAMS = Pod(namespace="planarena-jobs", labels={"app.kubernetes.io/component": "programs"})
 PROXY = Pod(namespace="planarena-egress", labels={"app.kubernetes.io/component": "egress-proxy"})
 GATEWAY = Pod(namespace="planarena-egress", labels={"app.kubernetes.io/component": "egress-gateway"})
 MIRROR = site("model-mirror")
@@ -232,6 +233,30 @@ def test_the_policies_of_one_evaluation_open_nothing_for_workers_of_another(with
     assert not allowed(with_models, source=LOADING, target=OTHER_MODEL_SERVER, port=PORT)
     for target in (OTHER_LOADING, LOADING, QUEUE):
         assert not allowed(with_models, source=LOADING, target=target, port=PORT)
+
+
+def test_workers_reach_the_pods_of_programs_on_one_port_and_nobody_else_does(with_models):
+    for source in (PLAIN, CALLING, LOADING):
+        assert allowed(with_models, source=source, target=PROGRAMS, port=7071)
+        for port in (22, 80, 443, 7070, 7072, 8000):
+            assert not allowed(with_models, source=source, target=PROGRAMS, port=port), port
+    strangers = [
+        MODEL_SERVER, PROGRAMS, *SITE, MIRROR, GATEWAY, PROXY, *DNS, *PROMETHEUS, Pod(namespace="planarena-jobs"),
+        Pod(namespace="default", labels=PLAIN.labels), Host(address="10.0.0.1"), PLANNER,
+    ]  # fmt: skip
+    for source in strangers:
+        assert not allowed(with_models, source=source, target=PROGRAMS, port=7071), source
+
+
+@pytest.mark.parametrize("protocol", ["TCP", "UDP"])
+def test_programs_reach_nothing_not_even_a_name_server(with_models, protocol):
+    targets = [
+        PLAIN, LOADING, MODEL_SERVER, *SITE, MIRROR, GATEWAY, PROXY, *DNS, *PROMETHEUS, NODE_LOCAL_DNS, GITHUB, HUB,
+        PLANNER, PLANNER_6, ANYWHERE_IN_VPC, *(Host(address=address) for address in PRIVATE),
+    ]  # fmt: skip
+    for port in (22, 53, 80, 443, 3128, 5432, 6379, 6443, PORT, 7071, 8000, 8080):
+        for target in targets:
+            assert not allowed(with_models, source=PROGRAMS, target=target, port=port, protocol=protocol), target
 
 
 def in_production():

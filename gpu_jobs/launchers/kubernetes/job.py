@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from evaluator.programs.remote import VARIABLE as PROGRAMS
 from gpu_jobs.exits import FAIL_AT_ONCE
 from gpu_jobs.launchers.kubernetes import model_servers, names
 from gpu_jobs.launchers.kubernetes.enrolment import token_variable
@@ -205,6 +206,8 @@ def _environment(*, job: str, facts: EvaluationFacts, settings: KubernetesSettin
         values["HF_ENDPOINT"] = settings.model_mirror
     if settings.memory_budget:
         values["PLANARENA_MEMORY_BUDGET"] = settings.memory_budget
+    if settings.programs:
+        values[PROGRAMS] = settings.programs
     values |= settings.egress
     return [
         {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpu_jobs.launchers.kubernetes import names
 from gpu_jobs.launchers.kubernetes.settings import KubernetesSettings
-from gpu_jobs.model_server.address import VARIABLE
+from gpu_jobs.model_server import VARIABLE
 from gpu_jobs.model_server.endings import Ending
 
 if TYPE_CHECKING:

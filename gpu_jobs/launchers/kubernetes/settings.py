@@ -116,6 +116,8 @@ class KubernetesSettings:
     """By digest; needed for the engine `vllm`."""
     vllm_arguments: str = ""
     """Further ones of `vllm serve`."""
+    programs: str = ""
+    """Address of the pods that run planners' programs; empty: the worker's own pod does."""
     overrides: Overrides = field(default_factory=Overrides)
 
     def __post_init__(self) -> None:
@@ -190,7 +192,7 @@ _TEXTS = frozenset({
     "image_pull_secret", "gpu_resource", "cpu", "memory", "ephemeral_storage", "priority_class", "runtime_class",
     "queue", "queue_priority", "store", "weights_claim", "model_mirror", "memory_budget", "model_server",
     "model_engine", "model_runtime_class", "model_cpu", "model_memory", "model_storage", "gpu_claim", "vllm_image",
-    "vllm_arguments",
+    "vllm_arguments", "programs",
 })  # fmt: skip
 
 

@@ -3,10 +3,8 @@
 Runs with the standard library and pydantic only: torch and transformers are imported later, confined.
 """
 
-import ctypes
 import os
 import resource
-import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,12 +13,10 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from gpu_jobs.model_server.isolation import landlock, seccomp
+from evaluator.isolation import landlock, privileges, seccomp
 
-_PR_SET_PDEATHSIG = 1
 _FIRST_TO_GO = "800"
 _MOST_DESCRIPTORS = 1 << 16
-_CAPABILITY_VERSION_3 = 0x20080522
 
 
 class Layer(StrEnum):
@@ -94,10 +90,10 @@ def confine(wanted: Confinement, *, channel: int) -> list[str]:
             except (OSError, ValueError) as error:
                 sys.stderr.write(f"{layer.value}: {error}\n")
         if layer is Layer.OWN_USER and sys.platform == "linux":
-            _drop_capabilities()
+            privileges.drop_capabilities()
             if not any(one.isolates for one in wanted.layers):
                 # After the change of user, which the kernel takes as a reason to forget it.
-                _end_with_parent()
+                privileges.end_with_parent()
     return holding
 
 
@@ -122,9 +118,7 @@ def _limit(wanted: Confinement) -> None:
 def _become(wanted: Confinement) -> None:
     if wanted.user is None:
         raise ValueError("no user to become")
-    os.setgroups([])
-    os.setresgid(wanted.user, wanted.user, wanted.user)
-    os.setresuid(wanted.user, wanted.user, wanted.user)
+    privileges.become(wanted.user)
 
 
 def _restrict_files(wanted: Confinement) -> None:
@@ -134,12 +128,3 @@ def _restrict_files(wanted: Confinement) -> None:
 def _restrict_calls(wanted: Confinement) -> None:
     del wanted
     seccomp.restrict()
-
-
-def _drop_capabilities() -> None:
-    header, none = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0), (ctypes.c_uint32 * 6)()
-    ctypes.CDLL(None).capset(header, none)
-
-
-def _end_with_parent() -> None:
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import psutil
 
+from evaluator.isolation.privileges import unprivileged_user
 from evaluator.planners.language_models.errors import ModelError
 from gpu_jobs.model_server import protocol as wire
 from gpu_jobs.model_server.channel import ChannelError
@@ -30,8 +31,6 @@ INSIDE = "/model"
 """Where the model's folder is in a file system of its own."""
 _PROGRAM = ("-m", "gpu_jobs.model_server")
 _PROBE_SECONDS, _PROBE_MEMORY = 30.0, 1 << 30
-_FIRST_USER, _USERS = 60_600, 500
-"""User ids that neither Debian nor systemd gives to anybody."""
 _PROCESSES = 512
 _SCRATCH_BYTES = 1024 * 1024
 """Of the folder that it works in, in memory. Nothing needs it; nothing can be written while the limits hold."""
@@ -142,7 +141,7 @@ class Sandbox:
             layers=tuple(sorted(self.layers)),
             readable=(*needed.bound, *needed.facts, *model),
             devices=gpu_devices() if gpu else (),
-            user=_FIRST_USER + os.getpid() % _USERS if own_user else None,
+            user=unprivileged_user() if own_user else None,
             processes=_PROCESSES if own_user or isolated else _threads_of_user() + _PROCESSES,
             cpu_seconds=_CPU_HOURS * 3600 * (os.cpu_count() or 1),
         )

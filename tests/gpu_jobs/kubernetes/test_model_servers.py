@@ -2,13 +2,13 @@
 
 import pytest
 
+from evaluator.isolation.address import parse_address
 from gpu_jobs.launchers import LaunchError, LaunchGivenUpError
 from gpu_jobs.launchers.kubernetes import KubernetesLauncher, Overrides, SettingsError, build_job
 from gpu_jobs.launchers.kubernetes.model_servers import PORT, build_model_servers, number_of
 from gpu_jobs.launchers.kubernetes.names import parse_handle
 from gpu_jobs.launchers.kubernetes.pods import assess_pod
 from gpu_jobs.launchers.kubernetes.reasons import Reason
-from gpu_jobs.model_server.address import parse_address
 from gpu_jobs.model_server.serving import parser
 from tests.fakes.enrolments import FakeEnrolments
 from tests.fakes.kubernetes_api import Fault

@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from gpu_jobs.model_server.address import Address, parse_address
+from evaluator.isolation.address import Address, parse_address
 from gpu_jobs.model_server.isolation.confinement import Layer
 from gpu_jobs.model_server.isolation.sandbox import Sandbox
 from gpu_jobs.model_server.remote import greeted

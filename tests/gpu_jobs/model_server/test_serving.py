@@ -12,11 +12,11 @@ from functools import partial
 import pytest
 import torch
 
+from evaluator.isolation.address import Address, parse_address
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.planners.language_models.protocol import Failure, FailureKind, GenerateCall, Message, ScoreCall
 from gpu_jobs.model_server import protocol as wire
-from gpu_jobs.model_server.address import Address, parse_address
 from gpu_jobs.model_server.channel import ChannelError
 from gpu_jobs.model_server.client import Deadlines
 from gpu_jobs.model_server.endings import Ending
@@ -286,7 +286,7 @@ def test_the_setting_sends_models_to_the_server_that_it_names(monkeypatch):
 
 @pytest.mark.parametrize("text", ["unix:relative", "host:", ":7070", "host:99999", "host:x", "host"])
 def test_what_is_no_address_is_refused(text):
-    with pytest.raises(ValueError, match="no address of a model server"):
+    with pytest.raises(ValueError, match="is no address; write HOST:PORT"):
         parse_address(text)
 
 

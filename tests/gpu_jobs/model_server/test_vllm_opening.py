@@ -9,11 +9,11 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from evaluator.isolation.address import Address
 from evaluator.planners.language_models.admission.rules import ModelRefusedError
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.planners.language_models.protocol import GenerateCall, Message, ScoreCall
-from gpu_jobs.model_server.address import Address
 from gpu_jobs.model_server.client import Deadlines
 from gpu_jobs.model_server.opening import submitted_model_opener
 from gpu_jobs.model_server.serving import serve_one

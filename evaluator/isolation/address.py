@@ -1,4 +1,4 @@
-"""Where a model server in another container listens: `HOST:PORT`, or `unix:PATH` in a volume that both share."""
+"""Where what is isolated in another container or pod listens: `HOST:PORT`, or `unix:PATH` in a shared volume."""
 
 import socket
 import stat
@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-VARIABLE = "PLANARENA_MODEL_SERVER"
 _IDLE_SECONDS, _BETWEEN_SECONDS, _PROBES = 15, 5, 4
 """A machine that is gone is noticed after 35 seconds; one that only computes answers these by itself."""
 
@@ -54,15 +53,18 @@ class Address:
             raise
         return connection
 
-    def listening(self) -> socket.socket:
-        """A socket that listens here, with room for one waiting client.
+    def listening(self, *, waiting: int = 1) -> socket.socket:
+        """A socket that listens here.
+
+        Args:
+            waiting: clients that may wait.
 
         Raises:
             OSError: the port is taken, or the folder of the socket is not writable.
         """
         if not self.path:
             family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
-            return socket.create_server((self.host, self.port), family=family, backlog=1)
+            return socket.create_server((self.host, self.port), family=family, backlog=waiting)
         with suppress(FileNotFoundError):
             # Of an earlier process of this container; nothing else is removed.
             if stat.S_ISSOCK(Path(self.path).lstat().st_mode):
@@ -72,7 +74,7 @@ class Address:
             listener.bind(self.path)
             # The worker is another user of the same group.
             Path(self.path).chmod(0o660)
-            listener.listen(1)
+            listener.listen(waiting)
         except BaseException:
             listener.close()
             raise
@@ -91,7 +93,7 @@ def parse_address(text: str) -> Address:
     host, colon, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not colon or not host or not port.isdecimal() or not 0 <= int(port) < 65536:
-        raise ValueError(f"{text!r} is no address of a model server; write HOST:PORT or unix:/PATH")
+        raise ValueError(f"{text!r} is no address; write HOST:PORT or unix:/PATH")
     return Address(host=host, port=int(port))
 
 

@@ -1,0 +1,157 @@
+"""Seccomp filters through libseccomp: for a process that loads a model, and for one that only computes.
+
+A filter cannot be taken back, and holds for all threads that start later. The library knows the architecture's numbers
+and kills what calls by another architecture's.
+"""
+
+import ctypes
+import errno
+import os
+from collections.abc import Iterable
+
+LIBRARY = "libseccomp.so.2"
+_ALLOW = 0x7FFF0000
+_ERRNO = 0x00050000
+_NOT_EQUAL, _EQUAL, _MASKED_EQUAL = 1, 4, 7
+_CLONE_THREAD = 0x00010000
+_PROT_EXEC = 4
+
+SOCKETS = ("socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "sendmsg", "sendmmsg", "recvmsg",
+           "recvmmsg")  # fmt: skip
+"""The channel is inherited, and read and written by other calls; without these two no descriptor is handed over."""
+OTHER_PROCESSES = ("ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease",
+                   "pidfd_open", "pidfd_getfd", "pidfd_send_signal", "kcmp", "rt_sigqueueinfo", "rt_tgsigqueueinfo",
+                   "tkill", "setpriority", "ioprio_set", "sched_setscheduler", "sched_setattr", "sched_setparam",
+                   "move_pages", "migrate_pages")  # fmt: skip
+NEW_PROCESSES = ("fork", "vfork", "execve", "execveat")
+NAMESPACES_AND_MOUNTS = ("unshare", "setns", "mount", "umount2", "pivot_root", "chroot", "move_mount", "open_tree",
+                         "open_tree_attr", "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr", "swapon",
+                         "swapoff", "quotactl", "quotactl_fd", "name_to_handle_at", "open_by_handle_at",
+                         "fanotify_init", "fanotify_mark")  # fmt: skip
+KERNEL = ("bpf", "userfaultfd", "perf_event_open", "io_uring_setup", "io_uring_enter", "io_uring_register", "keyctl",
+          "add_key", "request_key", "init_module", "finit_module", "delete_module", "kexec_load", "kexec_file_load",
+          "reboot", "syslog", "acct", "settimeofday", "clock_settime", "adjtimex", "clock_adjtime", "personality",
+          "sethostname", "setdomainname", "iopl", "ioperm", "modify_ldt", "vhangup", "lookup_dcookie", "nfsservctl",
+          "memfd_secret")  # fmt: skip
+IDENTITY = ("setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid", "setfsuid", "setfsgid", "setgroups",
+            "capset")  # fmt: skip
+SHARED_MEMORY = ("shmget", "shmat", "shmctl", "msgget", "msgsnd", "msgrcv", "msgctl", "semget", "semop", "semtimedop",
+                 "semctl", "mq_open", "mq_unlink")  # fmt: skip
+"""It would outlive the process."""
+REFUSED = (
+    *SOCKETS, *OTHER_PROCESSES, *NEW_PROCESSES, *NAMESPACES_AND_MOUNTS, *KERNEL, *IDENTITY, *SHARED_MEMORY
+)  # fmt: skip
+COMPUTING = ("brk", "munmap", "mremap", "madvise", "futex", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn",
+             "sigaltstack", "clock_gettime", "clock_getres", "gettimeofday", "time", "getrandom", "sched_yield",
+             "restart_syscall", "exit", "exit_group")  # fmt: skip
+"""Calls of a process that only computes, beside `write`, `mmap` and `mprotect` with conditions."""
+
+
+class SeccompError(OSError):
+    """There is no filter."""
+
+
+class _Comparison(ctypes.Structure):
+    """`struct scmp_arg_cmp`."""
+
+    _fields_ = [
+        ("argument", ctypes.c_uint),
+        ("operator", ctypes.c_int),
+        ("one", ctypes.c_uint64),
+        ("other", ctypes.c_uint64),
+    ]
+
+
+def restrict() -> None:
+    """Refuse what `REFUSED` lists to this process, with EPERM.
+
+    Raises:
+        SeccompError: the library is missing, or the kernel refused.
+    """
+    with _Context(default=_ALLOW) as context:
+        for name in REFUSED:
+            context.add(name, action=_ERRNO | errno.EPERM)
+        # Threads are made by `clone`; `clone3` keeps its flags where no filter sees them, and glibc does without it.
+        context.add("clone3", action=_ERRNO | errno.ENOSYS)
+        no_thread = _Comparison(0, _MASKED_EQUAL, _CLONE_THREAD, 0)
+        context.add("clone", action=_ERRNO | errno.EPERM, where=[no_thread])
+        for name in ("kill", "tgkill"):
+            context.add(name, action=_ERRNO | errno.EPERM, where=[_Comparison(0, _NOT_EQUAL, os.getpid(), 0)])
+        context.add("prlimit64", action=_ERRNO | errno.EPERM, where=[_Comparison(0, _NOT_EQUAL, 0, 0)])
+        context.load()
+
+
+class ComputingFilter:
+    """A filter for a process that only computes: it manages its memory, writes to one descriptor and exits; everything
+    else is refused (EPERM). Prepared before a fork, for children to put on."""
+
+    def __init__(self, *, writable: int) -> None:
+        """Prepare the filter.
+
+        Args:
+            writable: the descriptor.
+
+        Raises:
+            SeccompError: the library is missing.
+        """
+        self._context = _Context(default=_ERRNO | errno.EPERM)
+        for name in COMPUTING:
+            self._context.add(name, action=_ALLOW)
+        self._context.add("write", action=_ALLOW, where=[_Comparison(0, _EQUAL, writable, 0)])
+        for name in ("mmap", "mprotect"):
+            self._context.add(name, action=_ALLOW, where=[_Comparison(2, _MASKED_EQUAL, _PROT_EXEC, 0)])
+
+    def put_on(self) -> None:
+        """Confine this process.
+
+        Raises:
+            SeccompError: the kernel refused.
+        """
+        self._context.load()
+
+
+class _Context:
+    """A filter of the library's."""
+
+    def __init__(self, *, default: int) -> None:
+        self._library = _library()
+        self._pointer = ctypes.c_void_p(self._library.seccomp_init(ctypes.c_uint32(default)))
+        if not self._pointer:
+            raise SeccompError(errno.ENOMEM, "seccomp_init")
+
+    def __enter__(self) -> "_Context":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._library.seccomp_release(self._pointer)
+
+    def add(self, name: str, *, action: int, where: Iterable[_Comparison] = ()) -> None:
+        number = self._library.seccomp_syscall_resolve_name(name.encode())
+        if number == -1:
+            # Not known to this release of the library.
+            return
+        comparisons = list(where)
+        array = (_Comparison * len(comparisons))(*comparisons)
+        found = self._library.seccomp_rule_add_array(
+            self._pointer, ctypes.c_uint32(action), ctypes.c_int(number), ctypes.c_uint(len(comparisons)), array
+        )
+        # What another architecture has alone needs no rule here.
+        if found != -errno.EDOM:
+            _checked(found, what=name)
+
+    def load(self) -> None:
+        _checked(self._library.seccomp_load(self._pointer), what="seccomp_load")
+
+
+def _library() -> ctypes.CDLL:
+    try:
+        library = ctypes.CDLL(LIBRARY, use_errno=True)
+    except OSError as error:
+        raise SeccompError(errno.ENOENT, f"{LIBRARY} is not installed ({error})") from None
+    library.seccomp_init.restype = ctypes.c_void_p
+    return library
+
+
+def _checked(found: int, *, what: str) -> None:
+    if found < 0:
+        raise SeccompError(-found, f"{what}: {os.strerror(-found)}")

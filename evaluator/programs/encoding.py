@@ -1,0 +1,46 @@
+"""Results as bounded JSON. Standard library only."""
+
+import json
+import math
+from typing import Any
+
+from evaluator.programs.language import MOST_ITEMS
+from evaluator.programs.wire import Failure, ProgramError
+
+_MOST_DEPTH = 50
+
+
+def encoded(value: Any, *, most_bytes: int) -> str:
+    """A result as JSON; tuples become lists.
+
+    Raises:
+        ProgramError: it is no JSON, or too large.
+    """
+    budget = [MOST_ITEMS]
+    try:
+        text = json.dumps(_plain(value, budget=budget, depth=0), allow_nan=False)
+    except ValueError:
+        raise ProgramError(Failure.RESULT, "The result contains an integer that is too large.") from None
+    if len(text) > most_bytes:
+        raise ProgramError(Failure.RESULT, f"The result has more than {most_bytes:,} bytes.")
+    return text
+
+
+def _plain(value: Any, *, budget: list[int], depth: int) -> Any:
+    kind = type(value)
+    budget[0] -= 1
+    if budget[0] < 0:
+        raise ProgramError(Failure.RESULT, f"The result has more than {MOST_ITEMS:,} items.")
+    if depth > _MOST_DEPTH:
+        raise ProgramError(Failure.RESULT, f"The result is nested deeper than {_MOST_DEPTH} levels.")
+    if kind is float and not math.isfinite(value):
+        raise ProgramError(Failure.RESULT, "The result contains a number that is not finite.")
+    if kind in {str, int, float, bool, type(None)}:
+        return value
+    if kind in {list, tuple}:
+        return [_plain(item, budget=budget, depth=depth + 1) for item in value]
+    if kind is dict:
+        if any(type(key) is not str for key in value):
+            raise ProgramError(Failure.RESULT, "The result contains a dict whose keys are not texts.")
+        return {key: _plain(item, budget=budget, depth=depth + 1) for key, item in value.items()}
+    raise ProgramError(Failure.RESULT, f"The result contains a value of type {kind.__name__[:40]}, which is not JSON.")

@@ -1,0 +1,188 @@
+"""Operators and slices whose results are bounded. Standard library only."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from evaluator.programs.language import MOST_BITS
+from evaluator.programs.meter import Meter
+from evaluator.programs.wire import Failure, MeterError
+
+_LARGEST = 1 << MOST_BITS
+_SEQUENCES = frozenset({list, tuple})
+_SETS = frozenset({set, frozenset, dict, type({}.keys()), type({}.items())})
+_WHOLE = frozenset({int, bool})
+_SLICED = frozenset({list, tuple, str, range})
+
+
+def operators(meter: Meter) -> Mapping[str, Callable[..., Any]]:
+    """The functions that take the place of operators, by the names of `ast`; in place as `in-place Add`; `contains`."""
+    binary = {**_arithmetic(meter), **_of_bits(meter)}
+    in_place = {f"in-place {name}": _in_place(name, function, meter=meter) for name, function in binary.items()}
+    return {**binary, **in_place, "contains": _searching(meter)}
+
+
+def slices(meter: Meter) -> Mapping[str, Callable[..., Any]]:
+    """`take` reads a slice, `put` assigns one, `spread` and `spread mapping` unpack."""
+
+    def take(values: Any, start: Any, stop: Any, step: Any) -> Any:
+        part = slice(start, stop, step)
+        if type(values) in _SLICED:
+            meter.items(len(range(*part.indices(len(values)))))
+        elif type(values) in _SETS:
+            raise TypeError(f"{type(values).__name__} has no slices")
+        return values[part]
+
+    def put(values: Any, start: Any, stop: Any, step: Any, new: Any) -> None:
+        if type(values) is list:
+            new = list(meter.taken(new))
+            meter.items(len(values) + len(new))
+        values[start:stop:step] = new
+
+    def spread(values: Any) -> list[Any]:
+        return list(meter.taken(values))
+
+    def spread_mapping(values: Any) -> dict[Any, Any]:
+        if type(values) is not dict:
+            raise TypeError("** needs a dict")
+        meter.step(len(values) >> 1)
+        return values
+
+    return {"take": take, "put": put, "spread": spread, "spread mapping": spread_mapping}
+
+
+def _bounded(value: Any) -> Any:
+    if type(value) is int and not -_LARGEST < value < _LARGEST:
+        raise MeterError(Failure.SIZE, f"An integer of more than {MOST_BITS:,} bits.")
+    return value
+
+
+def _need(bits: int) -> None:
+    if bits > MOST_BITS:
+        raise MeterError(Failure.SIZE, f"An integer of more than {MOST_BITS:,} bits.")
+
+
+def _arithmetic(meter: Meter) -> dict[str, Callable[[Any, Any], Any]]:
+    def add(left: Any, right: Any) -> Any:
+        kind = type(left)
+        if kind is int:
+            return _bounded(left + right)
+        if kind is type(right):
+            if kind is str:
+                meter.characters(len(left) + len(right))
+            elif kind in _SEQUENCES:
+                meter.items(len(left) + len(right))
+        return left + right
+
+    def subtract(left: Any, right: Any) -> Any:
+        if type(left) is int:
+            return _bounded(left - right)
+        if type(left) in _SETS:
+            meter.step(len(left) >> 1)
+        return left - right
+
+    def multiply(left: Any, right: Any) -> Any:
+        if type(left) is int and type(right) is int:
+            _need(left.bit_length() + right.bit_length())
+            return left * right
+        for values, times in ((left, right), (right, left)):
+            if isinstance(times, int):
+                if type(values) is str:
+                    meter.characters(len(values) * max(0, times))
+                elif type(values) in _SEQUENCES:
+                    meter.items(len(values) * max(0, times))
+        return left * right
+
+    def modulo(left: Any, right: Any) -> Any:
+        if type(left) is str:
+            raise TypeError("% does not format texts here; use an f-string or str")
+        return left % right
+
+    return {"Add": add, "Sub": subtract, "Mult": multiply, "Mod": modulo, "Pow": power}
+
+
+def power(base: Any, exponent: Any, modulus: Any = None) -> Any:
+    """`pow` of bounded integers, and of floats.
+
+    Raises:
+        MeterError: the integer would be too large.
+    """
+    if modulus is not None:
+        return pow(base, exponent, modulus)
+    if isinstance(base, int) and isinstance(exponent, int) and exponent > 0 and not -2 < base < 2:
+        # One bit less than the length, at least, for each factor.
+        _need((base.bit_length() - 1) * exponent)
+    result = base**exponent
+    if type(result) is complex:
+        raise ValueError("a root of a negative number")
+    return _bounded(result)
+
+
+def _of_bits(meter: Meter) -> dict[str, Callable[[Any, Any], Any]]:
+    def shift(left: Any, right: Any) -> Any:
+        if isinstance(left, int) and isinstance(right, int):
+            _need(left.bit_length() + max(0, right))
+        return left << right
+
+    def count(left: Any, right: Any) -> None:
+        if type(left) in _SETS:
+            meter.step(len(left) >> 1)
+            if type(right) in _SETS:
+                meter.step(len(right) >> 1)
+
+    def unite(left: Any, right: Any) -> Any:
+        count(left, right)
+        return left | right
+
+    def intersect(left: Any, right: Any) -> Any:
+        count(left, right)
+        return left & right
+
+    def differ(left: Any, right: Any) -> Any:
+        count(left, right)
+        return left ^ right
+
+    return {"LShift": shift, "BitOr": unite, "BitAnd": intersect, "BitXor": differ}
+
+
+def _searching(meter: Meter) -> Callable[[Any, Any], bool]:
+    def contains(wanted: Any, values: Any) -> bool:
+        kind = type(values)
+        if kind is str:
+            meter.characters(len(values))
+        elif kind in _SEQUENCES:
+            meter.items(len(values))
+        elif (kind is range and type(wanted) not in _WHOLE) or not hasattr(kind, "__contains__"):
+            # Python would compare item by item, or describe why it cannot.
+            return wanted in (meter.taken(values) if hasattr(kind, "__iter__") else values)
+        return wanted in values
+
+    return contains
+
+
+def _in_place(name: str, binary: Callable[[Any, Any], Any], *, meter: Meter) -> Callable[[Any, Any], Any]:
+    """The operator of an assignment such as `+=`: lists, sets and dicts are changed, not replaced."""
+
+    def extend(left: Any, right: Any) -> Any:
+        if type(left) is list:
+            meter.items(len(left))
+            left.extend(meter.taken(right))
+            return left
+        return binary(left, right)
+
+    def repeat(left: Any, right: Any) -> Any:
+        if type(left) is list and isinstance(right, int):
+            meter.items(len(left) * max(0, right))
+            left *= right
+            return left
+        return binary(left, right)
+
+    def combine(left: Any, right: Any) -> Any:
+        if type(left) not in {set, dict}:
+            return binary(left, right)
+        changed = binary(left, right)
+        left.clear()
+        left.update(changed)
+        return left
+
+    special = {"Add": extend, "Mult": repeat, "BitOr": combine, "BitAnd": combine, "BitXor": combine, "Sub": combine}
+    return special.get(name, binary)

@@ -1,0 +1,108 @@
+"""Each layer contains every hostile program by itself, and answers it with a sentence within two seconds."""
+
+import json
+import time
+
+import pytest
+
+from evaluator.programs import Failed, Failure, Layer, Limits, Program, Returned, Runner
+from evaluator.programs.runner import ALL_LAYERS
+from evaluator.programs.worker import Worker
+from tests.evaluator.programs.canaries import HELPERS, SECRET, canaries, processes_of
+from tests.evaluator.programs.corpus import ALL, FAMILIES
+
+SAMPLED = {"memory": 4, "time": 4}
+"""Families whose programs take up to a second each: every so many in one run."""
+LANGUAGE = frozenset({Layer.LANGUAGE})
+LIMITS = Limits(wall_seconds=1.2, memory_bytes=256 * 1024 * 1024)
+MOST_SECONDS = 2.0
+NEIGHBOUR = Program(
+    source="def neighbour(x):\n    return [helper(1, x), SIZE, len([x])]\n", entry="neighbour", calls=[[2]]
+)
+HARMLESS = {
+    "language: exceptions as values": 2,
+    "language: patched helper": [["patched"]],
+    "language: patched constant": 99,
+    "language: patched helper for a later call": 1,
+    "language: shadowed function": 99,
+    "language: changed argument": [[1, 1], [1, 1]],
+    "language: deep comparison": 1,
+    "language: recursive list returned": 1,
+    "language: step by another name": 1,
+}
+"""What the language allows since it only affects the program itself, and its answer."""
+
+
+def own(runner, program):
+    """The result of a program, checked for what holds for each, and of its neighbour."""
+    begin = time.monotonic()
+    [[result], [after]] = runner.run([program, NEIGHBOUR])
+    assert time.monotonic() - begin < MOST_SECONDS
+    assert after.value == [[[".", "."]], 3, 1]
+    if isinstance(result, Failed):
+        assert result.message.endswith(".")
+        assert result.message.isprintable()
+        assert result.failure in Failure
+    assert SECRET not in repr(result)
+    return result
+
+
+def part(family, *, sample):
+    """Programs of a family that this run takes, by name."""
+    return sample.part(list(FAMILIES[family].items()), of=SAMPLED.get(family, 1), group=f"programs {family}")
+
+
+@pytest.mark.parametrize("layers", [ALL_LAYERS, LANGUAGE], ids=["all layers", "language alone"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_language_refuses_or_bounds_every_hostile_program(family, layers, sample):
+    with canaries() as placed, Runner(library=[HELPERS], layers=layers, limits=LIMITS, workers=1) as runner:
+        for name, text in part(family, sample=sample):
+            full = f"{family}: {name}"
+            result = own(runner, Program(source=placed.program(text)))
+            assert placed.disturbed() == [], full
+            if full in HARMLESS:
+                assert isinstance(result, Returned), full
+                assert result.value == HARMLESS[full], full
+            else:
+                assert isinstance(result, Failed), (full, result)
+                assert result.failure not in {Failure.LOST, Failure.UNAVAILABLE}, (full, result)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_process_contains_every_hostile_program_that_no_one_has_checked(family, sample):
+    layers = ALL_LAYERS - LANGUAGE
+    with canaries() as placed, Runner(library=[HELPERS], layers=layers, limits=LIMITS, workers=1) as runner:
+        process = runner.processes()[0]
+        for name, text in part(family, sample=sample):
+            own(runner, Program(source=placed.program(text)))
+            assert placed.disturbed() == [], name
+            assert processes_of(process) == [], name
+            # The process that forks them is still the first one: none was lost.
+            assert runner.processes() == [process], name
+
+
+def test_the_language_alone_bounds_memory(sample):
+    """Within a gibibyte, in a process that has no limit."""
+    worker = Worker(layers=LANGUAGE, limits=LIMITS, library=[HELPERS])
+    try:
+        for name, text in part("memory", sample=sample):
+            request = json.dumps({"source": text, "entry": None, "calls": ["[]"]})
+            _, ending = worker.run(request, most_bytes=LIMITS.answer_bytes)
+            assert ending.peak_kib < 1024 * 1024, name
+    finally:
+        worker.close()
+
+
+def test_the_corpus_has_what_it_promises():
+    assert len(ALL) >= 120
+    assert HARMLESS.keys() <= ALL.keys()
+
+
+@pytest.mark.parametrize("name", ["read", "write", "connect", "kill the victim", "environment by ctypes", "list"])
+def test_the_canaries_notice_programs_that_nothing_confines(name):
+    """Without any layer these succeed, so that the tests above can fail."""
+    with canaries() as placed, Runner(layers=frozenset(), limits=LIMITS, workers=1) as runner:
+        [[result]] = runner.run([Program(source=placed.program(FAMILIES["system"][name]))])
+        reached = placed.disturbed() or SECRET in repr(result) or "secret" in repr(result)
+        # Even then the environment is empty.
+        assert bool(reached) == (name != "environment by ctypes")
