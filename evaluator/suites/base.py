@@ -7,13 +7,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evaluator import canonical_json
 from evaluator.canonical_json import JsonValue
 from evaluator.plans.model import Plan, PlanContext, plan_to_json
+from evaluator.suites.candidates import Candidates
 from evaluator.suites.facets import Facets
 from evaluator.tools.types import Catalogue, ResourceType
+
+if TYPE_CHECKING:
+    from evaluator.records import ResultRecord
 
 ABSTENTION = "abstention"
 """The metric of requests that no tool can meet: 1 for a plan without steps, else 0. No scorer is needed."""
@@ -126,6 +130,15 @@ class Panel(StrEnum):
     """Each indicator with its reason."""
     TRANSCRIPT = "transcript"
     """The turns of an episode, with what came of each action."""
+    GRIDS = "grids"
+    """Grids of colours 0 (blank) to 9 as pictures, with the suite's `candidates`.
+
+    Tasks give `train`, a list of `input` and `output`, and `test`, a list of `input`: lists of rows of integers. An
+    episode's right answer is a JSON list of the tests' grids. Its answer is a JSON list of candidates, best first:
+    `track`; `content`, a program or a list of lines, or null; `demonstrations`, each `ok`, `wrong` or a failure
+    `{"failure", "message", "line"}`; `tests`, each rows as texts of `.` and `a` to `i`, or a failure; or null. A result
+    of a tool that tries a candidate has a line for each pair, `Demonstration 2: ok.`, and the rows of a wrong output
+    below."""
     GOAL = "goal"
     """What the request wants, and the files that it gives. Tasks have the attributes `parts` (sentences), `uncovered`
     (why there are none) and `flags` (names of the suite's `defects`)."""
@@ -184,6 +197,11 @@ class Task:
     @property
     def attributes(self) -> dict[str, JsonValue]:
         """Suite-specific facts; the suite's facets say which of them are filters."""
+        return {}
+
+    @property
+    def values_given(self) -> Mapping[str, JsonValue]:
+        """What planners are given by value, besides the text and the resources."""
         return {}
 
     @property
@@ -265,6 +283,16 @@ class Suite:
     majority: "Callable[[], Mapping[str, str]] | None" = field(default=None, compare=False, repr=False)
     """For the anchor `majority`: the most frequent right answer of the training data by the metric of a task, or the
     one that the benchmark itself declares."""
+    candidates: Candidates | None = field(default=None, compare=False, repr=False)
+    """Of suites in turns: how an answer names several results, which are tried in order; None: it is one result."""
+    views: "Callable[[Task, str], JsonValue] | None" = field(default=None, compare=False, repr=False)
+    """Shows what is given with a task in one of several ways, by name. Raises a LookupError that lists them. None:
+    there is one way."""
+    labels: "Callable[[ResultRecord], Mapping[str, Sequence[str]]] | None" = field(
+        default=None, compare=False, repr=False
+    )
+    """Of suites in turns: values by which results are filtered and grouped, by the names of facets. None: only tasks
+    have such values."""
     named_inputs: bool = False
     """Of suites in turns: whether tools take named inputs of declared types, as in whole plans. Otherwise an action's
     arguments are one text."""

@@ -17,11 +17,13 @@ class Facet:
     label: str
     attribute: str = ""
     """The attribute of tasks that holds its value, or a list of values. Empty for `structure` and `modality`, which
-    every task has."""
+    every task has, and for labels of results (`Suite.labels`)."""
     heading: str = ""
     """Label of a table of scores that is grouped by it; empty: `label`."""
     words: Mapping[str, str] = field(default_factory=dict)
     """Values in words; for all others the value itself is read as words."""
+    verbatim: bool = False
+    """Whether values are names that stay as they are, such as those of functions."""
     unit: str = ""
     """What a value counts, such as `step`, if values are numbers."""
     order: tuple[str, ...] = ()

@@ -41,6 +41,8 @@ class Entry:
     """Whether its files are here."""
     whole_plans: str = ""
     """Of the step-by-step form of a suite: the slug of that suite, which asks for whole plans; else empty."""
+    has_gold: bool = True
+    """Whether any of its tasks has a gold plan, so that bundled planners can answer with them."""
     anchors: tuple[str, ...] = ()
     """Names of the bundled planners that are anchors only of suites that name them."""
 
@@ -90,6 +92,11 @@ def judged_suites() -> tuple[str, ...]:
 def suites_with_anchor(name: str) -> tuple[str, ...]:
     """Slugs of all suites that name this bundled planner as an anchor, in alphabetical order, fetched or not."""
     return tuple(sorted(slug for slug, entry in _entries().items() if name in entry.anchors))
+
+
+def suites_without_gold() -> tuple[str, ...]:
+    """Slugs of all suites without gold plans, in alphabetical order, fetched or not."""
+    return tuple(sorted(slug for slug, entry in _entries().items() if not entry.has_gold))
 
 
 def _judges(episode: "Episode") -> bool:

@@ -24,6 +24,7 @@ class PublicFile:
     """A released file: its name, the folder it is served from, and what its bytes must be."""
 
     name: str
+    """Its path in the folder of fetched files, in which `/` separates folders."""
     base: str
     """Address of the folder, without a slash at the end."""
     sha256: str
@@ -137,6 +138,7 @@ def write_files(*, contents: Mapping[str, bytes], target: Path, facts: Mapping[s
     try:
         target.mkdir(parents=True, exist_ok=True)
         for name, content in contents.items():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
             _replace(path=target / name, content=content)
         manifest = json.dumps({**facts, "files": digests}, indent=1) + "\n"
         _replace(path=target / MANIFEST, content=manifest.encode())

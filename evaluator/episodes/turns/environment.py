@@ -105,6 +105,8 @@ class TurnScore:
     explanations: Mapping[str, str] = field(default_factory=dict)
     expected: str | None = None
     """The right answer as a text."""
+    answer: str | None = None
+    """What readers of the record see as the answer; None: what the planner gave."""
 
 
 class Environment(Protocol):

@@ -1,9 +1,9 @@
 """One episode: what to ask next, what to run next, and when it is over. It waits for nothing and calls nobody."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
-from evaluator import canonical_json
+from evaluator.canonical_json import JsonValue
 from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused, Shown, ToolFault
 from evaluator.episodes.turns.feedback import Bounds, past_turn
 from evaluator.episodes.turns.reading import (
@@ -17,10 +17,11 @@ from evaluator.episodes.turns.reading import (
 )
 from evaluator.episodes.turns.typed_results import TypedTask, known_names
 from evaluator.episodes.turns.wanted import Done, Wanted
-from evaluator.episodes.turns.work import Work
+from evaluator.episodes.turns.work import OpenTurn, Work
 from evaluator.planners.protocol import PlannerError
 from evaluator.planners.turns.protocol import PNG, Asked, Formulation, Limits, PastTurn, Role, TurnReply
 from evaluator.plans.model import PlanContext, PlanSyntaxError
+from evaluator.suites.candidates import Candidates
 from evaluator.transcripts import ActionProblem, ActionRun, StopReason, Transcript, TurnRun
 
 UNREADABLE_IN_A_ROW = 3
@@ -31,37 +32,11 @@ LONGEST_NAME = 100
 """Characters of the name of a result."""
 
 
-@dataclass(slots=True)
-class _Turn:
-    """The turn that is going on."""
-
-    received: list[str] = field(default_factory=list)
-    subgoals: tuple[str, ...] = ()
-    actions: list[Done] = field(default_factory=list)
-    error: str = ""
-    seconds: float = 0.0
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    tries: int = 0
-
-    def add(self, reply: TurnReply) -> None:
-        call = reply.call
-        self.received.append(canonical_json.dumps(reply.response.model_dump(exclude_defaults=True)))
-        self.seconds += call.seconds
-        self.tries += call.tries
-        self.prompt_tokens = _sum(self.prompt_tokens, call.prompt_tokens)
-        self.completion_tokens = _sum(self.completion_tokens, call.completion_tokens)
-
-    def kept(self, *, is_cut: bool) -> TurnRun:
-        return TurnRun(
-            received=self.received, subgoals=list(self.subgoals), actions=[done.run for done in self.actions],
-            error=self.error, is_cut=is_cut, seconds=round(self.seconds, 6), prompt_tokens=self.prompt_tokens,
-            completion_tokens=self.completion_tokens, tries=max(1, self.tries),
-        )  # fmt: skip
-
-
 class Episode:
     """The state of one episode. Either it is over, or a call is `ready`, or an answer to `asked()` is awaited."""
+
+    notes: Mapping[str, JsonValue] = MappingProxyType({})
+    """Of a planner that gave a whole plan."""
 
     def __init__(
         self,
@@ -74,6 +49,7 @@ class Episode:
         formulation: Formulation,
         bounds: Bounds,
         typed: TypedTask | None = None,
+        candidates: Candidates | None = None,
     ) -> None:
         """Args:
         key: of the task, and of this run of it: the beginning of the keys of its turns.
@@ -84,6 +60,7 @@ class Episode:
         formulation: how planning and acting take turns.
         bounds: what it may use.
         typed: what it starts with, where tools take named inputs of declared types.
+        candidates: how its answer is several results, if it is.
         """
         self.failure: PlannerError | None = None
         """Why the planner gave no answer, if that is how it ended."""
@@ -98,12 +75,12 @@ class Episode:
         self.sample, self._key, self._scope = sample, key, scope
         self._context, self._statement_tool = context, statement_tool
         self._formulation, self._bounds = formulation, bounds
-        self._role = Role.JOINT if formulation is Formulation.INTEGRATED else Role.PLAN
-        self._turn = _Turn()
+        self._role = self._first_role
+        self._turn = OpenTurn()
         self._over, self._past = list[TurnRun](), list[PastTurn]()
         self._queue: list[Wanted] = []
         self._ends_after: StopReason | None = None
-        self._typed = typed
+        self._typed, self._candidates = typed, candidates
         self._values: dict[str, str] = {} if typed is None else typed.held()
         self._given = frozenset(self._values)
         self._pictures = False
@@ -111,8 +88,7 @@ class Episode:
         """Names that actions gave to their results, also to those that failed."""
         self._last: str | None = None
         self._named = tuple[str, ...]()
-        self._unreadable = self._actions = 0
-        self._seconds = 0.0
+        self._unreadable, self._actions, self._tries, self._seconds = 0, 0, 0, 0.0
 
     def asked(self) -> Asked:
         """What to ask the planner next."""
@@ -132,11 +108,15 @@ class Episode:
         """Take the planner's answer."""
         self._turn.add(reply)
         self._seconds += reply.call.seconds
+        self.notes = reply.notes or self.notes
         self._pictures = self._pictures or PNG in reply.response.accepts
+        if not self._over and self._role is Role.JOINT and reply.response.formulation is not None:
+            self._formulation = reply.response.formulation
+            self._role = self._first_role
         try:
             intent = read_response(
                 response=reply.response, role=self._role, context=self._context, statement_tool=self._statement_tool,
-                is_typed=self._typed is not None,
+                is_typed=self._typed is not None, candidates=self._candidates,
             )  # fmt: skip
         except (PlanSyntaxError, UnreadableError) as error:
             # A planner that knows only whole plans would repeat itself.
@@ -147,6 +127,11 @@ class Episode:
         elif self.stop is None:
             self._unreadable = 0
             self._follow(intent)
+
+    @property
+    def _first_role(self) -> Role:
+        """Of a turn."""
+        return Role.JOINT if self._formulation is Formulation.INTEGRATED else Role.PLAN
 
     def _refuse(self, problem: str, *, is_last: bool) -> None:
         """Give a sentence as the feedback to an answer, unless there were too many such answers."""
@@ -183,7 +168,16 @@ class Episode:
             message = f"{wanted.tool} is not offered for this task; there are: {offered}."
             return Refused(ActionProblem.UNKNOWN_TOOL, message)
         problem = self._problem_of_names(wanted)
-        return Refused(ActionProblem.BAD_REFERENCE, problem) if problem else None
+        if problem:
+            return Refused(ActionProblem.BAD_REFERENCE, problem)
+        return self._refused_try() if self._candidates and wanted.tool in self._candidates.tools else None
+
+    def _refused_try(self) -> Refused | None:
+        assert self._candidates is not None
+        if self._tries >= self._candidates.tries:
+            message = f"All {self._candidates.tries} candidates were tried; name those that count in the answer."
+            return Refused(ActionProblem.TOO_MUCH, message)
+        return None
 
     def _problem_of_names(self, wanted: Wanted) -> str:
         """Why the names that an action takes or gives cannot be, as a sentence; empty if they can."""
@@ -214,6 +208,7 @@ class Episode:
         wanted = self._queue.pop(0)
         self._seconds += seconds
         self._actions += 1
+        self._tries += bool(self._candidates and wanted.tool in self._candidates.tools)
         if isinstance(outcome, ToolFault):
             self._break(outcome, wanted=wanted, seconds=seconds)
             return
@@ -274,6 +269,13 @@ class Episode:
         Returns:
             Why it cannot end so, as a sentence; empty if it ended, or the planner wants something else.
         """
+        if self._candidates is not None and isinstance(intent, Answered):
+            try:
+                answer = self._candidates.named_in(intent.text, values=self._values)
+            except ValueError as error:
+                return str(error)
+            self._finish(StopReason.ANSWERED, answer=answer)
+            return ""
         if self._typed is None or not isinstance(intent, Stopped | Answered):
             return ""
         if isinstance(intent, Answered):
@@ -297,7 +299,7 @@ class Episode:
     def _follow(self, intent: Intent) -> None:
         match intent:
             case Stopped():
-                self._finish(StopReason.STOPPED, answer=self._last)
+                self._finish(StopReason.STOPPED, answer=self._untold())
             case Answered(text=text):
                 self._finish(StopReason.ANSWERED, answer=self._values.get(text.strip(), text))
             case Subgoals(texts=texts):
@@ -330,8 +332,8 @@ class Episode:
         )  # fmt: skip
         self._past.append(past)
         self._over.append(self._turn.kept(is_cut=is_cut))
-        self._turn = _Turn()
-        self._role = Role.JOINT if self._formulation is Formulation.INTEGRATED else Role.PLAN
+        self._turn = OpenTurn()
+        self._role = self._first_role
         if self._ends_after is not None:
             self.answer = None if self._ends_after is StopReason.UNREADABLE else self._result()
             self._end(self._ends_after)
@@ -344,11 +346,18 @@ class Episode:
 
     def _result(self) -> str | None:
         """The answer of a whole plan."""
+        if self._candidates is not None:
+            made = [self._values[name] for name in self._named if name in self._values]
+            return self._candidates.answer(made) if made else self._untold()
         if self._typed is None:
             return self._values.get(self._named[0]) if self._named else self._last
         names = self._named or self._typed.last(made=tuple(self.work.made), taken=frozenset(self.work.taken))
         # Nobody can be asked to name others.
         return None if self._typed.problem(names=names, values=self._values) else self._answer(names)
+
+    def _untold(self) -> str | None:
+        """The answer of a planner that stops without one."""
+        return self._last if self._candidates is None else self._candidates.newest(self._values)
 
     def _end(self, stop: StopReason) -> None:
         self.stop = stop
@@ -379,7 +388,3 @@ def _of_right_number(outcome: Made | Refused, *, wanted: Wanted) -> Made | Refus
         return outcome
     message = f"{wanted.tool} gave {len(outcome.values)} results, and the action names {len(wanted.outputs)}."
     return Refused(ActionProblem.BAD_ARGUMENTS, message)
-
-
-def _sum(one: int | None, other: int | None) -> int | None:
-    return one if other is None else other + (one or 0)

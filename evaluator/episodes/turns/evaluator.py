@@ -131,13 +131,17 @@ class TurnEvaluator:
             key=f"{name}/{task.asked_as or task.key}", sample=sample, scope=self._environment.scope(task),
             context=context, statement_tool=self.suite.statement_tool_in(context),
             formulation=acting.formulation, bounds=self._bounds, typed=typed,
+            candidates=self.suite.candidates,
         )  # fmt: skip
         return Opened(episode, partial(self._request, task=task, context=context, episode=episode))
 
     def _record(self, *, task: Task, episode: Episode) -> ResultRecord:
         (transcript,) = bounded([episode.transcript()])
         plan = plan_of_transcript(transcript=transcript, catalogue=self.suite.catalogue)
-        update = {"planner": calls_of([transcript]), "plan": plan_to_json(plan), "transcripts": [transcript]}
+        update = {
+            "planner": calls_of([transcript]), "plan": plan_to_json(plan), "transcripts": [transcript],
+            "planner_notes": dict(episode.notes),
+        }  # fmt: skip
         record = new_record(suite=self.suite, task=task).model_copy(update=update)
         if episode.failure is not None:
             failure = episode.failure
@@ -145,9 +149,8 @@ class TurnEvaluator:
         if episode.fault:
             return faulty(record, reason=Reason.EXPERT_FAILED, message=episode.fault)
         found = self._environment.score(task=task, answer=episode.answer, transcript=transcript)
-        scored = transcript.model_copy(
-            update={"score": found.score, "expected": found.expected, "indicators": dict(found.indicators)}
-        )
+        told = {"score": found.score, "expected": found.expected, "indicators": dict(found.indicators)}
+        scored = transcript.model_copy(update=told if found.answer is None else told | {"answer": found.answer})
         update = {
             "outcome": Outcome.SCORED,
             "score": found.score,

@@ -28,7 +28,10 @@ def record_of_samples(
     """
     transcripts = bounded([episode.transcript() for episode in episodes])
     ended = [_ended(episode, transcript=one) for episode, one in zip(episodes, transcripts, strict=True)]
-    update = {"planner": calls_of(transcripts), "plan": plan_to_json(ended[0].plan), "transcripts": transcripts}
+    update = {
+        "planner": calls_of(transcripts), "plan": plan_to_json(ended[0].plan), "transcripts": transcripts,
+        "planner_notes": dict(episodes[0].notes),
+    }  # fmt: skip
     record = new_record(suite=suite, task=task).model_copy(update=update)
     fault = next((episode.fault for episode in episodes if episode.fault), "")
     if fault:

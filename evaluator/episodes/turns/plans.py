@@ -1,6 +1,7 @@
 """Whole plans as actions, and the actions of an episode as a plan, which pages draw."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 
 from evaluator.episodes.turns.wanted import NamedStep, Wanted, references_in
@@ -29,9 +30,12 @@ def _wanted_by_name(step: Step) -> Wanted:
     )  # fmt: skip
 
 
-def wanted_of_plan(*, plan: Plan, catalogue: Catalogue) -> tuple[tuple[Wanted, ...], str]:
+def wanted_of_plan(
+    *, plan: Plan, catalogue: Catalogue, literal: Collection[str] = ()
+) -> tuple[tuple[Wanted, ...], str]:
     """The steps of a plan as actions, each after those whose results it takes, and the name of its answer, empty if it
-    has none. Results are called `R1`, `R2`, ... in this order unless the plan calls them so.
+    has none. Results are called `R1`, `R2`, ... in this order unless the plan calls them so. Inputs of the tools in
+    `literal` refer to nothing, whatever they contain.
 
     Raises:
         PlanSyntaxError: steps wait for each other.
@@ -41,7 +45,8 @@ def wanted_of_plan(*, plan: Plan, catalogue: Catalogue) -> tuple[tuple[Wanted, .
     free = (name for number in count(1) if (name := f"R{number}") not in made)
     names = {reference: reference if _is_reference(reference) else next(free) for reference in made}
     answer = next((names[reference] for reference in reversed(plan.answers) if reference in names), "")
-    return tuple(_wanted(step=step, names=names, spare=free, catalogue=catalogue) for step in steps), answer
+    wanted = [_wanted(step=step, names=names, spare=free, catalogue=catalogue) for step in steps]
+    return tuple(replace(one, references=()) if one.tool in literal else one for one in wanted), answer
 
 
 def plan_of_transcript(*, transcript: Transcript, catalogue: Catalogue) -> Plan:

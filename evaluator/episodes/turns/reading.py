@@ -1,16 +1,18 @@
 """What an answer to a turn wants: subgoals, actions, to stop, or to give an answer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from evaluator.canonical_json import JsonValue
 from evaluator.episodes.turns.plans import wanted_of_named, wanted_of_plan
 from evaluator.episodes.turns.wanted import Wanted, wanted_of_actions
 from evaluator.planners.turns.protocol import Role, TurnResponse
-from evaluator.plans import PlanContext, read_plan
+from evaluator.plans import PlanContext, PlanSyntaxError, read_plan
+from evaluator.plans.abstaining import is_abstention
 from evaluator.plans.canonical import parse_canonical
 from evaluator.plans.turns import Stop, TurnSyntaxError, read_actions, read_plan_reply
 from evaluator.plans.turns import Subgoals as ReadSubgoals
+from evaluator.suites.candidates import Candidates
 
 MAX_SUBGOALS = 64
 """Of one answer."""
@@ -59,7 +61,13 @@ class UnreadableError(ValueError):
 
 
 def read_response(
-    *, response: TurnResponse, role: Role, context: PlanContext, statement_tool: str = "", is_typed: bool = False
+    *,
+    response: TurnResponse,
+    role: Role,
+    context: PlanContext,
+    statement_tool: str = "",
+    is_typed: bool = False,
+    candidates: Candidates | None = None,
 ) -> Intent:
     """Read an answer.
 
@@ -70,6 +78,7 @@ def read_response(
         statement_tool: the tool of actions without a name and parentheses; empty if there is no such form.
         is_typed: whether tools take named inputs of declared types; whole plans are then read as in suites that
             execute them.
+        candidates: how whole plans are candidates, where an answer may be several.
 
     Raises:
         UnreadableError: it cannot be read.
@@ -80,10 +89,16 @@ def read_response(
         return Stopped()
     if response.answer is not None:
         return Answered(_bounded(response.answer, what="the answer"))
+    if response.plan is not None and candidates is not None:
+        if is_abstention(response.plan):
+            return Stopped()
+        return _tried([response.plan, *response.alternatives], candidates=candidates)
     if response.plan is not None:
         return _whole(response.plan, context=context, statement_tool=statement_tool, is_typed=is_typed)
     if response.steps is not None:
-        return Actions(wanted=_of_steps(response.steps, context=context, is_typed=is_typed), subgoals=subgoals)
+        literal = candidates.tools if candidates else frozenset[str]()
+        wanted = _of_steps(response.steps, context=context, is_typed=is_typed, literal=literal)
+        return Actions(wanted=wanted, subgoals=subgoals)
     if response.actions is not None:
         return _actions(response.actions, subgoals=subgoals, context=context, statement_tool=statement_tool)
     if response.text is not None:
@@ -129,11 +144,36 @@ def _of_text(text: str, *, role: Role, context: PlanContext, statement_tool: str
     return Subgoals(tuple(one.text for one in found.subgoals))
 
 
-def _of_steps(steps: Sequence[Mapping[str, JsonValue]], *, context: PlanContext, is_typed: bool) -> tuple[Wanted, ...]:
+def _of_steps(
+    steps: Sequence[Mapping[str, JsonValue]], *, context: PlanContext, is_typed: bool, literal: Collection[str]
+) -> tuple[Wanted, ...]:
     parsed = parse_canonical(value={"steps": list(steps), "answers": []}, context=context)
     if is_typed:
         return wanted_of_named(parsed.plan)
-    return wanted_of_plan(plan=parsed.plan, catalogue=context.catalogue)[0]
+    return wanted_of_plan(plan=parsed.plan, catalogue=context.catalogue, literal=literal)[0]
+
+
+def _tried(plans: Sequence[JsonValue], *, candidates: Candidates) -> Actions:
+    """Whole plans in a suite's own form: each is an action that tries it. The first must be readable."""
+    wanted: list[Wanted] = []
+    error = ""
+    for number, plan in enumerate(plans[: candidates.most]):
+        try:
+            read = candidates.read(plan)
+        except PlanSyntaxError as problem:
+            if not number:
+                raise
+            error = error or f"Alternative {number} cannot be read: {problem}."
+            continue
+        name = f"R{number + 1}"
+        wanted.append(
+            Wanted(
+                tool=read.tool, arguments=read.arguments, references=(), outputs=(name,),
+                text=f"{name} = {read.tool}({read.arguments})",
+            )
+        )  # fmt: skip
+    names = tuple(one.outputs[0] for one in wanted)
+    return Actions(wanted=tuple(wanted), is_whole=True, answers=names, error=error)
 
 
 def _whole(plan: JsonValue, *, context: PlanContext, statement_tool: str, is_typed: bool) -> Actions:

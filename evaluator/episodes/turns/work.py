@@ -1,13 +1,17 @@
-"""What an episode with typed results has done: the plan that its actions make, step by step."""
+"""What an episode has done: the turn that is going on, and with typed results the plan that its actions make."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
+from evaluator import canonical_json
 from evaluator.episodes.turns.environment import ExpertRun
 from evaluator.episodes.turns.typed_results import TypedTask, TypedValue
+from evaluator.episodes.turns.wanted import Done
+from evaluator.planners.turns.protocol import TurnReply
 from evaluator.plans.model import Plan, Step
 from evaluator.records import ArtefactReference, StepRun
+from evaluator.transcripts import TurnRun
 
 
 @dataclass(slots=True)
@@ -68,3 +72,38 @@ class Work:
     def plan(self, *, subgoals: Sequence[str]) -> Plan:
         """What was done, as a plan."""
         return Plan(steps=tuple(self.steps), answers=self._answered, subgoals=tuple(subgoals) or None)
+
+
+@dataclass(slots=True)
+class OpenTurn:
+    """A turn that is going on."""
+
+    received: list[str] = field(default_factory=list)
+    subgoals: tuple[str, ...] = ()
+    actions: list[Done] = field(default_factory=list)
+    error: str = ""
+    seconds: float = 0.0
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    tries: int = 0
+
+    def add(self, reply: TurnReply) -> None:
+        """Take an answer, or another one."""
+        call = reply.call
+        self.received.append(canonical_json.dumps(reply.response.model_dump(exclude_defaults=True)))
+        self.seconds += call.seconds
+        self.tries += call.tries
+        self.prompt_tokens = _sum(self.prompt_tokens, call.prompt_tokens)
+        self.completion_tokens = _sum(self.completion_tokens, call.completion_tokens)
+
+    def kept(self, *, is_cut: bool) -> TurnRun:
+        """The turn as records have it."""
+        return TurnRun(
+            received=self.received, subgoals=list(self.subgoals), actions=[done.run for done in self.actions],
+            error=self.error, is_cut=is_cut, seconds=round(self.seconds, 6), prompt_tokens=self.prompt_tokens,
+            completion_tokens=self.completion_tokens, tries=max(1, self.tries),
+        )  # fmt: skip
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return one if other is None else other + (one or 0)

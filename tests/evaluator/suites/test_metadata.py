@@ -33,8 +33,19 @@ IN_TURNS = {
     "hotpotqa": questions.RELEASE, "strategyqa": questions.RELEASE,
 }  # fmt: skip
 OPERATORS = ("a-okvqa", "mind2web", "scienceqa")
-RELEASED = (*CONTROLLLM, *IN_TURNS, *OPERATORS)
-DESCRIBED = ("openagi", "openagi-season", "toolmini", "toolmini-abstain", "toolworld", "lumos-mini", *RELEASED)
+ARC = ("arc-111", "arc-training", "arc-evaluation")
+"""Of hundreds of files, which a description does not list."""
+RELEASED = (*CONTROLLLM, *IN_TURNS, *OPERATORS, *ARC)
+DESCRIBED = (
+    "openagi",
+    "openagi-season",
+    "toolmini",
+    "toolmini-abstain",
+    "toolworld",
+    "lumos-mini",
+    "arc-mini",
+    *RELEASED,
+)
 """Suites with files of their own."""
 STEP_BY_STEP = tuple(form for slug in DESCRIBED if (form := step_by_step_of(slug)))
 SLUGS = (*DESCRIBED, *STEP_BY_STEP)

@@ -3,6 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
+from evaluator.suites.arc.columns import COLUMNS
 from evaluator.suites.reference_rows import ReferenceTable, reference_digest, reference_tables
 from evaluator.suites.registry import suite_of
 
@@ -56,6 +57,14 @@ def test_lumos_figures_are_shares_of_one():
     assert figures("svamp", "Table 3b", "LUMOS-I, maths") == {"accuracy": 0.636}
     assert figures("intercode-sql", "Table 1e", "LUMOS-I, all, 13B") == {"success": 0.073}
     assert figures("hotpotqa", "Table 1d", "LUMOS-I, QA") == {"EM": 0.294, "LLM": 0.459}
+
+
+def test_the_multi_expert_system_solved_50_of_111():
+    found = figures("arc-111", "Results", "Multi-expert system, GPT-4 of May 2023")
+    assert found == {name: round(tasks / 111, 4) for name, tasks in (("solved", 50), ("by_feedback", 7), ("misled", 3))}
+    columns = [column.board_column for column in table("arc-111", "Results").columns]
+    assert columns == ["solved_3", "by_feedback", "misled"]
+    assert set(columns) <= {column.key for column in COLUMNS}
 
 
 def test_figures_stand_as_they_are_printed():

@@ -1,0 +1,73 @@
+"""The check that demonstrations leave one answer."""
+
+import pytest
+
+from evaluator.suites.arc.demonstrations import Demonstration
+from evaluator.suites.arc.grids import grid_of_letters
+from evaluator.suites.arc.mini.determined import explaining, is_determined, rivals
+from evaluator.suites.arc.mini.families import FAMILIES
+from evaluator.suites.arc.mini.families.crop import Crop
+from evaluator.suites.arc.mini.families.gravity import Fall
+from evaluator.suites.arc.mini.families.symmetry import Mirror, Way
+from evaluator.suites.arc.mini.families.turn import Turn
+from tests.evaluator.suites.arc.letters import grid
+from tests.evaluator.suites.arc.mini.samples import drawn
+
+
+def pairs(rule, *inputs):
+    grids = [grid_of_letters(grid(*rows)) for rows in inputs]
+    return [Demonstration(input=one, output=rule.apply(one)) for one in grids]
+
+
+HALF = Turn(quarters=2, is_flipped=False)
+SYMMETRIC = ("aba", "c.c")
+"""Its columns read the same in reverse, so that turning it by half is reversing its rows."""
+OTHER = ("ab.", "c.c")
+
+
+@pytest.mark.parametrize("split", ["public", "validation", "hidden", "train"])
+def test_every_drawn_task_is_determined(split):
+    left = [
+        task.key for task in drawn(split) if not is_determined(demonstrations=task.demonstrations, tests=task.tests)
+    ]
+    assert left == []
+
+
+def test_no_rule_that_explains_a_task_is_left_out():
+    colours = range(1, 10)
+    every = [rule for family in FAMILIES.values() for rule in family.rules(read=colours, written=colours)]
+    assert len(every) > 4_000
+    for task in drawn("public")[::6]:
+        shown = task.demonstrations
+        found = {rule for rule in every if all(rule.apply(pair.input) == pair.output for pair in shown)}
+        assert found == set(explaining(shown)), task.key
+
+
+def test_an_undetermined_task_is_found_with_its_rival():
+    shown, tests = pairs(HALF, SYMMETRIC), pairs(HALF, OTHER)
+    assert not is_determined(demonstrations=shown, tests=tests)
+    assert Mirror(way=Way.FLIP, axis="rows") in list(rivals(demonstrations=shown, tests=tests))
+    # One more demonstration that is not symmetric leaves only the right rule.
+    assert is_determined(demonstrations=[*shown, *pairs(HALF, ("d..", ".ee"))], tests=tests)
+
+
+def test_rules_that_agree_on_the_tests_are_no_rivals():
+    shown, tests = pairs(HALF, SYMMETRIC), pairs(HALF, ("bab", "d.d"))
+    assert len(list(explaining(shown))) > 1
+    assert is_determined(demonstrations=shown, tests=tests)
+
+
+def test_rivals_of_another_colour_and_another_property_are_found():
+    largest = Crop(which="largest")
+    shown = pairs(largest, ("aa..", "a..b"), ("aa.b", "...."))
+    tests = pairs(largest, ("a..b", "...b"))
+    found = list(rivals(demonstrations=shown, tests=tests))
+    assert Crop(which="colour", colour=1) in found
+
+
+def test_a_rule_that_says_nothing_about_a_test_is_no_rival():
+    down = Fall(side=0)
+    shown, tests = pairs(down, ("aa", ".."), ("a.", "..")), pairs(down, ("bb", ".."))
+    explained = list(explaining(shown))
+    assert Fall(side=0, mover=1) in explained
+    assert Fall(side=0, mover=1) not in list(rivals(demonstrations=shown, tests=tests))

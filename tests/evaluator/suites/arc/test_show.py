@@ -1,0 +1,78 @@
+"""`planarena suites show SUITE TASK --view NAME`."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from evaluator.cli import suites as commands
+from evaluator.cli.usage import in_short_lines
+from evaluator.suites import suite_of
+from evaluator.suites.arc.demonstrations import Demonstration
+from evaluator.suites.arc.suite import arc_suite
+from evaluator.suites.arc.tasks import ArcTask, arc_task
+
+PAIR = Demonstration(input=((0, 1), (2, 0)), output=((1, 1), (2, 2)))
+
+
+@pytest.fixture
+def show(monkeypatch):
+    task = arc_task(key="a1", demonstrations=(PAIR, PAIR), test_inputs=(((0, 3), (0, 3)),))
+    assert isinstance(task, ArcTask)
+    suite = arc_suite(slug="arc-tiny", title="Tiny", description="", tasks=(task,))
+    monkeypatch.setattr(commands, "chosen_suite", lambda _: suite)
+
+    def run(*arguments):
+        return CliRunner().invoke(commands.app, ["show", "arc-tiny", *arguments])
+
+    return run
+
+
+def test_a_view_is_printed_and_tells_no_test_output(show):
+    found = json.loads(show("a1", "--view", "grid").stdout)
+    assert found["train"][0] == {
+        "input": [[".", "a"], ["b", "."]], "input_grid_size": [2, 2],
+        "output": [["a", "a"], ["b", "b"]], "output_grid_size": [2, 2],
+    }  # fmt: skip
+    assert found["test"] == [{"input": [[".", "c"], [".", "c"]], "input_grid_size": [2, 2]}]
+    assert json.loads(show("a1", "--view", "grid", "--json").stdout) == found
+
+
+def test_objects_have_more_info_where_it_is_asked_for(show):
+    [test] = json.loads(show("a1", "--view", "objects, more_info").stdout)["test"]
+    assert test["input_objects"][0]["cell_count"] == 2
+    [plain] = json.loads(show("a1", "--view", "objects").stdout)["test"]
+    assert "cell_count" not in plain["input_objects"][0]
+
+
+def test_a_task_is_printed_with_what_is_given(show):
+    printed = show("a1").stdout
+    assert '"id": "a1"' in printed
+    assert '"test": [{"input": [[0, 3], [0, 3]]}]' in printed
+
+
+def test_what_is_not_there_is_refused_with_what_is(show):
+    assert "there is no view 'colours'; there are: grid, objects, objects_diag" in _error(
+        show("a1", "--view", "colours")
+    )
+    assert "arc-tiny has no task 'b2'; its tasks are a1, ..." in _error(show("b2"))
+    assert "arc-tiny has no task ''" in _error(show("--view", "grid"))
+
+
+def test_a_suite_without_views_says_so():
+    key = suite_of("toolmini").tasks[0].key
+    done = CliRunner().invoke(commands.app, ["show", "toolmini", key, "--view", "grid"])
+    assert done.exit_code == 2
+    assert "toolmini shows its tasks in one way only; leave out --view" in _error(done)
+
+
+def _error(done):
+    return " ".join((done.stderr or done.output).replace("│", " ").split())
+
+
+def test_json_for_people_has_rows_in_one_line():
+    value = {"rows": [[1] * 30, [2] * 30], "short": {"a": [1, {"b": "ä"}]}, "none": []}
+    printed = in_short_lines(value)
+    assert json.loads(printed) == value
+    assert printed.splitlines()[1:4] == [' "rows": [', f"  {[1] * 30},", f"  {[2] * 30}"]
+    assert ' "short": {"a": [1, {"b": "ä"}]},' in printed
