@@ -8,13 +8,14 @@ from functools import partial
 from types import MappingProxyType
 
 from evaluator.ablations import literals, minus_one, with_texts
+from evaluator.planners.grids import IdentityPlanner, SearchPlanner
 from evaluator.planners.protocol import OfferedTool, Planner, PlannerReply, PlannerRequest
 from evaluator.planners.turns.floors import LastNumberPlanner, MajorityPlanner
 from evaluator.plans.abstaining import abstention
 from evaluator.plans.model import Plan, Step, plan_to_json
 from evaluator.records import PlannerCall
 from evaluator.suites.base import Suite
-from evaluator.suites.registry import judged_suites, suites_with_anchor
+from evaluator.suites.registry import judged_suites, suites_with_anchor, suites_without_gold
 
 _EMPTY = Plan(steps=(), answers=())
 _NO_TIME = PlannerCall(seconds=0.0)
@@ -204,6 +205,15 @@ class BundledEntry:
             return suites_with_anchor(self.name)
         return judged_suites() if self.is_for_judged else ()
 
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """Slugs of the suites that have no gold plans, where its answers come from them."""
+        return suites_without_gold() if self.knows_gold else ()
+
+    def understands(self, suite: str) -> bool:
+        """Whether it is an anchor of the suite with this slug."""
+        return suite not in self.lacking and (not self.suites or suite in self.suites)
+
 
 _FURTHER_SEEDS = tuple(
     BundledEntry(
@@ -260,6 +270,18 @@ _ENTRIES = (
         make=LastNumberPlanner,
         is_named_by_suites=True,
     ),
+    BundledEntry(
+        name="identity",
+        description="The test inputs as outputs: what changing nothing is worth.",
+        make=IdentityPlanner,
+        is_named_by_suites=True,
+    ),
+    BundledEntry(
+        name="arc-search",
+        description="Enumerates programs over the helpers, without a model: up to three that fit all demonstrations.",
+        make=SearchPlanner,
+        is_named_by_suites=True,
+    ),
 )
 BUNDLED: Mapping[str, BundledEntry] = MappingProxyType({entry.name: entry for entry in _ENTRIES})
 KNOW_GOLD = frozenset(entry.name for entry in _ENTRIES if entry.knows_gold)
@@ -273,9 +295,7 @@ def bundled_names() -> tuple[str, ...]:
 
 def each_once(suite: str) -> tuple[str, ...]:
     """Names of the anchors of the suite with this slug, without further seeds."""
-    return tuple(
-        entry.name for entry in _ENTRIES if not entry.is_further_seed and (not entry.suites or suite in entry.suites)
-    )
+    return tuple(entry.name for entry in _ENTRIES if not entry.is_further_seed and entry.understands(suite))
 
 
 def bundled_planner(*, name: str, suite: Suite) -> Planner:
@@ -297,4 +317,6 @@ def bundled_planner(*, name: str, suite: Suite) -> Planner:
             f"the bundled planner {name} is an anchor of suites whose plans are judged: {', '.join(entry.suites)}; "
             f"{suite.slug} {how}"
         )
+    if suite.slug in entry.lacking:
+        raise LookupError(f"the bundled planner {name} answers from gold plans, and {suite.slug} has none")
     return entry.make(suite)

@@ -7,10 +7,10 @@ from types import MappingProxyType
 
 from evaluator.planners.bundled import BUNDLED, BundledEntry
 from evaluator.planners.language_models.protocol import Ability
-from evaluator.planners.language_models.shipped import shipped_folder, shipped_names
+from evaluator.planners.language_models.shipped import LUMOS, shipped_folder, shipped_names
 from evaluator.planners.named import planner_named
 from evaluator.planners.protocol import Planner
-from evaluator.planners.strategies.registry import PlannerNameError, strategies
+from evaluator.planners.strategies.registry import PlannerNameError, split_name, strategies
 from evaluator.suites.base import Suite
 from evaluator.tools.openagi import OPENAGI
 
@@ -22,6 +22,11 @@ WITH_SHIPPED_MODEL = "Strategies with the language model that comes with PlanAre
 TRAINED_FOR = OPENAGI.name
 """The shipped language models were trained on requests for the tools of this catalogue; strategies for others are not
 offered with them."""
+_OF_MODULES = (
+    f"lumos/iterative:{LUMOS}/plan-iterative,ground={LUMOS}/ground-iterative", f"lumos/integrated:{LUMOS}/integrated",
+)  # fmt: skip
+_MODULES_SUITE = "lumos-mini"
+"""What LUMOS's shipped modules were trained for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,10 +39,12 @@ class OfflinePlanner:
     description: str
     suites: tuple[str, ...] = ()
     """Slugs of the suites whose requests it understands; empty: all."""
+    lacking: tuple[str, ...] = ()
+    """Slugs of the suites without gold plans, where its answers come from them."""
 
     def understands(self, suite: str) -> bool:
         """Whether it understands the requests of the suite with this slug."""
-        return not self.suites or suite in self.suites
+        return suite not in self.lacking and (not self.suites or suite in self.suites)
 
 
 def _group(entry: BundledEntry) -> str:
@@ -55,6 +62,7 @@ def offline_planners() -> Mapping[str, OfflinePlanner]:
             group=_group(entry),
             description=entry.description,
             suites=entry.suites,
+            lacking=entry.lacking,
         )
         for entry in BUNDLED.values()
     ]
@@ -63,7 +71,7 @@ def offline_planners() -> Mapping[str, OfflinePlanner]:
         for entry in strategies().values()
         if not entry.needs
     ]
-    found += _with_shipped_models()
+    found += [*_with_shipped_models(), *_of_shipped_modules()]
     return MappingProxyType({planner.name: planner for planner in found})
 
 
@@ -94,3 +102,14 @@ def _with_shipped_models() -> list[OfflinePlanner]:
         for entry in entries
         for model in sorted(models.values())
     ]
+
+
+def _of_shipped_modules() -> list[OfflinePlanner]:
+    """LUMOS's formulations whose modules are shipped."""
+    return [
+        OfflinePlanner(
+            name=name, group=WITH_SHIPPED_MODEL, description=strategies()[split_name(name)[0]].description,
+            suites=(_MODULES_SUITE,),
+        )
+        for name in _OF_MODULES
+    ]  # fmt: skip

@@ -4,7 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, Protocol, runtime_checkable
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 
 from evaluator.canonical_json import JsonValue
 from evaluator.plans.abstaining import MAX_REASON, abstention
@@ -31,6 +38,14 @@ class RequestedTask(Message):
     """The request in English."""
     resources: dict[str, str]
     """What is given: name to type. A plan refers to it as `$name`."""
+    given: dict[str, JsonValue] = Field(default_factory=dict)
+    """What is given by value, in the form of the suite; absent where a request is its text and its resources."""
+
+    @model_serializer(mode="wrap")
+    def _without_nothing_given(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
+        # Requests of other suites stay what they were, and with them the keys of journals.
+        found: dict[str, object] = handler(self)
+        return found if self.given else {name: value for name, value in found.items() if name != "given"}
 
 
 class Expected(Message):
@@ -166,6 +181,7 @@ def request_for(*, suite: Suite, task: Task, context: PlanContext) -> PlannerReq
             id=task.asked_as or task.key,
             request=task.text,
             resources={name: str(kind) for name, kind in task.resources.items()},
+            given=dict(task.values_given),
         ),
         expects=Expected(
             type=None if task.expects is None else str(task.expects), types=list(map(str, context.several))

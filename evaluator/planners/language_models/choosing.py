@@ -1,6 +1,7 @@
 """Language models by name. Imports no torch: a model is loaded when it is first asked, or by `prepare`.
 
-lilliput-planner, lilliput-planner/VARIANT   comes with PlanArena
+lilliput-planner, lilliput-planner/VARIANT   comes with PlanArena, for whole plans of OpenAGI
+lilliput-lumos/MODULE                        comes with PlanArena, for LUMOS's roles on lumos-mini
 hf:ORG/NAME@REVISION                         from a model hub
 dir:PATH                                     from a folder
 chat:URL#MODEL-ID                            behind an OpenAI-compatible endpoint
@@ -21,7 +22,10 @@ from evaluator.planners.language_models.scripted import ScriptedModel
 if TYPE_CHECKING:
     from evaluator.planners.language_models.local.model import LocalModel
 
-FORMS = "lilliput-planner[/VARIANT], hf:ORG/NAME@REVISION, dir:PATH, chat:URL#MODEL-ID or scripted:FILE"
+FORMS = (
+    "lilliput-planner[/VARIANT], lilliput-lumos/MODULE, hf:ORG/NAME@REVISION, dir:PATH, chat:URL#MODEL-ID or "
+    "scripted:FILE"
+)
 _REPO = re.compile(r"[\w.-]+/[\w.-]+")
 
 
@@ -93,7 +97,7 @@ def language_model(name: str, *, device: str | None = None, allow_private: bool 
         return _from_hub(name=name, place=place, device=device)
     if kind == "dir" and place:
         return _from_folder(name=name, folder=Path(place), device=device)
-    if name.partition("/")[0] == shipped.NAME:
+    if name.partition("/")[0] in {shipped.NAME, shipped.LUMOS}:
         return _shipped(name=name, device=device)
     raise ModelNameError(f"There is no language model {name!r}; models are named {FORMS}.")
 

@@ -6,19 +6,29 @@ NAME = "lilliput-planner"
 VARIANTS = ("pretrained", "finetuned", "rltf")
 """The first is what the bare name means."""
 FOLDER = Path(__file__).parents[2] / "world" / "weights" / NAME
+LUMOS = "lilliput-lumos"
+LUMOS_MODULES = ("plan-iterative", "ground-iterative", "integrated")
+"""Those of LUMOS's modules that come with PlanArena, all of one seed."""
 
 
 def shipped_names() -> tuple[str, ...]:
-    """All names under which a shipped planner can be asked for."""
+    """All names under which a shipped planner of whole plans can be asked for."""
     return (NAME, *(f"{NAME}/{variant}" for variant in VARIANTS))
 
 
+def shipped_modules() -> tuple[str, ...]:
+    """The names of LUMOS's modules."""
+    return tuple(f"{LUMOS}/{module}" for module in LUMOS_MODULES)
+
+
 def shipped_folder(name: str) -> Path:
-    """The folder of `lilliput-planner` or `lilliput-planner/VARIANT`.
+    """The folder of `lilliput-planner`, `lilliput-planner/VARIANT` or `lilliput-lumos/MODULE`.
 
     Raises:
         LookupError: there is no such planner; the message says which there are.
     """
-    if name not in shipped_names():
-        raise LookupError(f"there is no planner {name!r}; there are: {', '.join(shipped_names())}")
-    return FOLDER / (name.partition("/")[2] or VARIANTS[0])
+    known = (*shipped_names(), *shipped_modules())
+    if name not in known:
+        raise LookupError(f"there is no planner {name!r}; there are: {', '.join(known)}")
+    family, _, variant = name.partition("/")
+    return FOLDER.with_name(family) / (variant or VARIANTS[0])

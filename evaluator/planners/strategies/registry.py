@@ -4,7 +4,8 @@ A strategy is a class in the tuple `STRATEGIES` of a module or package of this p
 `description` and `catalogue` (it understands the requests of suites with this catalogue of tools; empty: of all) and a
 constructor without arguments. One that works with and without a language model also has `optional`, what that model
 must be able to do, and is made with `with_model=True` to use one. One with an option has `option`, which says what it
-is, and is made with `option="..."` where a name has it behind an `@`: `STRATEGY@OPTION[:MODEL]`. One with `in_turns`
+is, and is made with `option="..."` where a name has it behind an `@`: `STRATEGY@OPTION[:MODEL]`; with `option_first`
+also behind a colon: `STRATEGY:OPTION:MODEL`. One with `in_turns`
 understands only suites in turns, and may have `modules`, roles with a model of their own: `STRATEGY:MODEL,ROLE=MODEL`.
 The modules are found and imported when strategies are first asked for.
 """
@@ -44,6 +45,8 @@ class StrategyEntry:
     make: Callable[..., Strategy]
     option: str = ""
     """What may follow an `@` in its name, in words; empty: nothing."""
+    option_first: bool = False
+    """Whether the option may also stand behind a colon, before the model: `STRATEGY:OPTION:MODEL`."""
     in_turns: bool = False
     """Whether it acts step by step, and understands only suites in turns."""
     modules: tuple[str, ...] = ()
@@ -81,6 +84,7 @@ def strategies() -> Mapping[str, StrategyEntry]:
                 catalogue=made.catalogue,
                 make=made,
                 option=getattr(made, "option", ""),
+                option_first=getattr(made, "option_first", False),
                 in_turns=getattr(made, "in_turns", False),
                 modules=getattr(made, "modules", ()),
             )
@@ -88,8 +92,12 @@ def strategies() -> Mapping[str, StrategyEntry]:
 
 
 def split_name(name: str) -> tuple[str, str | None]:
-    """`STRATEGY[:MODEL]` as strategy and model; a model's name may hold further colons."""
+    """`STRATEGY[:MODEL]` as strategy, with its option, and model; a model's name may hold further colons."""
     strategy, colon, model = name.partition(":")
+    entry = strategies().get(strategy)
+    if colon and entry is not None and entry.option_first:
+        option, colon, model = model.partition(":")
+        strategy = f"{strategy}@{option}"
     return strategy, model if colon else None
 
 

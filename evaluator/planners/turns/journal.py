@@ -92,7 +92,9 @@ def recall(*, store: "Store", request: TurnRequest) -> TurnReply | None:
     try:
         value = json.loads(store.get(found[_REPLY].digest).data)
         return TurnReply(
-            response=TurnResponse.model_validate(value["response"]), call=PlannerCall.model_validate(value["call"])
+            response=TurnResponse.model_validate(value["response"]),
+            call=PlannerCall.model_validate(value["call"]),
+            notes=value.get("notes", {}),
         )
     except (LookupError, ValueError, ObjectDamagedError):
         return None
@@ -101,6 +103,8 @@ def recall(*, store: "Store", request: TurnRequest) -> TurnReply | None:
 def keep(*, store: "Store", request: TurnRequest, reply: TurnReply) -> None:
     """Write an answer into the journal."""
     value = {"response": reply.response.model_dump(exclude_defaults=True), "call": reply.call.model_dump()}
+    if reply.notes:
+        value["notes"] = dict(reply.notes)
     artefact = Artefact(data=canonical_json.dumps(value).encode(), media_type=MediaType.TEXT)
     reference = ArtefactReference(digest=store.put(artefact), media_type=MediaType.TEXT)
     store.put_step(key=_key(request), outputs={_REPLY: reference})

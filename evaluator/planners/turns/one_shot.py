@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
+from evaluator.canonical_json import JsonValue
 from evaluator.planners.protocol import BatchPlanner, Planner, PlannerError, PlannerReply
 from evaluator.planners.turns.protocol import Formulation, TurnPlanner, TurnReply, TurnRequest, TurnResponse
 from evaluator.records import PlannerCall, Reason
@@ -49,6 +50,7 @@ class _Batch:
         return [ends.get(index, _NO_ANSWER) for index in range(len(asked))]
 
 
+_Plan = dict[str, JsonValue] | list[JsonValue] | str
 _NO_ANSWER = PlannerError(
     reason=Reason.INTERNAL_ERROR, message="The planner neither answered nor failed.", call=PlannerCall(seconds=0.0)
 )
@@ -67,5 +69,7 @@ def _turn(reply: PlannerReply) -> TurnReply:
         message = f"The plan cannot be read: {why}."
         received = reply.plan if isinstance(reply.plan, str) else None
         raise PlannerError(reason=Reason.UNPARSABLE_PLAN, message=message, received=received, call=reply.call)
-    plan = cast("dict[str, object] | list[object] | str", reply.plan)
-    return TurnReply(response=TurnResponse.model_construct(plan=plan), call=reply.call)
+    plan = cast("_Plan", reply.plan)
+    alternatives = [cast("_Plan", one) for one in reply.alternatives if isinstance(one, Mapping | list | str)]
+    response = TurnResponse.model_construct(plan=plan, alternatives=alternatives)
+    return TurnReply(response=response, call=reply.call, notes=reply.notes)

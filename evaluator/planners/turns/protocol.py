@@ -4,8 +4,8 @@ A turn is stateless like a request for a whole plan: it carries the task, the to
 and what is left of the limits. A planner that knows only whole plans may answer the first turn with one.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, Self, runtime_checkable
 
@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from evaluator.canonical_json import JsonValue
-from evaluator.planners.protocol import Message, PlannerError, PlannerRequest, request_for
+from evaluator.planners.protocol import MAX_ALTERNATIVES, Message, PlannerError, PlannerRequest, request_for
 from evaluator.plans.model import PlanContext
 from evaluator.records import PlannerCall
 from evaluator.suites.base import Suite, Task
@@ -133,9 +133,16 @@ class TurnResponse(Message):
     """Whatever a language model wrote, in the form of LUMOS's replies."""
     plan: dict[str, JsonValue] | list[JsonValue] | str | None = None
     """A whole plan in any form that suites without turns accept: it is run, and the episode ends."""
+    alternatives: list[dict[str, JsonValue] | list[JsonValue] | str] = Field(
+        default_factory=list, max_length=MAX_ALTERNATIVES
+    )
+    """With a plan: further ones, best first. Only suites whose answer is several candidates try them."""
     accepts: list[str] = Field(default_factory=list)
     """Optional: media types in which later turns of the episode may contain results. `image/png` is known; others are
     ignored."""
+    formulation: Formulation | None = None
+    """Optional, in the first answer of an episode that began as `integrated`: how planning and acting take turns from
+    this answer on, which is then that of the role `plan`. Later ones are ignored."""
     usage: dict[str, int] | None = None
     """Optional token counts: `prompt_tokens`, `completion_tokens`."""
 
@@ -164,6 +171,8 @@ class TurnReply:
 
     response: TurnResponse
     call: PlannerCall
+    notes: Mapping[str, JsonValue] = field(default_factory=dict)
+    """How a bundled strategy came to a whole plan; see `Draft`."""
 
 
 @runtime_checkable

@@ -1,6 +1,8 @@
 """The bundled planners anchor the boards: gold is right, random-valid is valid, no-op does nothing, and the floors of
 judged plans are what their sentences say."""
 
+from dataclasses import replace
+
 import pytest
 
 from evaluator.ablations import literals
@@ -11,6 +13,7 @@ from evaluator.planners.strategies.registry import PlannerNameError
 from evaluator.plans import check_plan, read_plan
 from evaluator.suites import suite_of
 from evaluator.suites.hidden import HIDDEN, suite_on_split
+from evaluator.suites.registry import suite_names, suites_without_gold
 
 OPENAGI = suite_of("openagi")
 RESTORERS = frozenset({"Image Super Resolution", "Image Denoising", "Image Deblurring", "Colorization"})
@@ -129,3 +132,16 @@ def test_planners_made_of_gold_answer_hidden_requests_with_their_own_gold(name):
         assert set(plan.tools()) <= set(task.gold.tools())
         others += plan != answer(name, public, suite=TOOLMINI, offered=ALL_TOOLS)[0]
     assert others > 30
+
+
+def test_entries_say_which_suites_have_gold_plans():
+    without = {slug for slug in suite_names() if all(task.gold is None for task in suite_of(slug).tasks)}
+    assert without == set(suites_without_gold()) & set(suite_names())
+    assert {"arc-111", "scienceqa"} < set(suites_without_gold())
+
+
+def test_planners_made_of_gold_are_anchors_only_where_there_is_some():
+    assert "gold" in each_once("arc-mini")
+    assert {"gold", "no-op", "identity"} & set(each_once("arc-111")) == {"no-op", "identity"}
+    with pytest.raises(LookupError, match=r"gold answers from gold plans, and arc-111 has none"):
+        bundled_planner(name="gold", suite=replace(suite_of("arc-mini"), slug="arc-111"))

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from evaluator.planners.bundled import bundled_names
-from evaluator.planners.language_models.shipped import shipped_folder, shipped_names
+from evaluator.planners.language_models.shipped import shipped_folder, shipped_modules, shipped_names
 from evaluator.planners.offline import offline_planner, offline_planners
 from evaluator.planners.strategies.registry import PlannerNameError, strategies
 from evaluator.suites import suite_of
@@ -42,7 +42,17 @@ def test_a_shipped_language_model_is_offered_with_the_strategies_that_it_was_tra
     # Not twice under the bare name and the variant's that it stands for.
     shipped = {shipped_folder(name): name for name in reversed(shipped_names()) if shipped_folder(name).is_dir()}
     wanted = {f"openagi/{strategy}:{model}" for strategy in ("constrained", "nonlinear") for model in shipped.values()}
-    assert {name for name in offline_planners() if ":" in name} == wanted
+    assert {name for name in offline_planners() if ":" in name and not name.startswith("lumos/")} == wanted
+
+
+def test_the_shipped_modules_are_offered_for_the_suite_that_they_were_trained_for():
+    found = [planner for name, planner in offline_planners().items() if name.startswith("lumos/")]
+    assert [planner.suites for planner in found] == [("lumos-mini",)] * 2
+    assert {module for planner in found for module in shipped_modules() if module in planner.name} == set(
+        shipped_modules()
+    )
+    for planner in found:
+        assert offline_planner(name=planner.name, suite=suite_of("lumos-mini")).name == planner.name
 
 
 def test_names_fit_into_the_field_of_the_site():

@@ -2,11 +2,15 @@ import json
 
 import pytest
 
+from evaluator.engine.store import MemoryStore
+from evaluator.episodes.base import Setting
 from evaluator.experts.weights import weights_digest
 from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.planners.language_models.protocol import Ability, GenerateCall, Message
-from evaluator.planners.language_models.shipped import FOLDER, VARIANTS, shipped_folder, shipped_names
+from evaluator.planners.language_models.shipped import FOLDER, VARIANTS, shipped_folder, shipped_modules, shipped_names
+from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.openagi.nonlinear import Nonlinear
+from evaluator.suites.registry import episode_of, suite_of
 from evaluator.training.planners.episodes import draw_episodes
 from evaluator.training.planners.splits import draw_split
 from tests.evaluator.training.planners.models import SUITE, request
@@ -23,6 +27,34 @@ def test_every_shipped_planner_is_locked_and_has_a_card(variant):
     assert "Apache-2.0" in card
     assert "planarena train" in card
     assert "- overall: 0." in card
+
+
+@pytest.mark.parametrize("name", shipped_modules())
+def test_every_shipped_module_is_locked_and_has_a_card(name):
+    folder = shipped_folder(name)
+    lock = json.loads((FOLDER.parent / "lock.json").read_text())
+    assert lock[name] == weights_digest(folder)
+    card = (folder / "card.md").read_text()
+    assert "Apache-2.0" in card
+    assert "planarena lumos train" in card
+    assert "- all: 0." in card
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 2.5 * ONE_MEGABYTE
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["lumos/iterative:lilliput-lumos/plan-iterative,ground=lilliput-lumos/ground-iterative",
+     "lumos/integrated:lilliput-lumos/integrated"],
+)  # fmt: skip
+def test_the_shipped_modules_solve_questions_on_databases(name):
+    suite = suite_of("lumos-mini")
+    store = MemoryStore()
+    evaluator = episode_of(suite.slug).evaluator(
+        suite=suite, setting=Setting(profile="lilliput", open_store=lambda: store)
+    )
+    tasks = [f"sql/{number}" for number in range(6)]
+    records = list(evaluator.run(planner=planner_named(name=name, suite=suite), tasks=tasks))
+    assert sum(record.score or 0.0 for record in records) >= 5
 
 
 def test_all_of_them_together_take_less_than_six_megabytes():

@@ -108,6 +108,8 @@ FREE_TEXT = texts(openagi="Step 1: Image Deblurring\nStep 2: Colorization")
 SEARCH = {"toolmini": searcher}
 SEQUENCE = {"openagi": sequence}
 SCRIPTS: Mapping[str, Mapping[str, Script]] = {
+    "arc-experts": {},
+    "arc-single": {},
     "controlllm/adaptive": SEARCH,
     "controlllm/beam": SEARCH,
     "controlllm/exhaustive": SEARCH,

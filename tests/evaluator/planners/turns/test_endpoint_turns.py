@@ -86,3 +86,41 @@ def test_a_secret_that_is_repeated_stays_out_of_the_transcript():
         asked = EndpointPlanner(EndpointSettings(url=url, allow_private=True, header=header))
         (record,) = evaluator().run(planner=asked, tasks=["4"])
     assert "very-secret" not in record.model_dump_json()
+
+
+def test_an_endpoint_that_plans_and_grounds_in_turn_says_so_in_its_first_answer():
+    answers = (
+        body(formulation="iterative", text="Subgoal 1: Add."), body(actions="R1 = Add(4, 4)"), body(stop=True),
+    )  # fmt: skip
+    with endpoint(*answers) as (url, seen):
+        record = run(url)
+    said = [(one["formulation"], one["role"], one["subgoals"]) for one in seen]
+    assert said == [
+        ("integrated", "joint", []), ("iterative", "ground", ["Add."]), ("iterative", "plan", []),
+    ]  # fmt: skip
+    assert (record.score, record.transcripts[0].formulation) == (1.0, "iterative")
+    assert [turn.subgoals for turn in record.transcripts[0].turns] == [["Add."], []]
+
+
+def test_an_endpoint_that_plans_in_one_pass_gets_all_its_subgoals_to_ground():
+    answers = body(formulation="onepass", subgoals=["Add.", "Answer."]), body(actions="R1 = Add(4, 4)")
+    with endpoint(*answers) as (url, seen):
+        record = run(url)
+    assert [(one["formulation"], one["role"]) for one in seen] == [("integrated", "joint"), ("onepass", "ground")]
+    assert seen[1]["subgoals"] == ["Add.", "Answer."]
+    assert (record.score, record.transcripts[0].stop) == (1.0, StopReason.COMPLETED)
+
+
+def test_a_formulation_in_a_later_answer_changes_nothing():
+    answers = body(actions="R1 = Add(4, 4)"), body(formulation="iterative", stop=True)
+    with endpoint(*answers) as (url, seen):
+        record = run(url)
+    assert {one["formulation"] for one in seen} == {"integrated"}
+    assert record.transcripts[0].formulation == "integrated"
+
+
+def test_a_formulation_that_nobody_knows_is_named():
+    with endpoint(body(formulation="backwards", stop=True)) as (url, _):
+        record = run(url)
+    assert record.reason is Reason.INVALID_RESPONSE
+    assert "formulation: Input should be 'onepass', 'iterative' or 'integrated'." in record.reason_text
