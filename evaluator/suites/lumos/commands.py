@@ -6,33 +6,13 @@ from typing import Annotated
 
 import typer
 
+from evaluator.cli.suites import fetching
 from evaluator.cli.usage import log, out, usage_error
 from evaluator.suites.lumos.maths import source as maths
 from evaluator.suites.lumos.questions import source as questions
 from evaluator.suites.lumos.sql import source as sql
-from evaluator.suites.released_files import FetchError, Release
 
 _WORK = Path(".data/planners/lumos")
-
-
-def _fetching(release: Release) -> Callable[[Path | None], Mapping[Path, str]]:
-    """Fetches the files into the data folder: from another folder, or from the network if that is None."""
-
-    def fetch(folder: Path | None) -> Mapping[Path, str]:
-        target = release.folder
-        try:
-            if folder is None:
-                # Imported here: no other command needs a network client.
-                from evaluator.downloads import download_released
-
-                digests = release.fetch(download=download_released, target=target)
-            else:
-                digests = release.take(folder=folder, target=target)
-        except FetchError as error:
-            raise usage_error(error) from None
-        return {target / name: digest for name, digest in digests.items()}
-
-    return fetch
 
 
 def convert(
@@ -68,8 +48,8 @@ def train(
     stop_after: Annotated[int | None, typer.Option(help="Stop after this step; --resume continues.")] = None,
 ) -> None:
     """Train a planning or grounding module, or a baseline, of Lilliput size."""
+    from evaluator.training.planners.causal.exchanges import DataError
     from evaluator.training.planners.lumos.command import train as train_one
-    from evaluator.training.planners.lumos.conversations import DataError
     from evaluator.training.planners.runs import ChoiceError, SettingsError
 
     settings = {"seed": seed, "steps": steps, "resume": resume, "stop_after": stop_after}
@@ -110,6 +90,21 @@ def compare(
     out.print(found, markup=False, highlight=False, soft_wrap=True)
 
 
+def ship(
+    work: Annotated[Path, typer.Option(help="Folder of the trained modules.")] = _WORK,
+    seed: Annotated[int, typer.Option(help="Whose modules.")] = 0,
+) -> None:
+    """Put the measured modules of a seed with their cards where PlanArena ships them from."""
+    from evaluator.training.planners.lumos.shipping import ship as ship_modules
+    from evaluator.training.planners.runs import ChoiceError
+
+    try:
+        for folder in ship_modules(work=work, seed=seed):
+            out.print(str(folder), markup=False, highlight=False, soft_wrap=True)
+    except ChoiceError as error:
+        raise usage_error(error) from None
+
+
 def mind2web(
     pages: Annotated[Path, typer.Option(help="Folder with the released JSON files of a test split.")],
     ranks: Annotated[Path, typer.Option(help="JSON file of the ranks of the elements.")],
@@ -132,6 +127,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "lumos convert": convert,
     "lumos train": train,
     "lumos compare": compare,
+    "lumos ship": ship,
 }
 GROUPS = {"lumos": "LUMOS: training data in its formats, training its modules, its comparison."}
-RELEASED = {release.name: _fetching(release) for release in (maths.RELEASE, questions.RELEASE, sql.RELEASE)}
+RELEASED = {release.name: fetching(release) for release in (maths.RELEASE, questions.RELEASE, sql.RELEASE)}

@@ -158,8 +158,8 @@ SUITES = (
     Entry(slug="lumos-mini", build=_mini, episode=_MINI, anchors=("majority",)),
     Entry(slug="hotpotqa", build=_hotpotqa, episode=_HOTPOTQA, is_available=_has_distractors),
     Entry(slug="strategyqa", build=_strategyqa, episode=_STRATEGYQA, is_available=_has_evidence, anchors=("majority",)),
-    Entry(slug="a-okvqa", build=_okvqa, episode=_OKVQA, is_available=pictures.OKVQA.is_here),
-    Entry(slug="scienceqa", build=_science, episode=_SCIENCE, is_available=pictures.SCIENCE.is_here),
+    Entry(slug="a-okvqa", build=_okvqa, episode=_OKVQA, is_available=pictures.OKVQA.is_here, has_gold=False),
+    Entry(slug="scienceqa", build=_science, episode=_SCIENCE, is_available=pictures.SCIENCE.is_here, has_gold=False),
     Entry(slug="mind2web", build=_mind2web, episode=_MIND2WEB, is_available=web.STEPS.is_here),
 )
 COMMANDS = "evaluator.suites.lumos.commands"

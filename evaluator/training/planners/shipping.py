@@ -63,7 +63,7 @@ def card(*, folder: Path, variant: str, results: SeedResults) -> str:
     lines = [
         f"# lilliput-planner, {_TITLES[variant]}: T5, requests to plans",
         "",
-        f"- Parameters: {_parameters(folder):,}, stored as float16, computed with as float32",
+        f"- Parameters: {parameters_of(folder):,}, stored as float16, computed with as float32",
         f"- Data: {data}",
         f"- Trained by: `{_command(record)}` (torch {record['torch']}, CPU)",
         *(f"- Note: {note}" for note in [record.get("note")] if note),
@@ -92,6 +92,7 @@ def _command(record: Mapping[str, Any]) -> str:
     return f"planarena train rltf --model {NAME}/finetuned {words}"
 
 
-def _parameters(folder: Path) -> int:
+def parameters_of(folder: Path) -> int:
+    """How many numbers the model of a folder has."""
     with safe_open(folder / "model.safetensors", framework="pt") as file:
         return sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118 - not a dict

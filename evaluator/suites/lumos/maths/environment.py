@@ -11,14 +11,15 @@ from evaluator.suites.base import Suite, Task
 from evaluator.suites.lumos.maths.algebra.errors import Failure, MathsError
 from evaluator.suites.lumos.maths.algebra.values import read_value
 from evaluator.suites.lumos.maths.scoring import VERSION, score_answer
-from evaluator.suites.lumos.maths.tools import ToolFailure, run
+from evaluator.suites.lumos.maths.tools import CODE, ToolFailure, run
 from evaluator.suites.lumos.tasks import TurnTask
 from evaluator.transcripts import ActionProblem, Transcript
 
 if TYPE_CHECKING:
     from evaluator.records import Reason
+    from evaluator.suites.lumos.maths.code import CodeTool
 
-_TOOLS_VERSION = 1
+_TOOLS_VERSION = 2
 """Of the tools' behaviour; raise it when the same action may have another result."""
 _REMEMBERED = 100_000
 _PROBLEMS = MappingProxyType(
@@ -28,16 +29,25 @@ _PROBLEMS = MappingProxyType(
         Failure.UNSOLVED: ActionProblem.TOOL_ERROR,
         Failure.REFERENCE: ActionProblem.BAD_REFERENCE,
         Failure.UNKNOWN_TOOL: ActionProblem.UNKNOWN_TOOL,
-        Failure.UNAVAILABLE: ActionProblem.UNAVAILABLE,
     }
 )
 
 
 class MathsEnvironment:
-    """The tools of word problems. Equal calls of all episodes are computed once."""
+    """The tools of word problems. Equal calls of all episodes are computed once, except for programs."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, programs: bool = True) -> None:
+        """Args:
+        programs: whether there is `Code`.
+        """
+        self._others = (CODE,) if programs else ()
         self._known: dict[str, Outcome] = {}
+        self._code: CodeTool | None = None
+
+    def close(self) -> None:
+        """End the processes of programs."""
+        if self._code is not None:
+            self._code.close()
 
     def digest(self) -> str:
         """See `Environment`."""
@@ -55,7 +65,9 @@ class MathsEnvironment:
 
     def run(self, calls: Sequence[Call]) -> Sequence[Outcome]:
         """See `Environment`."""
-        return [self._run(call) for call in calls]
+        programs = [call for call in calls if self._is_program(call)]
+        made = iter(self._coding().run(programs) if programs else ())
+        return [next(made) if self._is_program(call) else self._run(call) for call in calls]
 
     def score(self, *, task: Task, answer: str | None, transcript: Transcript) -> TurnScore:
         """1 for the right number; `same_text` is LUMOS's comparison of texts."""
@@ -71,16 +83,26 @@ class MathsEnvironment:
         if key not in self._known:
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
-            self._known[key] = _computed(call)
+            self._known[key] = _computed(call, others=self._others)
         return self._known[key]
 
+    def _is_program(self, call: Call) -> bool:
+        return call.tool.strip().lower() in {name.lower() for name in self._others}
 
-def _computed(call: Call) -> Outcome:
+    def _coding(self) -> "CodeTool":
+        if self._code is None:
+            from evaluator.suites.lumos.maths.code import CodeTool
+
+            self._code = CodeTool()
+        return self._code
+
+
+def _computed(call: Call, *, others: tuple[str, ...]) -> Outcome:
     try:
         values = {name: read_value(text) for name, text in call.values.items()}
     except MathsError as error:
         return Refused(ActionProblem.BAD_REFERENCE, f"An earlier result cannot be used: {error}.")
-    found = run(tool=call.tool, arguments=call.arguments, values=values, outputs=call.outputs)
+    found = run(tool=call.tool, arguments=call.arguments, values=values, outputs=call.outputs, others=others)
     if isinstance(found, ToolFailure):
         return Refused(_PROBLEMS.get(found.kind, ActionProblem.BAD_ARGUMENTS), _sentence(found))
     return Made(found.texts)

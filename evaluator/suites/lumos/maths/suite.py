@@ -20,7 +20,10 @@ _DESCRIPTIONS = {
     "SolveInequality": ("inequalities", "Says which numbers satisfy inequalities in one unknown."),
     "Define": ("definition", "Keeps an expression or a function such as f(x) = 2x + 1 under a name."),
     "Count": ("list", "Counts the items of a list."),
-    "Code": ("program", "Runs a program. It is not available yet: programs are not run in these suites."),
+    "Code": (
+        "program",
+        "Runs a short Python program without imports; its last expression is the result. R1 is a variable.",
+    ),
 }
 
 

@@ -8,7 +8,8 @@
 | `SolveInequality` | inequalities in one unknown | the numbers that satisfy all of them |
 | `Define` | expressions, equations or `f(x) = ...`, one for each output | the same |
 | `Count` | a list | how many items it has |
-| `Code` | a program | none: it needs the runner of programs |
+
+`Code`, which runs programs, is in `code`.
 
 References to earlier results are part of the expressions: a value is never pasted into a text. `R4(R5, R6)` is the
 expression R4 with R5 and R6 in place of its variables, in alphabetical order; with one argument it is a product where
@@ -44,7 +45,7 @@ from evaluator.suites.lumos.maths.definitions import without_head
 from evaluator.suites.lumos.maths.session import Session, combined, letters_of
 from evaluator.suites.lumos.maths.solving import solved, solved_inequalities
 
-UNAVAILABLE = {"Code": "Code is not available: these suites do not run programs"}
+CODE = "Code"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,12 @@ class ToolFailure:
 
 
 def run(
-    *, tool: str, arguments: str, values: Mapping[str, Result] = MappingProxyType({}), outputs: int = 1
+    *,
+    tool: str,
+    arguments: str,
+    values: Mapping[str, Result] = MappingProxyType({}),
+    outputs: int = 1,
+    others: tuple[str, ...] = (),
 ) -> Outcome | ToolFailure:
     """Run one action. The same arguments and values always have the same outcome.
 
@@ -79,15 +85,16 @@ def run(
         arguments: the raw text between the parentheses, with references.
         values: earlier results by their reference, such as `R1`.
         outputs: how many results are wanted; at least one.
+        others: tools that are run elsewhere.
 
     Returns:
         As many values as outputs, or why there are none. Never takes longer than about a second.
     """
     name = _NAMES.get(tool.strip().lower())
     if name is None:
-        return ToolFailure(Failure.UNKNOWN_TOOL, f"there is no tool {tool[:60]!r}; there are: {', '.join(TOOLS)}")
-    if name in UNAVAILABLE:
-        return ToolFailure(Failure.UNAVAILABLE, UNAVAILABLE[name])
+        return ToolFailure(
+            Failure.UNKNOWN_TOOL, f"there is no tool {tool[:60]!r}; there are: {', '.join((*TOOLS, *others))}"
+        )
     call = _Call(arguments=arguments, session=Session(values=values, work=Work()), outputs=outputs)
     try:
         if not arguments.strip():
@@ -225,4 +232,4 @@ TOOLS: Mapping[str, Callable[[_Call], tuple[Result, ...]]] = {
     "Count": _count,
 }
 """The tools that run, by name."""
-_NAMES = {name.lower(): name for name in (*TOOLS, *UNAVAILABLE)}
+_NAMES = {name.lower(): name for name in TOOLS}

@@ -10,14 +10,15 @@ from evaluator.canonical_json import JsonValue
 from evaluator.episodes.base import Setting
 from evaluator.episodes.turns.environment import Call, Outcome, Refused, TurnScore
 from evaluator.suites.base import Suite, Task
+from evaluator.suites.lumos.answering import LOOK
 from evaluator.suites.lumos.maths.environment import MathsEnvironment
 from evaluator.suites.lumos.mini.databases.tables import databases_for
 from evaluator.suites.lumos.mini.draws import EACH, VERSION, Source
 from evaluator.suites.lumos.mini.encyclopedia.chronicle import chronicle
-from evaluator.suites.lumos.mini.experts import MiniExperts
+from evaluator.suites.lumos.mini.experts import mini_experts, not_run
 from evaluator.suites.lumos.mini.groups import MATHS, PICTURES, QA, SQL, WEB
 from evaluator.suites.lumos.mini.shop.environment import run_click, run_search, score_purchase
-from evaluator.suites.lumos.mini.tools import CLICK, LOOK, PARAGRAPHS, SEARCH
+from evaluator.suites.lumos.mini.tools import CLICK, PARAGRAPHS, SEARCH
 from evaluator.suites.lumos.retrieval import answers
 from evaluator.suites.lumos.retrieval.articles import VERSION as RANKING
 from evaluator.suites.lumos.retrieval.articles import Corpus
@@ -32,6 +33,7 @@ from evaluator.suites.lumos.sql.environment import TOOL as SQL_TOOL
 from evaluator.suites.lumos.sql.environment import SqlEnvironment
 from evaluator.suites.lumos.tasks import TurnTask
 from evaluator.transcripts import ActionProblem, Transcript
+from evaluator.world.seeds import PICTURES_VERSION, WORLD_VERSION
 
 if TYPE_CHECKING:
     from evaluator.records import Reason
@@ -52,9 +54,10 @@ class MiniEnvironment:
         """
         self._source = source
         self._databases = databases_for(tasks)
-        self._maths = MathsEnvironment()
+        self._maths = MathsEnvironment(programs=False)
         self._sql = SqlEnvironment(self._open_databases, data=f"drawn/{VERSION}")
-        self._experts = MiniExperts(source=source, setting=setting)
+        self._experts = mini_experts(source=source, setting=setting)
+        self._profile = setting.profile
         self._corpora: dict[str, Corpus] = {}
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
@@ -67,7 +70,7 @@ class MiniEnvironment:
 
     def not_run(self, suite: Suite) -> "Mapping[str, tuple[Reason, str]]":
         """See `Environment`: tasks that need an expert which the profile lacks."""
-        return self._experts.not_run(suite)
+        return not_run(experts=self._experts, suite=suite, profile=self._profile)
 
     def scope(self, task: Task) -> str:
         """See `Environment`."""
@@ -80,7 +83,7 @@ class MiniEnvironment:
 
     def source(self) -> str:
         """See `ExpertEnvironment`: what pictures, notices, articles and items are drawn by."""
-        return canonical_json.digest({"draws": VERSION, "world": self._experts.data()})
+        return canonical_json.digest({"draws": VERSION, "world": f"{WORLD_VERSION}/{PICTURES_VERSION}"})
 
     def facts(self) -> dict[str, JsonValue]:
         """See `ExpertEnvironment`."""

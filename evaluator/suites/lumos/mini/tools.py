@@ -2,6 +2,7 @@
 
 from types import MappingProxyType
 
+from evaluator.suites.lumos.answering import LOOK
 from evaluator.suites.lumos.maths.suite import TOOLS as MATHS_TOOLS
 from evaluator.suites.lumos.mini.groups import GROUPS, MATHS
 from evaluator.suites.lumos.retrieval.environment import retrieval_tools
@@ -10,7 +11,7 @@ from evaluator.tools.types import Catalogue, ResourceType, Tool
 
 PARAGRAPHS = 1
 """How many `ParagraphRetrieve` returns: a paragraph is as long as the reader's texts."""
-SEARCH, CLICK, LOOK = "Search", "Click", "VQA"
+SEARCH, CLICK = "Search", "Click"
 
 
 def _tool(name: str, description: str, *, inputs: dict[str, ResourceType], output: str) -> Tool:

@@ -11,7 +11,7 @@ from evaluator.episodes.base import Setting
 from evaluator.episodes.turns.environment import Call, Outcome, Refused, TurnScore
 from evaluator.records import Reason
 from evaluator.suites.base import Suite, Task
-from evaluator.suites.lumos.answering import LOOK, Answering
+from evaluator.suites.lumos.answering import LOOK, Answering, NoPictureError
 from evaluator.suites.lumos.mounted import Mounted
 from evaluator.suites.lumos.pictures.source import LETTERS
 from evaluator.suites.lumos.retrieval.environment import ANSWER
@@ -33,6 +33,33 @@ _MOST_SHOWN = 2**18
 _LETTER = re.compile(rf"\(?(?P<letter>[{LETTERS}])\)?(?:[.):,\s]|$)")
 
 
+class _Photograph:
+    """What a task is given: its picture."""
+
+    def __init__(self, mounted: Mounted) -> None:
+        self._mounted = mounted
+
+    def picture(self, *, scope: str, name: str) -> "Image":
+        """See `Given`."""
+        if name != PICTURE:
+            raise NoPictureError(f"There is no picture {name[:100]!r}; there are: {PICTURE}.")
+        from PIL import Image
+
+        with Image.open(self._mounted.path(scope), formats=["JPEG", "PNG"]) as picture:
+            if picture.width * picture.height > _MOST_PIXELS:
+                raise ValueError(f"the picture {scope} has more than {_MOST_PIXELS} pixels")
+            whole = picture.convert("RGB")
+        scale = math.sqrt(_MOST_SHOWN / (whole.width * whole.height))
+        if scale >= 1:
+            return whole
+        size = max(int(whole.width * scale), 1), max(int(whole.height * scale), 1)
+        return whole.resize(size, Image.Resampling.BICUBIC)
+
+    def text(self, *, scope: str, name: str) -> None:
+        """See `Given`: no text has a name."""
+        del scope, name
+
+
 class PictureEnvironment:
     """Used from one thread at a time."""
 
@@ -42,8 +69,8 @@ class PictureEnvironment:
         data: digest of the questions and the pictures.
         setting: which experts answer, and where what they make is kept.
         """
-        self._mounted, self._data, self._profile = mounted, data, setting.profile
-        self._experts = Answering(setting, picture=self._picture)
+        self._data, self._profile = data, setting.profile
+        self._experts = Answering(setting, given=_Photograph(mounted))
 
     def digest(self) -> str:
         """See `Environment`."""
@@ -89,21 +116,6 @@ class PictureEnvironment:
         assert isinstance(choices, list)
         right = float(letter_of(answer or "", choices=[str(choice) for choice in choices]) == task.answer)
         return TurnScore(score=right, indicators={"solved": right}, expected=task.answer)
-
-    def _picture(self, scope: str, name: str) -> "Image | None":
-        if name != PICTURE:
-            return None
-        from PIL import Image
-
-        with Image.open(self._mounted.path(scope), formats=["JPEG", "PNG"]) as picture:
-            if picture.width * picture.height > _MOST_PIXELS:
-                raise ValueError(f"the picture {scope} has more than {_MOST_PIXELS} pixels")
-            whole = picture.convert("RGB")
-        scale = math.sqrt(_MOST_SHOWN / (whole.width * whole.height))
-        if scale >= 1:
-            return whole
-        size = max(int(whole.width * scale), 1), max(int(whole.height * scale), 1)
-        return whole.resize(size, Image.Resampling.BICUBIC)
 
 
 def letter_of(answer: str, *, choices: Sequence[str]) -> str | None:

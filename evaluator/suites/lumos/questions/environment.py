@@ -9,7 +9,7 @@ from evaluator.canonical_json import JsonValue
 from evaluator.episodes.base import Setting
 from evaluator.episodes.turns.environment import Call, Outcome, Refused, TurnScore
 from evaluator.suites.base import Suite, Task
-from evaluator.suites.lumos.answering import Answering
+from evaluator.suites.lumos.answering import Answering, NothingGiven
 from evaluator.suites.lumos.maths.environment import MathsEnvironment
 from evaluator.suites.lumos.retrieval import answers
 from evaluator.suites.lumos.retrieval.articles import VERSION as RANKING
@@ -53,8 +53,8 @@ class QuestionEnvironment:
         setting: which expert answers questions, and where what it makes is kept.
         """
         self._articles, self._data, self._score = articles, data, score
-        self._experts = Answering(setting)
-        self._maths = MathsEnvironment()
+        self._experts = Answering(setting, given=NothingGiven())
+        self._maths = MathsEnvironment(programs=False)
         self._profile = setting.profile
 
     def digest(self) -> str:

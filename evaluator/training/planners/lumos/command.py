@@ -1,15 +1,21 @@
 """What `planarena lumos train` and `planarena lumos compare` do."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from evaluator.planners.language_models.shipped import FOLDER
 from evaluator.training.loop import Progress
-from evaluator.training.planners.lumos.training import Order, train_module
-from evaluator.training.planners.lumos.variants import BASE, DATASET, FORMS, MODULES
+from evaluator.training.planners.lumos import training
+from evaluator.training.planners.lumos.training import Order, Recipe, train_module
+from evaluator.training.planners.lumos.variants import BASE, DATASET, FORMS, MODULES, Module
 from evaluator.training.planners.runs import ChoiceError
+
+SHIPPED = FOLDER.parent / "lumos-base"
+"""The base that comes with PlanArena, so that modules are trained in minutes."""
 
 
 def train(
@@ -34,17 +40,32 @@ def train(
     torch.set_num_threads(1)
     module = MODULES[name]
     given = {key: value for key, value in settings.items() if value is not None}
-    seed = given.get("seed", 0)
+    seed, recipe = given.get("seed", 0), _recipe_of(module)
+    recipe = replace(recipe, steps=given.pop("steps", recipe.steps))
     folder, base = module.folder(work=work, seed=seed), None
     if module.base is not None:
-        base = module.base.folder(work=work, seed=seed)
-        if not (base / "model.safetensors").is_file():
-            raise ChoiceError(f"{name} begins as {module.base.name}, which is not trained with the seed {seed} yet")
+        base = _base(module.base, work=work, seed=seed)
+        if base is None:
+            raise ChoiceError(f"{name} begins as {module.base.name}, which is not trained yet")
     folder.parent.mkdir(parents=True, exist_ok=True)
     order = Order(
         data=tuple(data / f"{form}.jsonl" for form in (FORMS if module.form == BASE else (module.form,))),
-        out=folder, base=base,
+        out=folder, base=base, recipe=recipe,
         datasets=(DATASET.format(module.only),) if module.only else (),
         without=(DATASET.format(module.without),) if module.without else (), **given,
     )  # fmt: skip
     return train_module(order, report=report)
+
+
+def _recipe_of(module: Module) -> Recipe:
+    if module.base is None:
+        return training.FIRST
+    return training.BASE if module.form == BASE else training.MODULE
+
+
+def _base(module: Module, *, work: Path, seed: int) -> Path | None:
+    """The folder of a base, or of the one that comes with PlanArena; None: it is neither trained nor shipped."""
+    own = module.folder(work=work, seed=seed)
+    if (own / "model.safetensors").is_file():
+        return own
+    return SHIPPED if module == Module(form=BASE) else None

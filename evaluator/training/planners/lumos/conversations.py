@@ -2,23 +2,11 @@
 
 import json
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evaluator.planners.strategies.lumos.templates import ASSISTANT, USER
-
-
-class DataError(ValueError):
-    """A file is not LUMOS's training data; the message names the file, the line and what would be right."""
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """One reply with everything before it."""
-
-    prompt: str
-    reply: str
+from evaluator.training.planners.causal.exchanges import DataError, Exchange
 
 
 def read_conversations(

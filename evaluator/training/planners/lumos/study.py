@@ -2,17 +2,17 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
 from evaluator.episodes.base import Evaluator
-from evaluator.metrics.statistics import Interval, clustered_mean
+from evaluator.metrics.statistics import clustered_mean
 from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.planners.strategies.registry import named_strategy
 from evaluator.planners.turns.protocol import Role
 from evaluator.planners.turns.strategies import strategy_planner_of
+from evaluator.training.planners.causal.comparing import Measured, by_seed, differences, in_words
 from evaluator.training.planners.lumos.variants import GROUPS, VARIANTS, Variant
 from evaluator.training.planners.runs import ChoiceError
 
@@ -23,24 +23,14 @@ _ROWS = 16
 COLUMNS = (*GROUPS, ALL)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
-    """A variant's scores with one seed."""
-
-    variant: str
-    seed: int
-    scores: Scores
-
-
 def measure(*, variant: Variant, seed: int, work: Path, evaluator: Evaluator) -> Measured:
     """Run a variant with the networks of a seed on the tasks of its groups, or read what was measured before.
 
     Raises:
         ChoiceError: a network was not trained yet.
     """
-    kept = work / f"seed-{seed}" / f"{variant.name.replace(' ', '-').replace(',', '')}.scores.json"
-    if kept.is_file():
-        return Measured(variant=variant.name, seed=seed, scores=json.loads(kept.read_text()))
+    if (before := kept_scores(variant=variant, seed=seed, work=work)) is not None:
+        return before
     missing = [module.name for module in variant.modules if not _is_trained(module.folder(work=work, seed=seed))]
     if missing:
         raise ChoiceError(f"{variant.name}: {' and '.join(missing)} with the seed {seed} is not trained yet")
@@ -53,8 +43,20 @@ def measure(*, variant: Variant, seed: int, work: Path, evaluator: Evaluator) ->
     )  # fmt: skip
     tasks = [task.key for task in evaluator.suite.tasks if task.metric in variant.groups]
     scores = {record.task: record.score or 0.0 for record in evaluator.run(planner=planner, tasks=tasks)}
-    kept.write_text(json.dumps(dict(sorted(scores.items())), indent=1) + "\n")
+    _kept(variant=variant, seed=seed, work=work).write_text(json.dumps(dict(sorted(scores.items())), indent=1) + "\n")
     return Measured(variant=variant.name, seed=seed, scores=scores)
+
+
+def kept_scores(*, variant: Variant, seed: int, work: Path) -> Measured | None:
+    """What was measured before; None: nothing."""
+    path = _kept(variant=variant, seed=seed, work=work)
+    if not path.is_file():
+        return None
+    return Measured(variant=variant.name, seed=seed, scores=json.loads(path.read_text()))
+
+
+def _kept(*, variant: Variant, seed: int, work: Path) -> Path:
+    return work / f"seed-{seed}" / f"{variant.name.replace(' ', '-').replace(',', '')}.scores.json"
 
 
 def measure_all(
@@ -80,24 +82,8 @@ def table(measured: Sequence[Measured]) -> list[tuple[str, ...]]:
         if not own:
             continue
         cells = [_cell([one.scores for one in own], group=group) for group in COLUMNS]
-        by_seed = ", ".join(f"{_mean(list(one.scores.values())):.3f}" for one in own)
-        rows.append((name, *cells, by_seed))
+        rows.append((name, *cells, by_seed([one.scores for one in own])))
     return rows
-
-
-def differences(measured: Sequence[Measured], *, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, Interval]]:
-    """The mean of paired differences, over the tasks and seeds that both variants have."""
-    found = []
-    for better, worse in pairs:
-        by_task: dict[str, list[float]] = {}
-        for one in (found_one for found_one in measured if found_one.variant == better):
-            other = next((o for o in measured if o.variant == worse and o.seed == one.seed), None)
-            for task in set(one.scores) & set(other.scores if other else ()):
-                assert other is not None
-                by_task.setdefault(task, []).append(one.scores[task] - other.scores[task])
-        if by_task:
-            found.append((f"{better} - {worse}", clustered_mean([by_task[task] for task in sorted(by_task)])))
-    return found
 
 
 def markdown(*, measured: Sequence[Measured], seeds: Sequence[int]) -> str:
@@ -106,7 +92,7 @@ def markdown(*, measured: Sequence[Measured], seeds: Sequence[int]) -> str:
     lines = [f"| {' | '.join(headings)} |", "|---" * len(headings) + "|"]
     lines += [f"| {' | '.join(row)} |" for row in table(measured)]
     lines += ["", "| difference, all tasks that both were measured on | mean |", "|---|---|"]
-    lines += [f"| {name} | {_words(one, signed=True)} |" for name, one in differences(measured, pairs=PAIRS)]
+    lines += [f"| {name} | {in_words(one, signed=True)} |" for name, one in differences(measured, pairs=PAIRS)]
     caption = (
         f"Share of solved tasks. Seeds {', '.join(map(str, seeds))}. Means with 95 % intervals, bootstrapped over "
         "tasks; a task's results of all seeds are one cluster."
@@ -129,16 +115,7 @@ def _cell(scores: Sequence[Scores], *, group: str) -> str:
     tasks = sorted(task for task in scores[0] if group in {ALL, task.partition("/")[0]})
     if not tasks or (group == ALL and len({task.partition("/")[0] for task in tasks}) < len(GROUPS)):
         return ""
-    return _words(clustered_mean([[one[task] for one in scores] for task in tasks]))
-
-
-def _words(one: Interval, *, signed: bool = False) -> str:
-    form = "+.3f" if signed else ".3f"
-    return f"{one.mean:{form}}" + ("" if one.ends is None else f" ({one.in_words(form=form)})")
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+    return in_words(clustered_mean([[one[task] for one in scores] for task in tasks]))
 
 
 def _is_trained(folder: Path) -> bool:

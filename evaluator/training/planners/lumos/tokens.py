@@ -1,4 +1,4 @@
-"""The tokens of LUMOS's modules: pieces of words, digits, and one token for each text that all prompts share.
+"""The tokens of LUMOS's modules: pieces of words and of numbers, and one token for each text that all prompts share.
 
 The instructions and lists of tools that begin prompts are hundreds of words that never change; as single tokens they
 cost nothing. Any other list of tools is spelt.
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
 from evaluator.planners.strategies.lumos import templates
-from evaluator.training.planners.lumos.conversations import Exchange
+from evaluator.training.planners.causal.exchanges import Exchange
 from evaluator.training.planners.tokens import END, END_ID, PAD, UNKNOWN
 
 PIECES = 2000
@@ -23,7 +23,7 @@ def lumos_tokenizer(exchanges: Sequence[Exchange]) -> Tokenizer:
     """A tokenizer that is always the same for the same exchanges."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+        [pre_tokenizers.Digits(individual_digits=False), pre_tokenizers.ByteLevel(add_prefix_space=False)]
     )
     tokenizer.decoder = decoders.ByteLevel()
     fixed = fixed_texts(exchanges)

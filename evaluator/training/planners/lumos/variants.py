@@ -33,11 +33,13 @@ class Module:
     @property
     def base(self) -> "Module | None":
         """What it begins as; None: random weights. Where a group is held out, the base has not seen it either."""
-        return None if self.form == BASE else Module(form=BASE, without=self.without)
+        if self.form != BASE:
+            return Module(form=BASE, without=self.without)
+        return None if self.without else Module(form=BASE, without=HELD_OUT)
 
     def folder(self, *, work: Path, seed: int) -> Path:
-        """Where its network lies."""
-        return work / f"seed-{seed}" / self.name
+        """Where its network lies. There is one base for the modules of all seeds, as LUMOS's all begin as LLaMA-2."""
+        return work / self.name if self.form == BASE else work / f"seed-{seed}" / self.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +86,6 @@ _HELD_OUT = (
 VARIANTS: Mapping[str, Variant] = {variant.name: variant for variant in (*_FORMULATIONS, *_PER_GROUP, *_HELD_OUT)}
 """By name, in the order of the table."""
 _LEARNERS = tuple(module for variant in VARIANTS.values() for module in variant.modules)
-MODULES: Mapping[str, Module] = {
-    module.name: module for module in (*(learner.base for learner in _LEARNERS if learner.base is not None), *_LEARNERS)
-}
-"""Everything to train, by name: bases first."""
+_BASES = (Module(form=BASE, without=HELD_OUT), Module(form=BASE))
+MODULES: Mapping[str, Module] = {module.name: module for module in (*_BASES, *_LEARNERS)}
+"""Everything to train, by name, in an order in which it can be trained."""

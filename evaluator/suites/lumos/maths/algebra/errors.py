@@ -41,7 +41,6 @@ class Failure(StrEnum):
     OUTPUTS = "outputs"
     """The number of outputs does not fit."""
     UNKNOWN_TOOL = "unknown_tool"
-    UNAVAILABLE = "unavailable"
 
 
 # Not frozen: `contextlib` sets `__traceback__` on an exception that crosses a context manager.

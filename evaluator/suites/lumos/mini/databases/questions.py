@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from evaluator.suites.draws import one_of
 from evaluator.suites.lumos.gold_turns import GoldTurn
 from evaluator.suites.lumos.mini.databases.tables import (
     GOODS,
@@ -16,7 +17,7 @@ from evaluator.suites.lumos.mini.databases.tables import (
     name_of,
     number_for,
 )
-from evaluator.suites.lumos.mini.draws import Drawn, Source, one_of
+from evaluator.suites.lumos.mini.draws import Drawn, Source
 from evaluator.world.grammar.words import BELONGINGS, DAYS, PEOPLE, PLACES
 from evaluator.world.vocabulary import Background, Colour, Shape
 

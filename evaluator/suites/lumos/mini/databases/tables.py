@@ -4,7 +4,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from evaluator.suites.lumos.mini.draws import Source, one_of
+from evaluator.suites.draws import one_of
+from evaluator.suites.lumos.mini.draws import Source
 from evaluator.suites.lumos.sql.dump import Database, Row
 from evaluator.suites.lumos.sql.schema import Column, Kind, Schema, Table
 from evaluator.world.grammar.words import BELONGINGS, DAYS, PEOPLE, PLACES

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from evaluator.suites.draws import one_of, some_of
 from evaluator.suites.lumos.gold_turns import GoldTurn
-from evaluator.suites.lumos.mini.draws import Drawn, Source, one_of, some_of
+from evaluator.suites.lumos.mini.draws import Drawn, Source
 from evaluator.world.grammar.words import BELONGINGS, PEOPLE
 
 if TYPE_CHECKING:

@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from evaluator.suites.draws import one_of
 from evaluator.suites.lumos.gold_turns import GoldTurn
-from evaluator.suites.lumos.mini.draws import Drawn, Source, one_of
+from evaluator.suites.lumos.mini.draws import Drawn, Source
 from evaluator.world.grammar import draw_document, draw_document_question, draw_question
 from evaluator.world.grammar.german import english_article
 from evaluator.world.grammar.labels import BACKGROUNDS, COLOURS

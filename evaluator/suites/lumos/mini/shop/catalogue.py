@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from evaluator.suites.lumos.mini.draws import Source, one_of, some_of
+from evaluator.suites.draws import one_of, some_of
+from evaluator.suites.lumos.mini.draws import Source
 from evaluator.suites.lumos.retrieval.articles import words_of
 
 SIZE = 240

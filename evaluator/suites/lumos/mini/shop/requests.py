@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from evaluator.suites.draws import one_of, some_of
 from evaluator.suites.lumos.gold_turns import GoldTurn
-from evaluator.suites.lumos.mini.draws import Drawn, Source, one_of, some_of
+from evaluator.suites.lumos.mini.draws import Drawn, Source
 from evaluator.suites.lumos.mini.shop.catalogue import SHOPS, Item, Shop, shop
 from evaluator.suites.lumos.mini.shop.pages import BUY, NEXT, ON_A_PAGE
 from evaluator.suites.lumos.mini.shop.reward import Goal, reward

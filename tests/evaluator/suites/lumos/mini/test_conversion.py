@@ -9,7 +9,8 @@ from evaluator.episodes.base import Setting
 from evaluator.planners.strategies.lumos import templates
 from evaluator.suites.lumos.mini.conversion import FORMS, records_of, solve, write_training_data
 from evaluator.suites.lumos.mini.groups import GROUPS
-from evaluator.training.planners.lumos.conversations import DataError, exchanges_of, read_conversations
+from evaluator.training.planners.causal.exchanges import DataError
+from evaluator.training.planners.lumos.conversations import exchanges_of, read_conversations
 
 
 @pytest.fixture(scope="module")

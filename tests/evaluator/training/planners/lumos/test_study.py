@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from evaluator.training.planners.lumos.study import Measured, differences, markdown, measure, table
+from evaluator.training.planners.causal.comparing import Measured, differences
+from evaluator.training.planners.lumos.study import markdown, measure, table
 from evaluator.training.planners.lumos.variants import GROUPS, VARIANTS
 from evaluator.training.planners.runs import ChoiceError
 

@@ -1,19 +1,24 @@
 """Training a module: tokens, rows, a run that is cut off and goes on, and a model that a strategy can name."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
+import torch
 from safetensors.numpy import load_file
 
+from evaluator.experts.weights import weights_digest
 from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.planners.language_models.protocol import Completion, GenerateCall, Message
 from evaluator.planners.strategies.lumos import templates
-from evaluator.training.planners.lumos.command import train
+from evaluator.training.planners.causal.exchanges import OF_PROMPTS, Exchange
+from evaluator.training.planners.causal.lessons import ROW, lessons_of
+from evaluator.training.planners.causal.networks import Shape, new_network
+from evaluator.training.planners.lumos.command import SHIPPED, train
 from evaluator.training.planners.lumos.conversations import read_conversations
-from evaluator.training.planners.lumos.lessons import OF_PROMPTS, ROW, rows_of
 from evaluator.training.planners.lumos.tokens import fixed_texts, lumos_tokenizer
-from evaluator.training.planners.lumos.training import Order, Shape, train_module
+from evaluator.training.planners.lumos.training import Order, Recipe, train_module
 from evaluator.training.planners.lumos.variants import MODULES, VARIANTS
 from evaluator.training.planners.runs import ChoiceError
 from evaluator.training.planners.tokens import END_ID
@@ -56,34 +61,62 @@ def test_what_prompts_share_is_one_token_and_every_text_is_read_back(data):
     for text in (found[17].prompt, "Zürich, R10 = SELECT * FROM x; 🙂", found[3].reply):
         ids = tokenizer.encode(text, add_special_tokens=False).ids
         assert tokenizer.decode(ids, skip_special_tokens=False) == text
-    assert len(tokenizer.encode("1234", add_special_tokens=False).ids) == 4
+    assert len(tokenizer.encode("13", add_special_tokens=False).ids) == 1
 
 
-def test_rows_hold_whole_conversations_and_weigh_replies(data):
+def test_rows_hold_conversations_with_their_own_positions_and_weigh_replies(data):
     conversations = list(read_conversations(data))
     tokenizer = lumos_tokenizer(exchanges(data))
-    rows = rows_of(conversations, tokenizer=tokenizer, seed=0)
-    assert rows.ids.shape == rows.weights.shape
-    assert rows.ids.shape[1] == ROW
-    assert set(np.unique(rows.weights)) == {np.float32(OF_PROMPTS), np.float32(1.0)}
-    ends = rows.weights[rows.ids == END_ID]
-    assert len(ends) > 100
-    assert (ends == 1.0).all()
-    assert not np.array_equal(rows.ids, rows_of(conversations, tokenizer=tokenizer, seed=1).ids)
+    lessons = lessons_of(conversations, tokenizer=tokenizer)
+    ids, weights, positions = lessons.row(np.random.default_rng(1))
+    assert ids.shape == weights.shape == positions.shape == (ROW,)
+    assert set(np.unique(weights)) == {np.float32(OF_PROMPTS), np.float32(1.0)}
+    (ends,) = np.nonzero(ids == END_ID)
+    assert len(ends) > 10
+    assert (weights[ends] == 1.0).all()
+    assert (positions[ends[:-1] + 1] == 0).all()
+    known = {(one[0].prompt, one[0].reply) for one in conversations}
+    for first, last in pairwise(ends):
+        text = tokenizer.decode(ids[first + 1 : last].tolist(), skip_special_tokens=False)
+        assert tuple(text.rpartition(templates.ASSISTANT)[::2]) in {
+            (prompt.removesuffix(templates.ASSISTANT), reply) for prompt, reply in known
+        }
+
+
+def test_both_ends_of_a_conversation_that_is_longer_than_a_row_are_learnt(data):
+    tokenizer = lumos_tokenizer(exchanges(data))
+    words = " ".join(str(number) for number in range(900))
+    lessons = lessons_of([[Exchange(words, "right")]], tokenizer=tokenizer)
+    rows = [lessons.row(np.random.default_rng(number)) for number in range(10)]
+    whole = int(lessons.ends[0])
+    assert {int(positions[0]) for _, _, positions in rows} == {0, whole - ROW}
+    assert any(END_ID in ids for ids, _, _ in rows)
+
+
+def test_no_conversation_of_a_row_sees_another(data):
+    tokenizer = lumos_tokenizer(exchanges(data))
+    lessons = lessons_of(list(read_conversations(data)), tokenizer=tokenizer)
+    ids, _, positions = lessons.row(np.random.default_rng(1))
+    second = slice(*(np.nonzero(positions == 0)[0][1:3]))
+    model = new_network(vocabulary=tokenizer.get_vocab_size(), shape=TINY, seed=0).eval()
+    with torch.inference_mode():
+        packed = model(input_ids=torch.tensor(ids)[None], position_ids=torch.tensor(positions)[None], use_cache=False)
+        alone = model(input_ids=torch.tensor(ids[second])[None])
+    assert torch.allclose(packed.logits[0, second], alone.logits[0], atol=1e-5)
 
 
 def test_a_run_that_was_cut_off_ends_with_the_same_weights(data, tmp_path):
-    whole = train_module(Order(data=(data,), out=tmp_path / "whole", steps=6, shape=TINY))
-    cut = Order(data=(data,), out=tmp_path / "cut", steps=6, shape=TINY, stop_after=3)
+    whole = train_module(Order(data=(data,), out=tmp_path / "whole", recipe=Recipe(6, 2e-3), shape=TINY))
+    cut = Order(data=(data,), out=tmp_path / "cut", recipe=Recipe(6, 2e-3), shape=TINY, stop_after=3)
     assert train_module(cut) is None
-    other = train_module(Order(data=(data,), out=tmp_path / "cut", steps=6, shape=TINY, resume=True))
+    other = train_module(Order(data=(data,), out=tmp_path / "cut", recipe=Recipe(6, 2e-3), shape=TINY, resume=True))
     first, second = (load_file(folder / "model.safetensors") for folder in (whole, other))
     assert first.keys() == second.keys()
     assert all(np.array_equal(first[name], second[name]) for name in first)
 
 
 def test_a_trained_folder_is_a_language_model(data, tmp_path):
-    folder = train_module(Order(data=(data,), out=tmp_path / "module", steps=2, shape=TINY))
+    folder = train_module(Order(data=(data,), out=tmp_path / "module", recipe=Recipe(2, 2e-3), shape=TINY))
     model = LocalModel.from_folder(folder)
     message = Message("user", templates.direct_prompt("What is 1 + 1?"))
     (answer,) = model.answer([GenerateCall(messages=(message,), max_tokens=5, stop=("\n",))])
@@ -93,8 +126,10 @@ def test_a_trained_folder_is_a_language_model(data, tmp_path):
 
 
 def test_a_module_begins_with_the_weights_and_tokens_of_its_base(data, tmp_path):
-    base = train_module(Order(data=(data,), out=tmp_path / "base", steps=3, shape=TINY))
-    module = train_module(Order(data=(data,), out=tmp_path / "module", base=base, steps=1, shape=TINY, seed=9))
+    base = train_module(Order(data=(data,), out=tmp_path / "base", recipe=Recipe(3, 2e-3), shape=TINY))
+    module = train_module(
+        Order(data=(data,), out=tmp_path / "module", base=base, recipe=Recipe(1, 5e-4), shape=TINY, seed=9)
+    )
     first, second = (load_file(folder / "model.safetensors") for folder in (base, module))
     for name in first:
         assert np.allclose(first[name], second[name], atol=2e-3)
@@ -103,18 +138,27 @@ def test_a_module_begins_with_the_weights_and_tokens_of_its_base(data, tmp_path)
 
 
 def test_what_is_not_there_is_refused(data, tmp_path):
-    with pytest.raises(ChoiceError, match="there is no module 'plan'; there are: base, base-web, plan_iterative, "):
+    with pytest.raises(ChoiceError, match="there is no module 'plan'; there are: base-web, base, plan_iterative, "):
         train(name="plan", data=data.parent, work=tmp_path, settings={}, report=lambda _: None)
-    with pytest.raises(ChoiceError, match="direct begins as base, which is not trained with the seed 0 yet"):
-        train(name="direct", data=data.parent, work=tmp_path, settings={}, report=lambda _: None)
+    with pytest.raises(ChoiceError, match="plan_iterative-web begins as base-web, which is not trained yet"):
+        train(name="plan_iterative-web", data=data.parent, work=tmp_path, settings={"seed": 1}, report=lambda _: None)
     with pytest.raises(ChoiceError, match="has no conversation of lumos-mini-web"):
         train_module(Order(data=(data,), out=tmp_path / "x", datasets=("lumos-mini-web",), shape=TINY))
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_modules_of_all_seeds_begin_as_the_shipped_base(data, tmp_path, *, seed):
+    settings = {"steps": 1, "seed": seed}
+    folder = train(name="direct", data=data.parent, work=tmp_path, settings=settings, report=lambda _: None)
+    shipped, module = (load_file(one / "model.safetensors") for one in (SHIPPED, folder))
+    assert all(np.allclose(shipped[name], module[name], atol=2e-3) for name in shipped)
+    assert json.loads((folder / "training.json").read_text())["base"] == weights_digest(SHIPPED)
 
 
 def test_each_variant_has_its_modules_and_no_two_are_the_same():
     learners = {module.name for variant in VARIANTS.values() for module in variant.modules}
     assert MODULES.keys() - learners == {"base", "base-web"}
-    assert MODULES["plan_iterative-web"].base == MODULES["base-web"]
+    assert MODULES["plan_iterative-web"].base == MODULES["base"].base == MODULES["base-web"]
     assert VARIANTS["iterative"].modules == (MODULES["plan_iterative"], MODULES["ground_iterative"])
     assert MODULES["plan_iterative@maths"].only == "maths"
     assert MODULES["ground_iterative-web"].without == "web"
