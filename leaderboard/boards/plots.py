@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from leaderboard.boards.baselines import Baseline
 from leaderboard.boards.pages.presenters import dollars_in_words, seconds_in_words
 from leaderboard.boards.ranking import value_of
 from leaderboard.boards.scales import tenths
@@ -17,6 +18,8 @@ LEFT, RIGHT, TOP, BOTTOM = 56, 16, 18, 52
 _LOG_FROM = 30.0
 """If the largest x is so many times the smallest, the axis is logarithmic."""
 
+_MINUTES = 5 / 1440
+"""Days; within them minutes do not tell times apart."""
 _CROWDED = 300
 COSTS: Mapping[str, tuple[str, str, Callable[[float], str]]] = {
     "cost": ("cost", "US dollars at declared prices", dollars_in_words),
@@ -64,6 +67,8 @@ class Plot(NamedTuple):
     """Headings of the table of the named points: planner, x, score."""
     table: tuple[tuple[str, str, str, str], ...]
     """Evaluation, planner, x, score."""
+    baseline: Tick | None = None
+    """Where the board's baseline is on the axis of scores, and its name."""
 
 
 class Sample(NamedTuple):
@@ -193,7 +198,7 @@ def _round_step(rough: float) -> float:
 
 def _time_ticks(x: _Axis) -> tuple[Tick, ...]:
     days = (x.end - x.start) / 86_400
-    layout = "%H:%M" if days < 1 else "%d %b %H:%M" if days < 4 else "%Y-%m-%d"
+    layout = "%H:%M:%S" if days < _MINUTES else "%H:%M" if days < 1 else "%d %b %H:%M" if days < 4 else "%Y-%m-%d"
     found = []
     for number in range(4):
         value = x.start + (x.end - x.start) * number / 3
@@ -236,6 +241,17 @@ def _plot(
         heads=("Planner", x_label, metric["label"]),
         table=tuple((_id(sample), _name(sample), x_words(sample.x), f"{sample.y:.3f}") for sample in named),
     )
+
+
+def with_baseline(plot: Plot, *, baseline: Baseline | None) -> Plot:
+    """The plot with a line for the board's baseline, if that is within the axis."""
+    if baseline is None:
+        return plot
+    low, high = (tick.at for tick in (plot.y_ticks[0], plot.y_ticks[-1]))
+    bottom, top = float(plot.y_ticks[0].text), float(plot.y_ticks[-1].text)
+    at = float(low) + (float(high) - float(low)) * (baseline.value - bottom) / (top - bottom)
+    words = f"baseline {baseline.planner} {baseline.value:.3f}"
+    return plot._replace(baseline=Tick(_number(at), words)) if TOP <= at <= HEIGHT - BOTTOM else plot
 
 
 def _steps(placed: Sequence[tuple[float, float]], *, until: float) -> str:

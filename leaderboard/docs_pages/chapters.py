@@ -67,6 +67,7 @@ GROUPS: Sequence[Group] = (
             Chapter("toolbench", "Judged plans"),
             Chapter("toolworld", "Executed tool plans"),
             Chapter("turns", "Suites in turns"),
+            Chapter("arc", "ARC"),
             Chapter("validity", "What the figures mean"),
             Chapter("boards", "Boards and ranks"),
             Chapter("paper-profile", "The papers' experts"),

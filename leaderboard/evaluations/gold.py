@@ -45,7 +45,7 @@ class Withheld(NamedTuple):
     """Gold plans, goals, the reasons of the judge, and differences from a gold plan."""
     plan: bool = False
     """The plans of this evaluation, since they give the gold plans away, or since they name what hidden
-    requests are about."""
+    requests are about, or are their answers."""
 
     def without(self) -> dict[str, Any]:
         """The fields of a record that are replaced before the reader gets it, with their values."""
@@ -72,7 +72,7 @@ def withheld_from(*, reader: Reader | None, evaluation: Evaluation) -> Withheld:
     if sees_gold(reader=reader, suite=evaluation.suite, split=evaluation.split):
         return Withheld()
     hidden = evaluation.split == HIDDEN
-    names_things = hidden and evaluation.suite.has(Panel.GOAL)
+    names_things = hidden and (evaluation.suite.has(Panel.GOAL) or evaluation.suite.has(Panel.GRIDS))
     return Withheld(data=hidden, gold=True, plan=names_things or answers_with_gold(evaluation.submission.planner))
 
 

@@ -157,7 +157,7 @@ def evaluation_page(*, evaluation: Evaluation, parameters: Mapping[str, str]) ->
         failures=gathered.failures,
         selection=selection,
         page=Paginator(selection.rows, TASKS_PER_PAGE).get_page(parameters.get("page")),
-        headings=_headings(sort=parameters.get("sort", ""), shows_marks=evaluation.suite.has(Panel.INDICATORS)),
+        headings=_headings(sort=parameters.get("sort", ""), shows_marks=not evaluation.suite.runs_experts),
         provenance=flatten(evaluation.provenance or {}),
         has_results=progress.done > 0,
         breakdowns=gathered.breakdowns,
@@ -188,10 +188,15 @@ def _gather(evaluation: Evaluation, *, rows: Sequence[TaskRow], version: Hashabl
         version=version,
         tasks=index(rows=rows, suite=suite.facets),
         failures=tuple(failures(rows)),
-        breakdowns=share_breakdowns(rows=rows, suite=suite.facets) if suite.has(Panel.INDICATORS) else (),
+        breakdowns=share_breakdowns(rows=rows, suite=suite.facets) if _has_shares(suite) else (),
         score_breakdowns=_score_breakdowns(evaluation=evaluation, rows=rows),
         episodes=episode_lines(rows) if suite.has(Panel.TRANSCRIPT) else None,
     )
+
+
+def _has_shares(suite: Suite) -> bool:
+    """Whether tasks are grouped by their marks: where plans are judged, and in turns unless scores are graded."""
+    return suite.has(Panel.INDICATORS) or (suite.has(Panel.TRANSCRIPT) and not suite.has(Panel.SCORES))
 
 
 def _episodes_part(*, suite: Suite, lines: EpisodeLines | None) -> EpisodesPart | None:

@@ -41,6 +41,7 @@ class ShareRow(NamedTuple):
 
     value: str
     """The value of the table's facet."""
+    words: str
     count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
     shares: tuple[Share, ...]
 
@@ -141,7 +142,7 @@ def share_breakdowns(*, rows: Sequence[TaskRow], suite: Facets) -> tuple[Breakdo
             for value in row.facets.get(facet.name, ()) if row.marks else ():
                 groups[value].append(row)
         shown = tuple(
-            ShareRow(value, len(members), shares([row.marks for row in members]))
+            ShareRow(value, words_of(facet)(value), len(members), shares([row.marks for row in members]))
             for value, members in groups.items()
             if members
         )

@@ -21,7 +21,7 @@ Texts = Mapping[str, str]
 
 def in_words(code: str) -> str:
     """A machine-readable code such as `invalid_plan` as words."""
-    if code in {"qa", "vqa"}:
+    if code in {"qa", "sql", "vqa"}:
         return code.upper()
     words = str(code).replace("_", " ").strip()
     return words[:1].upper() + words[1:]

@@ -16,12 +16,15 @@ class Mark(NamedTuple):
     """One indicator of one plan."""
 
     name: str
+    """In addresses."""
     value: str
     """`1` or `0`, as the board counts it: `0` if it is undecided."""
     good: bool
     words: str
     title: str
     lower_is_better: bool
+    label: str
+    """On pages: that of the board's column."""
     undecided: bool = False
     """Whether it is not known which of the two it is."""
 
@@ -40,6 +43,7 @@ class Share(NamedTuple):
     """Mean of an indicator over some tasks, with its Wilson interval."""
 
     name: str
+    label: str
     interval: Interval
     lower_is_better: bool
     undecided: float = 0.0
@@ -79,6 +83,7 @@ def _mark(*, column: Column, value: float, undecided: bool) -> Mark:
         words=UNDECIDED_WORDS if undecided else column.good if good else column.bad,
         title=column.title or column.label,
         lower_is_better=not column.higher_is_better,
+        label=column.label,
         undecided=undecided,
     )
 
@@ -93,6 +98,7 @@ def shares(tasks: Sequence[Sequence[Mark]]) -> tuple[Share, ...]:
     return tuple(
         Share(
             name=of_all[0].name,
+            label=of_all[0].label,
             interval=wilson(successes=sum(mark.value == "1" for mark in of_all), total=len(of_all)),
             lower_is_better=of_all[0].lower_is_better,
             undecided=sum(mark.undecided for mark in of_all) / len(of_all),

@@ -15,6 +15,7 @@ from evaluator.planners.secret_header import SecretHeader
 from evaluator.planners.storable import keepable_text
 from evaluator.records import Outcome, ResultRecord
 from evaluator.suites.base import Column
+from evaluator.suites.registry import suite_of
 from evaluator.values import Artefact, MediaType
 from gpu_jobs.redaction import Redactor
 from leaderboard.catalog.models import Suite, Task
@@ -35,6 +36,7 @@ _MOST_SECONDS = 10_000_000
 _LARGEST_RECORD = 8 * 1024 * 1024
 """Bytes. Of an answer of 1 MiB and eight samples of a hundred steps each there are less than three million."""
 _MOST_INDICATORS = 30
+_MOST_LABELS, _LONGEST_LABEL = 64, 80
 _MOST_STEPS = 1000
 """More than any parser lets pass."""
 _SAME_SCORE = 1e-9
@@ -314,7 +316,16 @@ def episodes_of(record: ResultRecord) -> dict[str, Any]:
     if found is None:
         return {}
     cleaned = [one.model_copy(update={"tool": keepable_text(one.tool)}) for one in found.problems]
-    return found.model_copy(update={"problems": cleaned}).model_dump(mode="json")
+    return found.model_copy(update={"problems": cleaned, "labels": _labels(record)}).model_dump(mode="json")
+
+
+def _labels(record: ResultRecord) -> dict[str, list[str]]:
+    try:
+        made = suite_of(record.suite).labels
+    except LookupError:
+        return {}
+    found = {} if made is None else made(record)
+    return {name: [keepable_text(value)[:_LONGEST_LABEL] for value in found[name][:_MOST_LABELS]] for name in found}
 
 
 def _seconds(record: ResultRecord) -> float:

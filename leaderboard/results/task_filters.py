@@ -88,7 +88,7 @@ class Selection(NamedTuple):
 
 def words_of(facet: declared.Facet) -> Callable[[str], str]:
     """How the values of a suite's facet are named to people."""
-    if facet is declared.MODALITY or facet.name == declared.MODALITY.name:
+    if facet.verbatim or facet is declared.MODALITY or facet.name == declared.MODALITY.name:
         return str
     if facet.unit:
         return lambda value: f"{value} {facet.unit}{'' if value == '1' else 's'}"
@@ -142,11 +142,11 @@ def _mark(row: TaskRow, *, name: str) -> tuple[str, ...]:
     return tuple(mark.shown for mark in row.marks if mark.name == name)
 
 
-def _mark_facet(*, name: str, words: Mapping[str, str]) -> Facet[TaskRow]:
+def _mark_facet(*, name: str, label: str, words: Mapping[str, str]) -> Facet[TaskRow]:
     def as_words(value: str) -> str:
         return f"{value}: {words[value]}" if value in words else value
 
-    return Facet(name, name, partial(_mark, name=name), as_words, sort_key=str, section=INDICATORS)
+    return Facet(name, label, partial(_mark, name=name), as_words, sort_key=str, section=INDICATORS)
 
 
 def stops_of(row: TaskRow) -> tuple[str, ...]:
@@ -199,10 +199,12 @@ SORTS: Mapping[str, Callable[[TaskRow], float | str | None]] = {
 def facets_of(*, suite: declared.Facets, rows: Iterable[TaskRow]) -> tuple[Facet[TaskRow], ...]:
     """What rows can be filtered by: every suite's facets, this suite's, and the indicators that these rows have."""
     words: dict[str, dict[str, str]] = {}
+    labels: dict[str, str] = {}
     for row in rows:
         for mark in row.marks:
+            labels[mark.name] = mark.label
             words.setdefault(mark.name, {})[mark.shown] = mark.words
-    marks = (_mark_facet(name=name, words=words[name]) for name in words)
+    marks = (_mark_facet(name=name, label=labels[name], words=words[name]) for name in words)
     taken = {facet.name for facet in suite.filters}
     episode = [facet for facet in _EPISODE if facet.name not in taken]
     return _OUTCOME, *marks, _REASON, _METRIC, *map(task_facet, suite.filters), *episode, _TOOL, _CAUSE

@@ -127,7 +127,10 @@ def _read(*, suite: Suite, facets: Sequence[Facet]) -> tuple[TaskRow, ...]:
 def _row(*, task: TaskRow, result: Result | None, columns: Sequence[Column]) -> TaskRow:
     if result is None:
         return task
+    episodes = EpisodeSummary.model_validate(result.episodes) if result.episodes else None
+    labels = {} if episodes is None else {name: tuple(values) for name, values in episodes.labels.items()}
     return task._replace(
+        facets={**labels, **task.facets},
         outcome=result.outcome,
         reason=result.reason,
         reason_text=result.reason_text,
@@ -138,6 +141,6 @@ def _row(*, task: TaskRow, result: Result | None, columns: Sequence[Column]) -> 
         tools=tools_of(result.plan_summary),
         ended=result.updated,
         cause=cause_key(outcome=result.outcome, reason=result.reason, text=result.reason_text),
-        episodes=EpisodeSummary.model_validate(result.episodes) if result.episodes else None,
+        episodes=episodes,
         marks=marks(columns, outcome=result.outcome, indicators=result.indicators),
     )

@@ -9,9 +9,11 @@ from django.conf import settings
 from django.forms.boundfield import BoundField, BoundWidget
 from django.urls import reverse_lazy
 
+from evaluator.episodes.turns.feedback import Bounds
 from evaluator.planners.offline import offline_planners
 from evaluator.plans_file import MAX_BYTES
 from evaluator.suites.hidden import HIDDEN
+from evaluator.suites.registry import episode_of
 from leaderboard.accounts.forms import ServiceForm
 from leaderboard.accounts.models import Team, User
 from leaderboard.catalog.models import Suite, current_suites
@@ -224,7 +226,20 @@ def _seasons() -> list[tuple[str, str]]:
     return [*((name, f"Season {name}") for name in names), (REHEARSAL, "Rehearsal on public data")]
 
 
+def _limits(slug: str) -> str:
+    """The limits of an episode, after a comma; empty where this release does not know the suite."""
+    try:
+        bounds = getattr(episode_of(slug), "bounds", None)
+    except LookupError:
+        return ""
+    if not isinstance(bounds, Bounds):
+        return ""
+    return f", at most {bounds.turns} turns, {bounds.actions} actions and {bounds.seconds:.0f} seconds per task"
+
+
 def _label(suite: Suite) -> str:
+    if suite.in_turns:
+        return f"{suite.title}: in turns{_limits(suite.slug)}"
     return f"{suite.title}: plans are {'executed' if suite.runs_experts else 'judged, nothing is executed'}"
 
 

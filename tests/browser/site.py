@@ -44,6 +44,7 @@ from leaderboard.site import admin as operators
 from tests.fakes.launcher import reset_launcher
 from tests.leaderboard.executed import make_executed_evaluation
 from tests.leaderboard.factories import make_submission, make_team
+from tests.leaderboard.grids import make_grids_evaluation, registered
 from tests.leaderboard.pages.factories import (
     make_evaluation,
     make_planner,
@@ -106,6 +107,7 @@ def looked_at(folder: Path) -> Iterator[Site]:
     )
     with ExitStack() as stack:
         stack.enter_context(changes)
+        stack.enter_context(registered())
         (folder / "static").mkdir()
         reset_launcher()
         things, people = _fill()
@@ -146,7 +148,7 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
     operator.refresh_from_db()
     # First: running it sweeps, and would bring on what is to stay as it is.
     clumsy = make_clumsy_evaluation(user=ada)
-    states = _executed(ada=ada, bea=bea) | {"found": _with_findings(bea)}
+    states = _executed(ada=ada, bea=bea) | {"found": _with_findings(bea), "grids": _with_grids(bea)}
     register_suite(
         tool_suite(slug="tool100", title="Tool100", description="A suite without a row.", raw=toolmini_tasks()[:3])
     )
@@ -237,6 +239,12 @@ def _executed(*, ada: User, bea: User) -> dict[str, Evaluation]:
 
 def _with_findings(user: User) -> Evaluation:
     found = make_executed_evaluation(user=user)
+    publish(found)
+    return found
+
+
+def _with_grids(user: User) -> Evaluation:
+    found = make_grids_evaluation(user=user)
     publish(found)
     return found
 

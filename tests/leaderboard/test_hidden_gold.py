@@ -52,7 +52,7 @@ OWN = {
 ATTRIBUTES = {"base": "restoration", "degradations": ["noise"], "language": "en", "gold_steps": int(STEPS)}
 JUDGED = {"group": "QA", "level": "easy", "active": True, "parts": [f"part {MARK}"], "flags": [f"flag {MARK}"]}
 FIVE = ("SE", "IR", "NR", "HR", "CR")
-MARKS = [suites.indicator(key, lower=key in {"IR", "HR"}) for key in FIVE]
+MARKS = [suites.indicator(key, label=key, lower=key in {"IR", "HR"}) for key in FIVE]
 EVERYBODY = ("anonymous", "stranger", "member", "owner")
 
 

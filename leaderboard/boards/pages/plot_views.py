@@ -8,10 +8,11 @@ from django.views.decorators.http import require_safe
 
 from leaderboard.boards import groups
 from leaderboard.boards import plots as drawing
+from leaderboard.boards.baselines import baseline_of
 from leaderboard.boards.contents import AllVersion, all_content, all_version, content_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.pages.page_cache import tagged_page
-from leaderboard.boards.plots import against_cost, over_time
+from leaderboard.boards.plots import against_cost, over_time, with_baseline
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
@@ -40,10 +41,15 @@ def _drawn(*, suite: Suite, snapshot: Snapshot, version: AllVersion) -> dict[str
     metric = primary_metric(suite)
     best = content_of(snapshot)
     every = all_content(suite=suite, snapshot=snapshot, version=version)
+    baseline = baseline_of(rows=best.rows, metric=metric["key"])
     costs = [against_cost(rows=best.rows, metric=metric, cost=cost) for cost in ("cost", "seconds", "tokens")]
     return {
         "metric": metric,
-        "plots": [plot for plot in (over_time(rows=every.rows, metric=metric), *costs) if plot is not None],
+        "plots": [
+            with_baseline(plot, baseline=baseline)
+            for plot in (over_time(rows=every.rows, metric=metric), *costs)
+            if plot is not None
+        ],
         "cost_is_unknown": not any(costs),
         "groups": groups.best_by_group(suite=suite, snapshot=snapshot, content=best),
         "frame": {

@@ -10,6 +10,7 @@ from django.core.paginator import Page, Paginator
 from evaluator.metrics.statistics import ends_in_words
 from evaluator.metrics.undecided import ranged
 from evaluator.suites import base
+from leaderboard.boards.baselines import Baseline, baseline_of
 from leaderboard.boards.contents import BoardContent
 from leaderboard.boards.ranking import tokens_of
 from leaderboard.boards.scales import tenths
@@ -119,7 +120,8 @@ class Table(NamedTuple):
     coverage: Mapping[str, int]
     is_wide: bool
     """Whether there are so many columns that the table scrolls beside a planner column that stays."""
-    runs_experts: bool
+    runs_tasks: bool
+    """Whether plans or actions are run, and not judged."""
     metrics: tuple[Mapping[str, Any], ...]
     """The shown metrics of the suite, in order."""
     page: Page[Mapping[str, Any]]
@@ -131,12 +133,14 @@ class Table(NamedTuple):
     """Keys of the columns that are shown unless others are chosen."""
     policy: str
     """What a row shows of several runs: `latest`, `mean`, or the `best` in snapshots from before."""
+    baseline: Baseline | None
+    """Drawn in where the metric that the board ranks by is."""
     tests: int | None
     """Pairs of rows that were tested for the ranges of ranks; None in snapshots from before, and of all evaluations."""
 
     @property
     def coverage_words(self) -> str:
-        return f"{self.coverage['run']} of {self.coverage['total']} {'run' if self.runs_experts else 'judged'}"
+        return f"{self.coverage['run']} of {self.coverage['total']} {'run' if self.runs_tasks else 'judged'}"
 
     @property
     def usual_words(self) -> str:
@@ -175,7 +179,7 @@ def board_table(*, suite: Suite, content: BoardContent, selection: Selection, re
         ),
         coverage=content.coverage,
         is_wide=len(metrics) > MOST_NARROW,
-        runs_experts=suite.runs_experts,
+        runs_tasks=suite.runs_experts or suite.in_turns,
         metrics=metrics,
         page=page,
         total=len(content.rows),
@@ -183,6 +187,7 @@ def board_table(*, suite: Suite, content: BoardContent, selection: Selection, re
         choices=_choices(suite=suite, known=content.facts, chosen=chosen),
         usual=usual,
         policy=next(((row.get("runs") or {}).get("policy", "best") for row in content.rows), ""),
+        baseline=baseline_of(rows=content.rows, metric=primary),
         tests=next((row.get("rank_tests") for row in content.rows), None),
     )
 
@@ -355,14 +360,13 @@ def _row(
 ) -> Row:
     values = {column.key: ranged(metrics=data["metrics"], column=column) for column in columns}
     values = {metric["key"]: values[metric["key"]] for metric in metrics}
-    alike = {value.get("tasks") for value in values.values() if value} <= {covered}
     cells = tuple(
         Cell(
             value=values[metric["key"]],
             is_primary=metric["key"] == primary,
             missing=_why_missing(metric),
             scale=scales.get(metric["key"]),
-            tasks=None if alike else (values[metric["key"]] or {}).get("tasks"),
+            tasks=None if (tasks := (values[metric["key"]] or {}).get("tasks")) == covered else tasks,
         )
         for metric in metrics
     )

@@ -151,6 +151,7 @@ class QueueOutput(Output):
 
 @example({
     "name": "gold", "group": "Anchors", "description": "Answers with the gold plan.", "suites": [],
+    "lacking": ["arc-111"],
 })  # fmt: skip
 class BundledPlannerOutput(Output):
     """A planner that comes with PlanArena."""
@@ -158,7 +159,12 @@ class BundledPlannerOutput(Output):
     name = serializers.CharField(help_text="For `bundled_name` of a submission.")
     group = serializers.CharField()
     description = serializers.CharField()
-    suites = serializers.ListField(child=serializers.CharField(), help_text="Those it understands; empty: all.")
+    suites = serializers.ListField(
+        child=serializers.CharField(), help_text="Those it understands; empty: all but those in `lacking`."
+    )
+    lacking = serializers.ListField(
+        child=serializers.CharField(), help_text="Suites without gold plans, if it answers with these."
+    )
 
 
 class BreakdownsView(APIView):
@@ -261,7 +267,8 @@ class BundledPlannersView(APIView):
         names = ("name", "group", "description")
         return Response(
             [
-                {**{name: getattr(planner, name) for name in names}, "suites": list(planner.suites)}
+                {name: getattr(planner, name) for name in names}
+                | {"suites": list(planner.suites), "lacking": list(planner.lacking)}
                 for planner in offline_planners().values()
             ]
         )

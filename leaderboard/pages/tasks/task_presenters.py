@@ -10,11 +10,13 @@ from evaluator.suites.base import ABSTENTION, Panel
 from evaluator.suites.base import Suite as LibrarySuite
 from evaluator.suites.base import Task as LibraryTask
 from evaluator.suites.facets import MODALITY, STRUCTURE
+from evaluator.suites.hidden import HIDDEN
 from evaluator.suites.registry import suite_of
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.gold import Withheld
 from leaderboard.evaluations.models import TaskResult
 from leaderboard.pages.tasks.artefacts_shown import Reading
+from leaderboard.pages.tasks.grids_shown import GridsPage, grids_page
 from leaderboard.pages.tasks.notes import NoteBlock, note_blocks
 from leaderboard.pages.tasks.plan_differences import Differences, differences
 from leaderboard.pages.tasks.plan_graph import Graph, draw
@@ -68,10 +70,14 @@ class TaskPage(NamedTuple):
     received_left_out: int
     """Characters of what the planner sent that are not shown."""
     withheld: Withheld
+    hides_plans: bool
+    """Whether plans are withheld because of the suite, and not because of the planner."""
     record_url: str
     """Where the record is shown; nothing if it is withheld."""
     planning: PlanningPage | None
     """Of suites that judge plans."""
+    grids: GridsPage | None
+    """Of suites with grids."""
     transcripts: tuple[ShownTranscript, ...]
     """Of suites in turns."""
     transcripts_left_out: int
@@ -116,8 +122,10 @@ def task_page(
         received=received[:MAX_RECEIVED],
         received_left_out=max(0, len(received) - MAX_RECEIVED),
         withheld=withheld,
+        hides_plans=withheld.data and (judged or task.suite.has(Panel.GRIDS)),
         record_url=object_url(digest=digest, split=split) if open_record and not withheld.plan else "",
         planning=_planning(task=task, result=result, record=record, withheld=withheld) if judged else None,
+        grids=_grids(task=task, record=record, split=split, withheld=withheld),
         transcripts=shown_transcripts(record) if record else (),
         transcripts_left_out=max(0, len(record.transcripts) - MOST_TRANSCRIPTS) if record else 0,
         gold_solution=gold_solution(gold) if record and record.transcripts else None,
@@ -138,6 +146,18 @@ def _samples(
 
 def _figures(*, task: Task, record: ResultRecord | None) -> tuple[tuple[str, str], ...]:
     return () if record is None else further_figures(suite=task.suite, indicators=record.indicators)
+
+
+def _grids(*, task: Task, record: ResultRecord | None, split: str, withheld: Withheld) -> GridsPage | None:
+    """The grids of a task and of its candidates. A hidden task has other grids than the public one of its key."""
+    if not task.suite.has(Panel.GRIDS) or withheld.data or withheld.plan:
+        return None
+    suite, known = _known(task)
+    return grids_page(
+        given=known.values_given if known is not None and split != HIDDEN else {},
+        record=record,
+        tools=suite.candidates.tools if suite is not None and suite.candidates is not None else (),
+    )
 
 
 def _planning(

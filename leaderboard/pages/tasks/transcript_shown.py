@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from evaluator.records import ResultRecord
 from evaluator.transcripts import ActionRun, StopReason, Transcript, TurnRun
+from leaderboard.pages.tasks.code_shown import CodeLine, code_lines
 from leaderboard.pages.tasks.values_shown import ShownValue, shown_value
 
 MOST_TRANSCRIPTS = 8
@@ -28,6 +29,9 @@ class ShownAction(NamedTuple):
     """One action."""
 
     text: str
+    tool: str
+    code: tuple[CodeLine, ...]
+    """The lines of a program of several lines; else empty."""
     label: str
     """What tells it apart from all others on the page."""
     results: tuple[tuple[str, ShownValue], ...]
@@ -64,6 +68,9 @@ class GoldStep(NamedTuple):
     subgoal: str
     """Empty where subgoals and steps do not correspond."""
     action: str
+    """As it would be written; of a program in `code`, what stands before it."""
+    code: tuple[CodeLine, ...] = ()
+    """The lines of a program of several lines; else empty."""
 
 
 class GoldSolution(NamedTuple):
@@ -106,14 +113,19 @@ def gold_solution(gold: Mapping[str, Any] | None) -> GoldSolution | None:
     """A gold plan `plan/1` of a suite in turns as a solution; None where there is none."""
     if not gold or not gold.get("steps"):
         return None
-    actions = [
-        f"{', '.join(step['outputs'].values())} = {step['tool']}({', '.join(map(str, step['inputs'].values()))})"
-        for step in gold["steps"]
-    ]
+    steps = [_gold_step(step) for step in gold["steps"]]
     subgoals = tuple(gold.get("subgoals") or ())
-    if len(subgoals) == len(actions):
-        return GoldSolution((), tuple(GoldStep(*pair) for pair in zip(subgoals, actions, strict=True)))
-    return GoldSolution(subgoals, tuple(GoldStep("", action) for action in actions))
+    if len(subgoals) == len(steps):
+        named = (step._replace(subgoal=subgoal) for subgoal, step in zip(subgoals, steps, strict=True))
+        return GoldSolution((), tuple(named))
+    return GoldSolution(subgoals, tuple(steps))
+
+
+def _gold_step(step: Mapping[str, Any]) -> GoldStep:
+    arguments = ", ".join(map(str, step["inputs"].values()))
+    name = f"{', '.join(step['outputs'].values())} = {step['tool']}"
+    code = code_lines(arguments, message="")
+    return GoldStep("", name if code else f"{name}({arguments})", code)
 
 
 def _shown(transcript: Transcript, *, label: str) -> ShownTranscript:
@@ -153,6 +165,8 @@ def _turns(turns: Sequence[TurnRun], *, label: str) -> Iterable[ShownTurn]:
 def _action(run: ActionRun, *, label: str) -> ShownAction:
     return ShownAction(
         text=f"{run.tool}({run.arguments})",
+        tool=run.tool,
+        code=code_lines(run.arguments, message=run.error or "\n".join(run.outputs.values())),
         label=label,
         results=tuple((name, shown_value(value)) for name, value in run.outputs.items()),
         problem="" if run.problem is None else run.problem.value.replace("_", " "),

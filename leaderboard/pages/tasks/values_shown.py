@@ -7,6 +7,8 @@ result, so that the object may end anywhere.
 import json
 from typing import Any, NamedTuple
 
+from leaderboard.pages.tasks.readable_json import readable
+
 MOST_ROWS = 20
 """Rows that are shown."""
 MOST_COLUMNS = 24
@@ -43,8 +45,8 @@ class ShownValue(NamedTuple):
 
 
 def shown_value(text: str) -> ShownValue:
-    """A result with its table, if it is rows."""
-    return ShownValue(text=text, table=table_of(text))
+    """A result with its table, if it is rows. JSON with grids of letters becomes readable lines."""
+    return ShownValue(text=readable(text) or text, table=table_of(text))
 
 
 def table_of(text: str) -> ShownTable | None:

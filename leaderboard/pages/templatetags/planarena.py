@@ -40,9 +40,10 @@ _NO_ENDS = (
 )
 _BAND = '<rect class="range" x="{left}" y="2" width="{width}" height="8"/>'
 _OPEN = '<rect class="open" x="{left}" y="4" width="{width}" height="4"/>'
+_BASELINE = '<line class="baseline" x1="{at}" x2="{at}" y1="-2" y2="14"/>'
 _INTERVAL = (
     '<svg class="interval" viewBox="0 0 {scale} 12" preserveAspectRatio="none" aria-hidden="true" focusable="false">'
-    '<line class="scale" x1="0" x2="{scale}" y1="6" y2="6"/>{band}{open}'
+    '<line class="scale" x1="0" x2="{scale}" y1="6" y2="6"/>{band}{open}{baseline}'
     '<rect class="mean" x="{mean}" y="0" width="2" height="12" transform="translate(-1)"/></svg>'
 )
 
@@ -128,8 +129,9 @@ def filter_link(context: template.Context, name: str, value: str | None = None) 
 
 
 @register.simple_tag
-def interval(value: Mapping[str, Any], scale: tuple[float, float] = (0.0, 1.0)) -> str:
-    """The 95 % interval of a metric as a bar that begins and ends at `scale`, with the range of undecided tasks.
+def interval(value: Mapping[str, Any], scale: tuple[float, float] = (0.0, 1.0), baseline: float | None = None) -> str:
+    """The 95 % interval of a metric as a bar that begins and ends at `scale`, with the range of undecided tasks and the
+    board's baseline.
 
     Not a template of its own: a page of a board has hundreds, and including one costs ten times as much.
     """
@@ -142,7 +144,9 @@ def interval(value: Mapping[str, Any], scale: tuple[float, float] = (0.0, 1.0)) 
     if "upper" in value:
         left, right = _place(value["mean"], scale), _place(value["upper"], scale)
         open_part = format_html(_OPEN, left=left, width=f"{float(right) - float(left):.1f}")
-    return format_html(_INTERVAL, scale=SCALE, band=band, open=open_part, mean=_place(value["mean"], scale))
+    line = "" if baseline is None else format_html(_BASELINE, at=_place(baseline, scale))
+    mean = _place(value["mean"], scale)
+    return format_html(_INTERVAL, scale=SCALE, band=band, open=open_part, baseline=line, mean=mean)
 
 
 @register.simple_tag

@@ -8,6 +8,7 @@ from django import forms
 from evaluator.planners.language_models.admission.safetensors_headers import file_header
 from evaluator.planners.language_models.shipped import shipped_folder
 from evaluator.planners.offline import OfflinePlanner, offline_planners
+from evaluator.planners.strategies.registry import split_modules, split_name, strategies
 from gpu_jobs.contract.lease import BundledPlanner
 from leaderboard.accounts.models import User
 from leaderboard.planners.data import Errors, PlannerData
@@ -20,7 +21,10 @@ BUNDLED_PLANNERS: Mapping[str, str] = {name: planner.description for name, plann
 
 
 def _label(planner: OfflinePlanner) -> str:
-    return f"{planner.name}: {planner.description}" + (f" For {', '.join(planner.suites)}." if planner.suites else "")
+    where = f" For {', '.join(planner.suites)}." if planner.suites else ""
+    if planner.lacking and not planner.suites:
+        where = f" Not for {', '.join(planner.lacking)}, which have none."
+    return f"{planner.name}: {planner.description}{where}"
 
 
 BUNDLED_NAME = Choice(
@@ -57,20 +61,27 @@ class BundledKind(Kind):
         foreign = [slug for slug in suites if planner is not None and not planner.understands(slug)]
         if planner is None or not foreign:
             return {}
+        if foreign[0] in planner.lacking:
+            return {"suites": [f"{planner.name} answers with gold plans, and {foreign[0]} has none."]}
         made_for = ", ".join(planner.suites)
         return {"suites": [f"{planner.name} does not support requests of {foreign[0]}; it is made for {made_for}."]}
 
     def find_facts(self, *, data: PlannerData, owner: User) -> Facts:  # noqa: ARG002 - open to everyone
         """Facts about a shipped language model, read from its weights."""
-        _, _, model = data[BUNDLED_NAME].partition(":")
-        return _facts_of_shipped(model) if model else Facts()
+        name = data[BUNDLED_NAME]
+        entry = strategies().get(split_name(name)[0])
+        model, modules = split_modules(name, modules=entry.modules if entry else ())
+        return _facts_of_shipped(model, *modules.values()) if model else Facts()
 
     def lease(self, *, planner: Planner, tasks: Sequence[str]) -> BundledPlanner:  # noqa: ARG002 - as the base class
         return BundledPlanner(name=planner.bundled_name)
 
 
 @cache
-def _facts_of_shipped(model: str) -> Facts:
-    weights = shipped_folder(model) / "model.safetensors"
-    parameters = file_header(weights).parameters
-    return Facts(model_name=model, parameters=parameters, open_weights=True, weights_bytes=weights.stat().st_size)
+def _facts_of_shipped(*models: str) -> Facts:
+    """Of a model and those of its modules, together."""
+    files = [shipped_folder(model) / "model.safetensors" for model in models]
+    return Facts(
+        model_name=models[0], parameters=sum(file_header(file).parameters for file in files), open_weights=True,
+        weights_bytes=sum(file.stat().st_size for file in files),
+    )  # fmt: skip

@@ -15,7 +15,7 @@ class EndpointKind(CalledKind):
     kind = PlannerKind.ENDPOINT
     noun = "An HTTP endpoint"
     choice = "An HTTP endpoint that speaks planner/1"
-    card = "PlanArena sends one JSON POST per task to your server. You can test it here first."
+    card = "Your server gets one JSON POST per task, or per turn. You can test it here first."
     fields = (*CALL, *DECLARED)
     testable = True
     example = "https://example.org/plan"

@@ -87,14 +87,14 @@ def test_a_right_abstention_is_called_right_with_its_reason(client, evaluation):
     assert "The planner abstained. That is right: no tool can meet this request." in html
     assert "The lamp &amp; the switch are out of reach.</q>" in html
     assert "No plan can meet this" in html
-    assert re.findall(r'class="mark good">(\w+ \d)<', html) == ["accuracy 1"]
+    assert re.findall(r'class="mark good">(\w+ \d)<', html) == ["Accuracy 1"]
 
 
 def test_a_false_refusal_is_told_from_a_right_one(client, evaluation):
     html = task_page(client, evaluation, REFUSED)
     assert "The planner abstained. The request can be met" in html
     assert "The planner abstained, but the tools can meet this request." in html
-    assert re.findall(r'class="mark bad">(\w+ \d)<', html) == ["accuracy 0"]
+    assert re.findall(r'class="mark bad">(\w+ \d)<', html) == ["Accuracy 0"]
     indicators = TaskResult.objects.get(evaluation=evaluation, task__key=REFUSED.key).indicators
     assert (indicators["SE"], indicators["NR"], indicators["false_refusals"]) == (0.0, 0.0, 1.0)
 
@@ -110,7 +110,7 @@ def test_a_miss_says_that_abstaining_would_have_been_right(client, evaluation):
 def test_an_unreadable_answer_counts_as_wrong(client, evaluation):
     html = task_page(client, evaluation, UNREADABLE)
     assert "Unparsable plan." in html
-    assert re.findall(r'class="mark bad">(\w+ \d)<', html) == ["accuracy 0"]
+    assert re.findall(r'class="mark bad">(\w+ \d)<', html) == ["Accuracy 0"]
     assert task_page(client, evaluation, POSSIBLE)
 
 

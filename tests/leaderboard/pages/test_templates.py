@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from django.conf import settings
+from django.template.loader import get_template
 
 LONGEST_LINE = 160
 FOLDER = Path(settings.BASE_DIR) / "frontend" / "templates"
@@ -36,3 +37,17 @@ def test_no_template_is_unused():
         and not any(next(folder.rglob(f"templates/{name}"), None) for folder in overridden)
     ]
     assert not unused
+
+
+def test_every_template_can_be_read_and_shows_no_comment():
+    """Comments and tags that go on in the next line are text to Django."""
+    names = [str(path.relative_to(FOLDER)) for path in sorted(FOLDER.rglob("*.*"))]
+    for name in names:
+        get_template(name)
+    broken = [
+        f"{name}:{number}"
+        for name in names
+        for number, line in enumerate((FOLDER / name).read_text().splitlines(), start=1)
+        if line.count("{#") != line.count("#}") or line.count("{%") != line.count("%}")
+    ]
+    assert not broken

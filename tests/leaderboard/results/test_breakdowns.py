@@ -71,3 +71,17 @@ def test_shares_come_in_the_order_of_their_facet_with_wilsons_interval():
 def test_only_a_facet_that_stands_alone_has_a_table_of_one_row():
     rows = [make_row(indicators=GOOD, level="easy", structure="linear", active="yes")]
     assert [part.facet for part in share_breakdowns(rows=rows, suite=TOOLBENCH)] == ["level"]
+
+
+def test_groups_and_shares_have_names_for_people():
+    kind = Facet(name="kind", label="Kind", words={"r": "Red"})
+    names = Facet(name="helper", label="Helper", verbatim=True)
+    suite = Facets(filters=(kind, names), breakdowns=("kind", "helper"))
+    rows = [
+        make_row(indicators=GOOD, kind="r", helper="get_objects"),
+        make_row(indicators=GOOD, kind="dark_blue", helper="crop_grid"),
+    ]
+    by_kind, by_helper = share_breakdowns(rows=rows, suite=suite)
+    assert [row.words for row in by_kind.rows] == ["Dark blue", "Red"]
+    assert [row.words for row in by_helper.rows] == ["crop_grid", "get_objects"]
+    assert by_kind.rows[0].shares[0].label == next(column.label for column in COLUMNS if column.key == "SE")

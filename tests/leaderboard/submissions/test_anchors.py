@@ -9,6 +9,8 @@ from evaluator.episodes.parts import Planned, plan_all
 from evaluator.planners.bundled import bundled_planner
 from evaluator.suites import suite_of
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.planners.data import PlannerData
+from leaderboard.planners.kinds.bundled import BUNDLED_NAME, BundledKind
 from leaderboard.submissions.anchors import anchors_of
 from leaderboard.submissions.services import cancel
 from tests.leaderboard.factories import make_season, make_suite
@@ -40,6 +42,17 @@ def test_boards_of_judged_plans_have_floors_of_their_own():
     make_toolmini()
     call_command("anchors", "toolmini", verbosity=0)
     assert {*own, "gold", "no-op", "random-valid", "random-valid/5"} < set(planners())
+
+
+def test_gold_is_submitted_only_where_there_are_gold_plans():
+    assert "gold" in anchors_of("arc-mini")
+    assert {"gold", "identity"} & set(anchors_of("arc-111")) == {"identity"}
+    wanted = PlannerData.of(name="mine", kind="bundled", bundled_name="gold")
+    (refused,) = BundledKind().check_suites(data=wanted, suites=["arc-mini", "arc-111"])["suites"]
+    assert refused == "gold answers with gold plans, and arc-111 has none."
+    label = dict(BUNDLED_NAME.choices)["gold"]
+    assert "Not for " in label
+    assert "arc-111" in label
 
 
 def test_what_was_cancelled_is_submitted_again():

@@ -71,3 +71,29 @@ def test_gold_steps_stand_beside_their_subgoals():
     assert (one.subgoals, one.steps[0]) == (("all of it",), GoldStep("", "R1 = Add(1, 2)"))
     assert gold_solution(None) is None
     assert gold_solution({"steps": []}) is None
+
+
+def test_a_program_of_several_lines_is_numbered_and_names_the_line_that_failed():
+    program = "total = 0\nfor x in R1:\n    total += 1 / 0\ntotal"
+    bad = ActionRun(
+        tool="Code", arguments=program, problem=ActionProblem.TOOL_ERROR, error="Line 3: The program raised an error."
+    )
+    quoted = ActionRun(tool="Code", arguments=repr(program), outputs={"R2": "7"})
+    steps = ActionRun(tool="Steps", arguments='["f(grid)", "g(v1)"]', outputs={"R3": "Test 1: error. Line 2: x"})
+    short = ActionRun(tool="Code", arguments="'1 + 1'", outputs={"R4": "2"})
+    (shown,) = shown_transcripts(record(TurnRun(received=["{}"], actions=[bad, quoted, steps, short])))
+    first, second, third, last = shown.turns[0].actions
+    assert [line.text for line in first.code] == program.splitlines()
+    assert [line.number for line in first.code if line.is_failing] == [3]
+    assert [line.text for line in second.code] == program.splitlines()
+    assert not any(line.is_failing for line in second.code)
+    assert [(line.text, line.is_failing) for line in third.code] == [("f(grid)", False), ("g(v1)", True)]
+    assert (last.code, last.text) == ((), "Code('1 + 1')")
+
+
+def test_a_gold_program_stands_in_lines():
+    step = {"id": "s1", "tool": "Program", "inputs": {"program": "a\n  b"}, "outputs": {"x": "R1"}}
+    found = gold_solution({"steps": [step]})
+    assert found is not None
+    assert found.steps[0].action == "R1 = Program"
+    assert [line.text for line in found.steps[0].code] == ["a", "  b"]

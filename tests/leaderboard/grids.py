@@ -1,0 +1,129 @@
+"""A suite with grids, and an evaluation on it with every kind of candidate, run for real."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import environ
+
+from evaluator.episodes.turns.evaluator import TurnEvaluator
+from evaluator.episodes.turns.feedback import Bounds
+from evaluator.episodes.turns.interactive import InteractiveEpisodes
+from evaluator.metrics.aggregate import TaskScore, indicators_of_samples, scores_of_samples, summarise
+from evaluator.planners.given import GivenPlans
+from evaluator.planners.turns.protocol import TurnResponse
+from evaluator.plans_file import GivenPlan
+from evaluator.records import ResultRecord
+from evaluator.suites import registry
+from evaluator.suites.arc.demonstrations import Demonstration
+from evaluator.suites.arc.grids import Grid
+from evaluator.suites.arc.suite import arc_suite, environment_of
+from evaluator.suites.arc.tasks import ArcTask, arc_task
+from evaluator.suites.base import Suite
+from evaluator.suites.registry import Entry
+from evaluator.values import Artefact, MediaType
+from leaderboard.accounts.models import User
+from leaderboard.catalog.models import Suite as SuiteRow
+from leaderboard.catalog.models import Task
+from leaderboard.catalog.services import register_suite
+from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.results.objects import server_store
+from leaderboard.results.results import episodes_of, plan_summary
+from tests.evaluator.episodes.turns.toy import Answers
+from tests.evaluator.suites.arc.small import INPUTS, MIRROR, TEST, mirrored
+from tests.leaderboard.pages.factories import make_evaluation, make_planner
+
+SLUG = "grids-small"
+EPISODE, THIRD, FAILING, WRONG_SIZE, STEPS, GRIDS, LARGE, REFUSED = (
+    "episode", "third", "failing", "wrong-size", "steps", "grids", "large", "refused",
+)  # fmt: skip
+SAME = "def transform_grid(grid):\n    return grid"
+FAILS = "def transform_grid(grid):\n    new = horizontal_flip(grid)\n    new[99][0] = 'a'\n    return new"
+SMALLER = "def transform_grid(grid):\n    return horizontal_flip(crop_grid(grid, (0, 0), (0, 1)))"
+_RAINBOW: Grid = tuple(tuple((row * 7 + column * 3 + row * column) % 10 for column in range(30)) for row in range(30))
+
+
+def _task(key: str) -> ArcTask:
+    inputs, test = (INPUTS, TEST) if key != LARGE else ((_RAINBOW,), _RAINBOW)
+    pairs = tuple(Demonstration(input=grid, output=mirrored(grid)) for grid in inputs)
+    return arc_task(key=key, demonstrations=pairs, test_inputs=(test,))
+
+
+TASKS = tuple(map(_task, (EPISODE, THIRD, FAILING, WRONG_SIZE, STEPS, GRIDS, LARGE, REFUSED)))
+
+
+def _suite() -> Suite:
+    return arc_suite(slug=SLUG, title="Small grids", description="Mirrors.", tasks=TASKS)
+
+
+def _environment(_: object = None):
+    right = {task.key: tuple(map(mirrored, task.test_inputs)) for task in TASKS}
+    return environment_of(tasks=TASKS, expected=right.__getitem__, data="small")
+
+
+SUITES = (Entry(slug=SLUG, build=_suite, episode=InteractiveEpisodes(environment=_environment, bounds=Bounds())),)
+
+
+@contextmanager
+def registered() -> Iterator[None]:
+    """The suite in the registry."""
+    before = environ.get(registry.VARIABLE)
+    environ[registry.VARIABLE] = ",".join(filter(None, (before, __name__)))
+    registry.forget()
+    try:
+        yield
+    finally:
+        del environ[registry.VARIABLE]
+        if before is not None:
+            environ[registry.VARIABLE] = before
+        registry.forget()
+
+
+def records() -> list[ResultRecord]:
+    """A record of each task: whole plans, and one episode with a look at the task and three tries."""
+    mirror, grids = {"program": MIRROR}, {"grids": [[list(row) for row in mirrored(TEST)]]}
+    plans = {
+        THIRD: GivenPlan({"program": SAME}, alternatives=("R1 = vertical_flip(INPUT)", mirror)),
+        FAILING: GivenPlan({"program": FAILS}),
+        WRONG_SIZE: GivenPlan({"program": SMALLER}),
+        STEPS: GivenPlan("R1 = horizontal_flip(INPUT); R2 = vertical_flip(R1)"),
+        GRIDS: GivenPlan(grids),
+        LARGE: GivenPlan({"program": SAME}, alternatives=(mirror,)),
+        REFUSED: GivenPlan({"program": "import os\n" + MIRROR}),
+    }
+    steps = iter([
+        _step("View", "view", "grid", name="R1"), _step("View", "view", "objects_diag, more_info", name="R2"),
+        _step("Program", "program", FAILS, name="R3"), _step("Program", "program", SAME, name="R4"),
+        _step("Program", "program", MIRROR, name="R5"), TurnResponse(answer="R5, R4"),
+    ])  # fmt: skip
+    environment = _environment()
+    try:
+        evaluator = TurnEvaluator(suite=_suite(), environment=environment, bounds=Bounds())
+        episode = evaluator.run(planner=Answers(lambda _: next(steps)), tasks=[EPISODE])
+        return [*episode, *evaluator.run(planner=GivenPlans(plans, name="given"), tasks=list(plans))]
+    finally:
+        environment.close()
+
+
+def make_grids_evaluation(*, user: User, split: str = "public") -> Evaluation:
+    """Not yet on a board."""
+    register_suite(_suite())
+    suite = SuiteRow.objects.get(slug=SLUG, current=True)
+    made = records()
+    found = make_evaluation(
+        planner=make_planner(owner=user, name="grids by hand", bundled_name="no-op"), suite=suite, split=split,
+        summary=summarise(suite=_suite(), results=map(TaskScore.of, made), samples=1), tasks_total=len(made), samples=1,
+        tasks_not_run=0,
+    )  # fmt: skip
+    for record in made:
+        artefact = Artefact(data=record.model_dump_json().encode(), media_type=MediaType.TEXT)
+        TaskResult.objects.create(
+            evaluation=found, task=Task.objects.get(suite=suite, key=record.task), outcome=record.outcome,
+            reason=record.reason or "", reason_text=record.reason_text, score=record.score,
+            sample_scores=list(scores_of_samples(record)), indicators=record.indicators,
+            sample_indicators=indicators_of_samples(record), seconds=0.2, plan_summary=plan_summary(record),
+            record_digest=server_store(split=split).put(artefact), episodes=episodes_of(record),
+        )  # fmt: skip
+    return found
+
+
+def _step(tool: str, name_of_input: str, value: str, *, name: str) -> TurnResponse:
+    return TurnResponse(steps=[{"id": "s1", "tool": tool, "inputs": {name_of_input: value}, "outputs": {"x": name}}])
