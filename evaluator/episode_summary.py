@@ -44,6 +44,8 @@ class EpisodeSummary(_Part):
     ends: list[EpisodeEnd] = Field(default_factory=list)
     problems: list[ProblemCount] = Field(default_factory=list)
     """The most frequent first."""
+    labels: dict[str, list[str]] = Field(default_factory=dict)
+    """Values of the suite's facets that describe the result (`Suite.labels`)."""
 
 
 def summary_of(transcripts: Sequence[Transcript]) -> EpisodeSummary | None:

@@ -33,7 +33,7 @@ MAX_PLANS = 20_000
 """Ten times the tasks of the largest suite."""
 _NAMED = 5
 """So many tasks are named in one sentence."""
-_PLAN_FORMS = frozenset({"steps", "solution", "tool_calls"})
+_PLAN_FORMS = frozenset({"steps", "solution", "tool_calls", "program", "grids"})
 """Keys of objects that are plans themselves."""
 
 

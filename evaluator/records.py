@@ -64,6 +64,8 @@ class Reason(StrEnum):
     # not_run
     NO_EXPERT = "no_expert"
     NO_DATA = "no_data"
+    UNCONFINED = "unconfined"
+    """The worker's machine cannot confine the programs of planners."""
     NO_GOAL = "no_goal"
     """A planning suite does not know what the request wants, so that no plan can be judged."""
     EVALUATION_FAILED = "evaluation_failed"

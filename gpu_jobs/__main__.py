@@ -16,12 +16,13 @@ from evaluator.arbiters.naming import KEY_VARIABLE, arbiter_from
 from evaluator.arbiters.protocol import ArbiterError
 from evaluator.egress_policy import EgressPolicyError, egress_policy
 from evaluator.engine.opening import open_store, parse_size
+from evaluator.programs import WorkerError, support
 from gpu_jobs.agents import AgentTurns
 from gpu_jobs.checkpoints import CheckpointCache
 from gpu_jobs.client import ApiClient
 from gpu_jobs.exits import Exit
 from gpu_jobs.hub_cache import HubCache
-from gpu_jobs.model_server.address import VARIABLE
+from gpu_jobs.model_server import VARIABLE
 from gpu_jobs.model_server.isolation.detection import detected
 from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.worker import Worker, stop_on_sigterm
@@ -81,12 +82,28 @@ def _secrets(options: argparse.Namespace) -> WorkerSecrets:
 
 
 def report_sandbox() -> None:
-    """Say in the log what this machine confines submitted models by. Takes about a second, so nobody waits for it."""
+    """Say in the log what this machine confines submitted models by."""
     if where := os.environ.get(VARIABLE):
         logging.getLogger("gpu_jobs").info("Submitted models are loaded by the model server at %s.", where)
         return
     found = detected()
     logging.getLogger("gpu_jobs").log(logging.WARNING if found.problem else logging.INFO, "%s", found.line())
+
+
+def report_programs() -> None:
+    """Say in the log what this machine confines planners' programs by."""
+    try:
+        found = support()
+    except WorkerError as error:
+        logging.getLogger("gpu_jobs").warning("Programs cannot run here: %s", error)
+        return
+    logging.getLogger("gpu_jobs").log(logging.WARNING if found.problem else logging.INFO, "%s", found.line())
+
+
+def report_confinement() -> None:
+    """Say in the log what strangers' models and programs are confined by. Takes about a second: nobody waits for it."""
+    report_programs()
+    report_sandbox()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -112,7 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"--store: {error}.\n")
         return Exit.MISCONFIGURED
     client = ApiClient(url=options.url, token=secrets.token, suites=options.suites, evaluation=options.evaluation)
-    threading.Thread(target=report_sandbox, name="sandbox", daemon=True).start()
+    threading.Thread(target=report_confinement, name="confinement", daemon=True).start()
     checkpoints = CheckpointCache(client=client, folder=data / "worker-checkpoints")
     runner = EvaluatorRunner(
         store=store, device=options.device, memory_budget=options.memory_budget, checkpoints=checkpoints,

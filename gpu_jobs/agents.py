@@ -15,7 +15,7 @@ from gpu_jobs.contract.lease import Lease
 if TYPE_CHECKING:
     from evaluator.episodes.base import Evaluator
 
-_FIRST_WAIT, _LONGEST_WAIT = 0.1, 2.0
+_FIRST_WAIT, _LONGEST_WAIT = 0.02, 2.0
 """Seconds between two looks for an answer: an agent takes seconds, a script none."""
 
 

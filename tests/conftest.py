@@ -9,6 +9,8 @@ import pytest
 from django.conf import settings
 from django.db import connection
 from django.test import TransactionTestCase
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
@@ -24,6 +26,10 @@ _REAL_PROCESSES = ("end_to_end", "hostile", "browser", "crash", "load", "scale")
 
 _KEPT = frozenset({"auth_permission", "django_content_type"})
 """Tables that migrations fill."""
+
+# A machine may be busy: how long an example takes says nothing about it.
+hypothesis_settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("shared")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

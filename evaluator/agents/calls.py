@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from evaluator import canonical_json
 from evaluator.agents.tools import LONGEST_ARGUMENT, NEXT_TASK, SUBMIT_ANSWER, AgentTool
 from evaluator.planners.turns.protocol import PastTurn, TurnRequest, TurnResponse
 
@@ -107,6 +108,7 @@ def task_text(request: TurnRequest, *, tools: Mapping[str, AgentTool]) -> str:
         "",
         task.request,
         "",
+        *(["Given, as JSON:", canonical_json.dumps(task.given), ""] if task.given else []),
         *(["Inputs, which tools take by these names:", *inputs, ""] if inputs else []),
         f"Wanted: {_wanted(request)}",
         f"Tools: {', '.join(own)}. Each result gets a name, R1, R2 and so on; later calls may use it.",

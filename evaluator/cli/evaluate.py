@@ -1,6 +1,7 @@
 """The command `planarena evaluate`: an evaluation without a server."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from evaluator.records import ResultRecord
 
 EXIT_INFRASTRUCTURE = 4
+_PLANS = "plans:"
 
 
 # Long: one line for each option.
@@ -43,7 +45,8 @@ def evaluate(
     planner: Annotated[
         str,
         typer.Option(
-            help="A bundled planner's name, STRATEGY[:MODEL] (see `planners list`), or the URL of a planner/1 endpoint."
+            help="A bundled planner's name, STRATEGY[:MODEL] (see `planners list`), plans:FILE for plans of a file, or "
+            "the URL of a planner/1 endpoint."
         ),
     ] = "gold",
     profile: Annotated[str, typer.Option(help="Profile of the experts: lilliput or paper.")] = "lilliput",
@@ -190,7 +193,23 @@ def _planner(*, name: str, suite: Suite, timeout: float) -> "Planner":
         except EgressRefusedError as error:
             raise usage_error(error) from None
         return EndpointPlanner(EndpointSettings(url=name, timeout_seconds=timeout, allow_private=True), name=name)
+    if name.startswith(_PLANS):
+        return _given(Path(name.removeprefix(_PLANS)), suite=suite)
     try:
         return planner_named(name=name, suite=suite)
     except PlannerNameError as error:
         raise usage_error(error) from None
+
+
+def _given(file: Path, *, suite: Suite) -> "Planner":
+    from evaluator.planners.given import GivenPlans
+    from evaluator.plans_file import PlansFileError, read_plans
+
+    try:
+        found = read_plans(file.read_bytes())
+        found.check(tasks={task.asked_as or task.key for task in suite.tasks}, suite=suite.slug)
+    except OSError as error:
+        raise usage_error(f"{file} cannot be read: {error.strerror}") from None
+    except PlansFileError as error:
+        raise usage_error(f"{file}: {error}") from None
+    return GivenPlans(found.plans, name=file.name)

@@ -1,18 +1,24 @@
 """The commands `planarena suites ...`."""
 
 import random
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from evaluator.canonical_json import JsonValue
 from evaluator.cli.listing import Listing
-from evaluator.cli.usage import JsonFlag, chosen_suite, out, print_json, usage_error
+from evaluator.cli.usage import JsonFlag, chosen_suite, in_short_lines, out, print_json, usage_error
 from evaluator.suites import suite_names, suite_of
 from evaluator.suites.base import Suite, Task
 from evaluator.suites.facets import STRUCTURE, Facet
 from evaluator.suites.registry import command_modules
+from evaluator.suites.released_files import FetchError, Release
+
+_MOST_LISTED = 50
+"""Fetched files."""
 
 app = typer.Typer(help="The benchmark suites.", no_args_is_help=True)
 
@@ -45,22 +51,27 @@ def list_suites(as_json: JsonFlag = False) -> None:
 @app.command("show")
 def show_suite(
     suite: Annotated[str, typer.Argument(help="Slug of the suite, as `suites list` has it.")],
+    task: Annotated[str, typer.Argument(help="Print only this one, with what is given with it.")] = "",
+    view: Annotated[str, typer.Option(help="Show what is given in this way; a wrong one lists all.")] = "",
     as_json: JsonFlag = False,
 ) -> None:
-    """Print the tasks of a suite with their gold plans."""
+    """Print the tasks of a suite with their gold plans, or one of them with what is given with it."""
     chosen = chosen_suite(suite)
+    if task or view:
+        _show_task(task, suite=chosen, view=view, as_json=as_json)
+        return
     tasks = chosen.tasks
     if as_json:
         print_json([task.to_json() for task in tasks])
         return
     table = Listing("id", "request", "structure", "metric", "gold plan", prose="request")
-    for task in tasks:
+    for one in tasks:
         table.add_row(
-            task.key,
-            task.text,
-            task.structure,
-            task.metric,
-            ", ".join(task.gold.tools()) if task.gold is not None else "unknown",
+            one.key,
+            one.text,
+            one.structure,
+            one.metric,
+            ", ".join(one.gold.tools()) if one.gold is not None else "unknown",
         )
     table.show(out)
     if idle := chosen.idle_tools:
@@ -68,6 +79,29 @@ def show_suite(
             f"{len(idle)} of {len(chosen.catalogue.tools)} tools are relevant in no request: {', '.join(idle)}",
             highlight=False,
         )
+
+
+def _show_task(key: str, *, suite: Suite, view: str, as_json: bool) -> None:
+    task = next((one for one in suite.tasks if one.key == key), None)
+    if task is None:
+        first = ", ".join(one.key for one in suite.tasks[:3])
+        raise usage_error(f"{suite.slug} has no task {key!r}; its tasks are {first}, ...")
+    found: JsonValue
+    if not view:
+        found = task.to_json()
+    elif suite.views is None:
+        raise usage_error(f"{suite.slug} shows its tasks in one way only; leave out --view")
+    else:
+        try:
+            found = suite.views(task, view)
+        except LookupError as error:
+            raise usage_error(error.args[0]) from None
+    if as_json:
+        print_json(found)
+        return
+    if not view:
+        out.print(task.text, markup=False, highlight=False)
+    out.print(in_short_lines(found), markup=False, highlight=False, soft_wrap=True)
 
 
 @app.command("sample")
@@ -167,5 +201,33 @@ def fetch_suite(
     }
     if what not in released:
         raise usage_error(f"there is nothing to fetch for {what!r}; it must be {' or '.join(released)}")
-    for path, digest in released[what](folder).items():
+    files = released[what](folder)
+    if len(files) > _MOST_LISTED:
+        first = next(iter(files))
+        out.print(f"{len(files)} files, all with their SHA-256, such as {first}", highlight=False, soft_wrap=True)
+        return
+    for path, digest in files.items():
         out.print(f"{path}  SHA-256 {digest}", markup=False, highlight=False, soft_wrap=True)
+
+
+def fetching(release: Release) -> Callable[[Path | None], Mapping[Path, str]]:
+    """For `RELEASED` of a suite's commands: fetches the files into the data folder.
+
+    They are from the folder that the function is called with, or, if that is None, from the network.
+    """
+
+    def fetch(folder: Path | None) -> Mapping[Path, str]:
+        target = release.folder
+        try:
+            if folder is None:
+                # Imported here: no other command needs a network client.
+                from evaluator.downloads import download_released
+
+                digests = release.fetch(download=download_released, target=target)
+            else:
+                digests = release.take(folder=folder, target=target)
+        except FetchError as error:
+            raise usage_error(error) from None
+        return {target / name: digest for name, digest in digests.items()}
+
+    return fetch

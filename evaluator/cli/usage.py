@@ -8,10 +8,12 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from evaluator.canonical_json import JsonValue
 from evaluator.suites import Suite, suite_of
 from evaluator.suites.registry import default_suite
 
 EXIT_BAD_USAGE = 2
+_WIDTH = 110
 
 VerboseOption = Annotated[
     bool, typer.Option("--verbose", help="Show logs and warnings of libraries; the same as PLANARENA_VERBOSE=1.")
@@ -69,6 +71,20 @@ def usage_error(problem: Exception | str) -> typer.Exit:
 def print_json(document: Any) -> None:
     """Print a document for programs. Keys are part of the interface of a command: add some, rename none."""
     sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+
+
+def in_short_lines(value: JsonValue, *, indent: str = "") -> str:
+    """JSON for people: what fits into a line is in one line, such as a row of a grid."""
+    line = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, list | dict) or not value or len(indent) + len(line) <= _WIDTH:
+        return line
+    inner = indent + " "
+    if isinstance(value, list):
+        lines = [in_short_lines(one, indent=inner) for one in value]
+    else:
+        lines = [f"{json.dumps(key)}: {in_short_lines(one, indent=inner)}" for key, one in value.items()]
+    first, last = "[]" if isinstance(value, list) else "{}"
+    return f"{first}\n{inner}" + f",\n{inner}".join(lines) + f"\n{indent}{last}"
 
 
 def write_json(document: Any, *, file: Path | None) -> None:

@@ -316,7 +316,7 @@ def gpu_worker(*, arguments: list[str], environment: dict[str, str], run: Run, r
     store = LocalStore(run.folder / "workers" / ("store" if role == "worker" else f"{role}-store"))
     program.EvaluatorRunner = lambda **_: Runner(pace=run.pace, store=store)  # type: ignore[assignment,misc]
     # It starts processes of its own, which take no part.
-    program.report_sandbox = lambda: None
+    program.report_confinement = lambda: None
     sys.exit(program.main(arguments))
 
 

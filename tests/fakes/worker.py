@@ -10,7 +10,7 @@ from tests.fakes.runner import FakeRunner
 def main() -> int:
     """Run a worker as `python -m gpu_jobs` does."""
     program.EvaluatorRunner = lambda **_: FakeRunner(pace=float(os.environ.get("PLANARENA_FAKE_PACE", "0")))  # type: ignore[assignment,misc]
-    program.report_sandbox = lambda: None
+    program.report_confinement = lambda: None
     return program.main()
 
 

@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 from mcp import Client, StdioServerParameters, stdio_client
@@ -13,6 +13,8 @@ from evaluator.planners.protocol import offered_tools
 from evaluator.suites.base import Suite
 from tests.evaluator.episodes.turns import toy
 
+_REFERENCE = re.compile(r"\bR[0-9]+\b")
+_NAMED = re.compile(r"(?:^|; )(R[0-9]+) = ", re.MULTILINE)
 Solve = Callable[[Client, str], Awaitable[None]]
 """Solves a task with a client, given the text of the task, and submits the answer."""
 
@@ -33,16 +35,18 @@ async def solve_toy(client: Client, task: str) -> None:
 
 
 async def work(client: Client, *, solve: Solve, most: int = 10_000) -> int:
-    """Solve tasks until none is left, and return how many there were."""
-    for done in range(most):
+    """Solve tasks until none is left, and return how many there were. A task may come again with other data."""
+    seen = set[str]()
+    for _ in range(most):
         text, is_error = await text_of(client, "next_task")
         assert not is_error, text
         while "is being prepared" in text:
             text, _ = await text_of(client, "next_task")
         if not text.startswith("Task "):
-            return done
+            break
+        seen.add(text.split()[1])
         await solve(client, text)
-    return most
+    return len(seen)
 
 
 def over_stdio(*arguments: str, data: Path) -> Client:
@@ -68,11 +72,15 @@ def gold_solver(suite: Suite) -> Solve:
             given = list(step.inputs.values())
             # Plans in turns have all arguments of an action in one text.
             parts = given if len(given) == len(inputs) else given[0].split(", ", len(inputs) - 1)
-            arguments = {name: results.get(part, part) for name, part in zip(inputs, parts, strict=True)}
+            arguments = {name: _renamed(part, results) for name, part in zip(inputs, parts, strict=True)}
             text, is_error = await text_of(client, names[step.tool], **arguments)
             if is_error:
                 break
-            results |= dict(zip(step.outputs.values(), re.findall(r"^(R\d+) = ", text, re.M), strict=False))
+            results |= dict(zip(step.outputs.values(), _NAMED.findall(text), strict=False))
         await text_of(client, "submit_answer", answer=results.get(gold.answers[-1], "unknown"))
 
     return solve
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str:
+    return _REFERENCE.sub(lambda found: names.get(found[0], found[0]), text)

@@ -10,6 +10,7 @@ from evaluator.experts.implementations import IMPLEMENTATIONS
 from evaluator.experts.profile import NO_WEIGHTS, PROFILES, Profile, ProfileError, ScorerSpec, load_expert, load_profile
 from evaluator.experts.protocol import ExpertSpec
 from evaluator.experts.weights import WeightsError, verify_weights, weights_digest
+from evaluator.planners.language_models.shipped import LUMOS
 from evaluator.tools.controlllm import CONTROLLLM
 from evaluator.tools.openagi import OPENAGI
 from evaluator.training.experts.quality.cards import card, record_quality
@@ -62,12 +63,12 @@ def test_the_shipped_weights_stay_small():
     for path in folder.rglob("*"):
         if path.is_file():
             name = path.relative_to(folder).parts[0]
-            sizes["tableaux" if name in TABLEAU_MODELS else "reading" if name in READING_MODELS else ""] += (
-                path.stat().st_size
-            )
+            kind = "tableaux" if name in TABLEAU_MODELS else "reading" if name in READING_MODELS else ""
+            sizes["modules" if name == LUMOS else kind] += path.stat().st_size
     assert sizes[""] < 30_000_000
     assert 0 < sizes["tableaux"] < 15_000_000
     assert 0 < sizes["reading"] < 850_000
+    assert 0 < sizes["modules"] < 7_000_000
 
 
 def test_every_model_has_a_card_with_its_licence():

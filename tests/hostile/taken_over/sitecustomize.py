@@ -13,7 +13,7 @@ MARK = "# taken over"
 PROGRAM = f'''
 import ctypes, json, os, signal, socket, struct, subprocess, sys, tempfile, threading, time
 from pathlib import Path
-from gpu_jobs.model_server.isolation import confinement
+from evaluator.isolation import privileges
 from gpu_jobs.model_server import protocol as wire
 from gpu_jobs.model_server.channel import Channel
 from gpu_jobs.model_server.isolation.confinement import Confinement, confine
@@ -32,7 +32,7 @@ first_line = readme(wanted.readable).partition("\\n")[0]
 if "without closed descriptors" in first_line or "without everything" in first_line:
     os.closerange = lambda low, high: None
 if "without dropped capabilities" in first_line or "without everything" in first_line:
-    confinement._drop_capabilities = lambda: None
+    privileges.drop_capabilities = lambda: None
 holding = confine(wanted, channel=connection.fileno())
 channel = Channel(connection)
 code = readme(wanted.readable)
