@@ -12,7 +12,6 @@ import time
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from evaluator.suites.lumos.sql.databases import Databases
@@ -20,9 +19,6 @@ from evaluator.suites.lumos.sql.functions.scalars import LONGEST_VALUE
 from evaluator.suites.lumos.sql.functions.session import AUTHORISED, Session
 from evaluator.suites.lumos.sql.outcome import Cell, Failure, Reason, Result, StatementError
 from evaluator.suites.lumos.sql.show import show
-
-if TYPE_CHECKING:
-    pass
 
 _STEPS_BETWEEN_CHECKS = 1_000
 _STEPS_OF_A_CALL = 50
@@ -32,7 +28,7 @@ _STEPS_OF_A_CALL = 50
 class Limits:
     """What one statement may use."""
 
-    steps: int = 12_000_000
+    steps: int = 9_000_000
     """Instructions of SQLite's machine; a call of a function in Python counts as 50. This bound comes first, since it
     does not depend on how fast or busy the computer is."""
     processor_seconds: float = 1.0
@@ -96,7 +92,7 @@ class Runner:
 
     def _execute(self, sql: str, *, database: str) -> Result:
         """Execute a translated statement."""
-        session = Session(database=database)
+        session = Session(database=database, most_calls=self._limits.steps // _STEPS_OF_A_CALL)
         path = quote(str(self._databases.path(database).absolute()))
         try:
             with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as connection:
@@ -104,9 +100,12 @@ class Runner:
                 clock = _Clock(limits=self._limits, session=session)
                 connection.set_progress_handler(clock.is_over, _STEPS_BETWEEN_CHECKS)
                 with closing(connection.execute(sql)) as cursor:
-                    return self._read(cursor)
+                    result = self._read(cursor)
         except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
             raise _refusal(error, session=session, limits=self._limits) from None
+        if session.is_exhausted:
+            raise _too_slow(self._limits)
+        return result
 
     def _read(self, cursor: sqlite3.Cursor) -> Result:
         columns = tuple(column[0].replace("`", "") for column in cursor.description or ())
@@ -175,14 +174,15 @@ def _refusal(error: Exception, *, session: Session, limits: Limits) -> Statement
     if session.failure is not None:
         return StatementError(session.failure.reason, session.failure.message)
     if message == "interrupted":
-        return StatementError(
-            Reason.TOO_SLOW,
-            f"the statement takes more than {limits.steps:,} steps; join or read less",
-        )
+        return _too_slow(limits)
     for beginning, reason, sentence in _SENTENCES:
         if message.startswith(beginning):
             return StatementError(reason, sentence.format(message[len(beginning) :].strip(": ")[:80]))
     return StatementError(Reason.FAILED, f"the statement failed: {message[:200]}")
+
+
+def _too_slow(limits: Limits) -> StatementError:
+    return StatementError(Reason.TOO_SLOW, f"the statement takes more than {limits.steps:,} steps; join or read less")
 
 
 _SENTENCES = (

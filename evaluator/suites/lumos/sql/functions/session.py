@@ -33,12 +33,18 @@ def _strict(function: Callable[..., Cell]) -> Callable[..., Cell]:
 class Session:
     """What functions of one connection remember: why one of them failed, and the state of RAND."""
 
-    def __init__(self, *, database: str) -> None:
+    def __init__(self, *, database: str, most_calls: int) -> None:
         self.database = database
+        self._most_calls = most_calls
         self.failure: Failure | None = None
         self.calls = 0
         """Of functions in Python: they take far longer than a step of SQLite's machine."""
         self._random = random.Random(0)  # noqa: S311
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether more functions were called than the statement may. What it returns from then on is not its result."""
+        return self.calls > self._most_calls
 
     def install(self, connection: sqlite3.Connection) -> None:
         """Define all functions on a connection."""
@@ -56,7 +62,8 @@ class Session:
 
     def _compare(self, left: str, right: str) -> int:
         self.calls += 1
-        return collation.compare(left, right)
+        # SQLite sorts within one step, so nothing can stop it there; comparing nothing ends the sort soon.
+        return 0 if self.is_exhausted else collation.compare(left, right)
 
     def _counted(self, aggregate: type[Aggregate]) -> Callable[[], Any]:
         """An aggregate function whose steps are counted."""
