@@ -23,7 +23,7 @@ import psycopg
 
 from leaderboard.site.environment import parse_database_url
 from tests.crash.effects import ROOT, Point, arm, is_armed
-from tests.crash.roles import FACTS, Run
+from tests.crash.roles import FACTS, IN_TURNS, Run
 
 FINAL = frozenset({"completed", "failed", "cancelled"})
 _KEPT_UP = ("web", "celery", "own_worker")
@@ -173,11 +173,11 @@ class Site:
         except httpx.TransportError:
             return False
 
-    def submit(self, *, name: str = "planner", person: int = 0, own_worker: bool = False) -> None:
+    def submit(self, *, name: str = "planner", person: int = 0, own_worker: bool = False, suite: str = "") -> None:
         """Submit as a careful person does: if no answer comes, look whether it is there before doing it again."""
         headers = {"Authorization": f"Bearer {self.ground.tokens[person]}"}
         planner = {"name": name, "kind": "bundled", "bundled_name": "gold"}
-        body = {"planner": planner, "suites": [self.ground.suite], "own_worker": own_worker}
+        body = {"planner": planner, "suites": [suite or self.ground.suite], "own_worker": own_worker}
         for _ in range(5):
             self.wait_for_web()
             try:
@@ -319,6 +319,19 @@ def by_own_worker(site: Site) -> None:
     site.start("celery")
     site.submit(own_worker=True)
     site.start("own_worker")
+
+
+@_journey
+def in_turns(site: Site) -> None:
+    """A suite whose planner acts in turns, by the real evaluator: a worker goes on from the turns in its journal."""
+    site.start("web")
+    site.start("celery")
+    site.submit(suite=IN_TURNS)
+
+
+def options_of(journey: str) -> dict[str, Any]:
+    """Of the site on which it takes place."""
+    return {"lose_messages": journey == "by_sweeps", "is_real": journey == "in_turns"}
 
 
 def _work_is_done(site: Site) -> bool:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from tests.crash.driving import Came, Ground, site, travel
+from tests.crash.driving import Came, Ground, options_of, site, travel
 from tests.crash.effects import Effect, Point, recorded
 from tests.sampling import Sample
 
@@ -45,7 +45,7 @@ def undisturbed(*, ground: Ground, journey: str, broker: Callable[[], str]) -> U
 
 
 def _once(*, ground: Ground, journey: str, broker: str) -> tuple[list[Effect], dict[str, Any]]:
-    with site(ground=ground, broker=broker, lose_messages=journey == "by_sweeps") as going:
+    with site(ground=ground, broker=broker, **options_of(journey)) as going:
         came = travel(site=going, journey=journey)
         return recorded(came.folder), came.outcome
 
@@ -135,7 +135,7 @@ def _try(*, ground: Ground, run: Undisturbed, point: Point, broker: str) -> tupl
 
 def _try_once(*, ground: Ground, run: Undisturbed, point: Point, broker: str) -> tuple[str, float]:
     try:
-        with site(ground=ground, broker=broker, lose_messages=run.journey == "by_sweeps") as going:
+        with site(ground=ground, broker=broker, **options_of(run.journey)) as going:
             came = travel(site=going, journey=run.journey, point=point)
             return _problem(came=came, expected=run.outcome), came.seconds
     except AssertionError as error:

@@ -18,6 +18,8 @@ from typing import Any
 from tests.crash.effects import Instrument, install
 
 RUN = "run.json"
+IN_TURNS = "toy-turns"
+"""A suite in turns, which a run with `is_real` evaluates."""
 FACTS = "facts.json"
 
 
@@ -37,6 +39,8 @@ class Run:
     pace: float = 0.0
     """Seconds that a task takes."""
     instrumented: bool = True
+    is_real: bool = False
+    """Whether the site and its workers have the real evaluator; else fakes of it."""
     worker_clock_ahead: float = 0.0
     """Seconds by which the clock of workers is ahead of the site's."""
     web_clock_ahead: float = 0.0
@@ -74,6 +78,8 @@ def configure(run: Run) -> None:
     settings.STORE_DIR = run.folder / "store"
     settings.API_URL = f"http://127.0.0.1:{run.port}"
     settings.LEASE_SECONDS = run.lease_seconds
+    if run.is_real:
+        settings.EVALUATOR = "leaderboard.catalog.library.Library"
     for name, value in run.extra.items():
         setattr(settings, name, value)
     app.conf.update(broker_url=run.broker, broker_transport_options=_transport_options(run))
@@ -111,15 +117,18 @@ class _Current:
 
 
 def prepare(run: Run) -> None:
-    """Fill an empty database: the tables, a suite and a person with a token."""
+    """Fill an empty database: the tables, two suites and people with tokens."""
     from django.core.management import call_command
 
+    from evaluator.suites import suite_of
     from leaderboard.accounts.services import create_token
+    from leaderboard.catalog.services import register_suite
     from leaderboard.queue.workers.tokens import create_worker_token
     from tests.leaderboard.factories import make_suite, make_user
 
     call_command("migrate", verbosity=0)
     suite = make_suite(slug="mini", runnable=5, not_run=1)
+    register_suite(suite_of(IN_TURNS))
     people = [make_user(f"person{number}") for number in range(10)]
     tokens = [create_token(user=person).token for person in people]
     own = create_worker_token(owner=people[0], name="desktop").token
@@ -274,13 +283,16 @@ def in_child(work: Callable[[], None], *, output: int, input: int | None = None)
 
 
 def gpu_worker(*, arguments: list[str], environment: dict[str, str], run: Run, role: str = "worker") -> None:
-    """The worker program with the fake runner, records in several deliveries, and a first heartbeat soon."""
+    """The worker program with records in several deliveries and a first heartbeat soon; its runner is a fake unless the
+    run is real.
+    """
     from evaluator.engine.store import LocalStore
     from gpu_jobs import __main__ as program
     from gpu_jobs import delivery
     from gpu_jobs.client import ApiClient
     from tests.fakes.runner import FakeRunner
 
+    real = program.EvaluatorRunner
     os.environ.update(environment)
     if run.instrumented:
         _instrument(role=role, run=run)
@@ -306,15 +318,20 @@ def gpu_worker(*, arguments: list[str], environment: dict[str, str], run: Run, r
     def finish(self: Any, **options: Any) -> Any:
         return soon(finishing(self, **options))
 
-    class Runner(FakeRunner):
-        def run(self, lease: Any) -> Iterator[Any]:
+    def running(run_lease: Any) -> Any:
+        def run(self: Any, lease: Any) -> Iterator[Any]:
             # So that every run has a heartbeat, and at the same place.
             first.wait(timeout=1)
-            yield from super().run(lease)
+            yield from run_lease(self, lease)
+
+        return run
 
     ApiClient.heartbeat, ApiClient.lease, ApiClient.finish = heartbeat, lease, finish  # type: ignore[method-assign]
     store = LocalStore(run.folder / "workers" / ("store" if role == "worker" else f"{role}-store"))
-    program.EvaluatorRunner = lambda **_: Runner(pace=run.pace, store=store)  # type: ignore[assignment,misc]
+    FakeRunner.run, real.run = running(FakeRunner.run), running(real.run)  # type: ignore[method-assign]
+    fake = FakeRunner(pace=run.pace, store=store)
+    made = real(store=store, device="cpu") if run.is_real else fake
+    program.EvaluatorRunner = lambda **_: made  # type: ignore[assignment,misc]
     # It starts processes of its own, which take no part.
     program.report_confinement = lambda: None
     sys.exit(program.main(arguments))

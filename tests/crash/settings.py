@@ -1,6 +1,10 @@
 """Settings of the processes that are killed: those of the tests; database, broker and folders come after the fork."""
 
+import os
+
 from tests.settings import *  # noqa: F403
+
+os.environ["PLANARENA_SUITES"] = "tests.evaluator.episodes.turns.toy"
 
 LAUNCHER = "tests.crash.roles.launcher"
 LEASE_SECONDS = 3

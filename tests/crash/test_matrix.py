@@ -17,7 +17,7 @@ from tests.crash.matrix import ALL, ONLY, Undisturbed, chosen, kind_of, points, 
 from tests.redis_server import DATABASES, redis_server
 from tests.sampling import Sample
 
-JOURNEYS = ("by_messages", "by_sweeps", "by_own_worker")
+JOURNEYS = ("by_messages", "by_sweeps", "by_own_worker", "in_turns")
 ROLES = frozenset({"web", "celery", "beat", "worker", "own_worker"})
 MESSAGING = frozenset({"celery", "beat"})
 """Roles that do other things with another broker; the others depend on it only where they publish."""
