@@ -6,7 +6,14 @@ Scores can be recomputed from stored records without running anything again.
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 
 from evaluator.canonical_json import JsonValue
 from evaluator.plans.model import Problem
@@ -133,6 +140,14 @@ class PlannerCall(_Record):
     tries: int = 1
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    confidence: float | None = None
+    """How sure the planner says it is of its plan, in [0, 1]; absent where it says nothing."""
+
+    @model_serializer(mode="wrap")
+    def _without_no_confidence(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
+        # Records of planners that say nothing stay what they were, and with them their digests.
+        found: dict[str, object] = handler(self)
+        return found if self.confidence is not None else {k: v for k, v in found.items() if k != "confidence"}
 
 
 LONGEST_PAIR_TEXT = 300

@@ -39,7 +39,6 @@ LONG_MODULES = {
 }
 LONG_FUNCTIONS = {
     # Journeys, servers and measurements, step by step.
-    "tests/crash/roles.py gpu_worker": 44,
     "tests/end_to_end/test_endpoints.py test_faults_cost_their_own_task_and_an_unavailable_endpoint_can_be_resumed": 41,
     "tests/end_to_end/test_journey.py test_sign_up_submit_an_endpoint_watch_it_finish_and_read_why_a_task_was_lost": 43,
     "tests/evaluator/experts/hub_server.py _handler": 76,

@@ -25,6 +25,7 @@ from evaluator.metrics.undecided import range_text, ranged, undecided_words
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.registry import PlannerNameError
+from evaluator.reliability.command import measured, print_profile
 from evaluator.suites import Suite, episode_of
 from evaluator.suites.base import shown_columns
 from evaluator.suites.hidden import suite_on_split
@@ -32,6 +33,7 @@ from evaluator.suites.hidden import suite_on_split
 if TYPE_CHECKING:
     from evaluator.planners.protocol import Planner
     from evaluator.records import ResultRecord
+    from evaluator.reliability.profile import Profile
 
 EXIT_INFRASTRUCTURE = 4
 _PLANS = "plans:"
@@ -69,6 +71,10 @@ def evaluate(
     arbiter: ArbiterOption = "",
     arbiter_threshold: ThresholdOption = DEFAULT_THRESHOLD,
     arbiter_key_env: KeyEnvOption = DEFAULT_KEY_ENV,
+    is_reliability: Annotated[
+        bool, typer.Option("--reliability", help="Also run it again and on perturbed requests (docs/reliability.md).")
+    ] = False,
+    runs: Annotated[int, typer.Option(min=1, help="With --reliability: runs on the requests as they are.")] = 5,
     json_out: JsonFile = None,
     verbose: VerboseOption = False,  # noqa: ARG001 - read by `evaluator.cli.main.main`
 ) -> None:
@@ -95,14 +101,28 @@ def evaluate(
         log.print(gaps, markup=False, highlight=False, soft_wrap=True)
     try:
         document = _document(evaluator=evaluator, planner=chosen_planner, keys=keys, view=view, samples=samples)
+        profile = None
+        if is_reliability:
+            profile = _reliability(evaluator=evaluator, planner=chosen_planner, document=document, runs=runs)
+            document["reliability"] = profile.to_json()
     finally:
         if isinstance(chosen_planner, StrategyPlanner):
             chosen_planner.close()
     if not is_stdout(json_out):
         _print_summary(suite=chosen, document=document)
+        if profile is not None:
+            print_profile(profile)
     write_json(document, file=json_out)
     if document["summary"]["outcomes"].get("infra_fault"):
         raise typer.Exit(EXIT_INFRASTRUCTURE)
+
+
+def _reliability(*, evaluator: Evaluator, planner: "Planner", document: dict[str, Any], runs: int) -> "Profile":
+    from evaluator.records import ResultRecord
+
+    records = [ResultRecord.model_validate(record) for record in document["results"]]
+    tasks = [record.task for record in records]
+    return measured(evaluator=evaluator, planner=planner, tasks=tasks, records=records, runs=runs)
 
 
 def _asked(*, suite: Suite, setting: Setting) -> Suite:

@@ -112,6 +112,7 @@ class EndpointPlanner:
     def _plan(self, request: PlannerRequest) -> PlannerReply:
         body, call = self._answer(request)
         response, call = _as(PlannerResponse, value=_json(body=body, call=call), body=body, call=call)
+        call = call.model_copy(update={"confidence": response.confidence})
         return PlannerReply(plan=response.answer(), call=call, alternatives=tuple(response.alternatives))
 
     def _answer(self, request: PlannerRequest) -> tuple[bytes, PlannerCall]:

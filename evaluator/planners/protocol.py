@@ -83,6 +83,12 @@ def _bounded(value: object) -> str:
     return value[:MAX_REASON] if isinstance(value, str) else ""
 
 
+def _probability(value: object) -> float | None:
+    """No score depends on it, so a wrong one is no fault."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value <= 1 else None
+
+
 class PlannerResponse(Message):
     """The answer to one turn."""
 
@@ -98,6 +104,8 @@ class PlannerResponse(Message):
     """Further plans, best first. Only `plan` is scored; suites that judge plans also show the best of all."""
     usage: dict[str, int] | None = None
     """Optional token counts: `prompt_tokens`, `completion_tokens`."""
+    confidence: Annotated[float | None, BeforeValidator(_probability)] = None
+    """Optional: how sure the planner is that the plan is right, from 0 to 1. Anything else is ignored."""
 
     def answer(self) -> JsonValue:
         """The plan as it is read and kept; of an abstention with its reason."""

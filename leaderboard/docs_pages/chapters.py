@@ -69,6 +69,7 @@ GROUPS: Sequence[Group] = (
             Chapter("turns", "Suites in turns"),
             Chapter("arc", "ARC"),
             Chapter("validity", "What the figures mean"),
+            Chapter("reliability", "Reliability"),
             Chapter("boards", "Boards and ranks"),
             Chapter("paper-profile", "The papers' experts"),
             Chapter("datasheets", "Datasheets of the suites"),

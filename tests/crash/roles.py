@@ -286,13 +286,10 @@ def gpu_worker(*, arguments: list[str], environment: dict[str, str], run: Run, r
     """The worker program with records in several deliveries and a first heartbeat soon; its runner is a fake unless the
     run is real.
     """
-    from evaluator.engine.store import LocalStore
     from gpu_jobs import __main__ as program
     from gpu_jobs import delivery
     from gpu_jobs.client import ApiClient
-    from tests.fakes.runner import FakeRunner
 
-    real = program.EvaluatorRunner
     os.environ.update(environment)
     if run.instrumented:
         _instrument(role=role, run=run)
@@ -318,23 +315,30 @@ def gpu_worker(*, arguments: list[str], environment: dict[str, str], run: Run, r
     def finish(self: Any, **options: Any) -> Any:
         return soon(finishing(self, **options))
 
-    def running(run_lease: Any) -> Any:
-        def run(self: Any, lease: Any) -> Iterator[Any]:
-            # So that every run has a heartbeat, and at the same place.
-            first.wait(timeout=1)
-            yield from run_lease(self, lease)
-
-        return run
-
     ApiClient.heartbeat, ApiClient.lease, ApiClient.finish = heartbeat, lease, finish  # type: ignore[method-assign]
-    store = LocalStore(run.folder / "workers" / ("store" if role == "worker" else f"{role}-store"))
-    FakeRunner.run, real.run = running(FakeRunner.run), running(real.run)  # type: ignore[method-assign]
-    fake = FakeRunner(pace=run.pace, store=store)
-    made = real(store=store, device="cpu") if run.is_real else fake
-    program.EvaluatorRunner = lambda **_: made  # type: ignore[assignment,misc]
+    runner = _runner(run=run, role=role, first=first)
+    program.EvaluatorRunner = lambda **_: runner  # type: ignore[assignment,misc]
     # It starts processes of its own, which take no part.
     program.report_confinement = lambda: None
     sys.exit(program.main(arguments))
+
+
+def _runner(*, run: Run, role: str, first: threading.Event) -> Any:
+    """The run's, which waits for the first heartbeat: so that every run has one, and at the same place."""
+    from evaluator.engine.store import LocalStore
+    from gpu_jobs.runner import EvaluatorRunner
+    from tests.fakes.runner import FakeRunner
+
+    store = LocalStore(run.folder / "workers" / ("store" if role == "worker" else f"{role}-store"))
+    runner: Any = EvaluatorRunner(store=store, device="cpu") if run.is_real else FakeRunner(pace=run.pace, store=store)
+    run_lease = runner.run
+
+    def waiting(lease: Any) -> Iterator[Any]:
+        first.wait(timeout=1)
+        yield from run_lease(lease)
+
+    runner.run = waiting
+    return runner
 
 
 ROLES: dict[str, Callable[[Run], None]] = {

@@ -20,7 +20,7 @@ from evaluator.training.planners.finetuning import checkpoint_of
 from evaluator.training.planners.model import write_tokenizer
 from evaluator.training.planners.runs import ChoiceError, begin
 
-STEPS = 12_000
+STEPS = 8_000
 LEARNING_RATE = 1.5e-3
 _READ = 60_000
 """Lessons that the tokens are learnt from."""

@@ -1,0 +1,90 @@
+"""What `planarena evaluate --reliability` measures and prints."""
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from evaluator.cli.listing import Listing
+from evaluator.cli.usage import log, out
+from evaluator.episodes.base import Evaluator
+
+if TYPE_CHECKING:
+    from evaluator.metrics.statistics import Interval
+    from evaluator.planners.protocol import Planner
+    from evaluator.records import ResultRecord
+    from evaluator.reliability.profile import Profile
+
+_NONE = "not measured"
+
+
+def measured(
+    *, evaluator: Evaluator, planner: "Planner", tasks: Sequence[str], records: "Iterable[ResultRecord]", runs: int
+) -> "Profile":
+    """The reliability profile of a planner whose first run has these records."""
+    from evaluator.reliability.study import Study, reliability
+    from evaluator.suites.registry import episode_of, suites_without_gold
+
+    slug = evaluator.suite.slug
+    study = Study(
+        evaluator=evaluator, planner=planner, tasks=tasks, has_gold=slug not in suites_without_gold(),
+        in_turns=episode_of(slug).in_turns, runs=runs,
+    )  # fmt: skip
+    started = time.monotonic()
+    found = reliability(
+        study,
+        first={record.task: record for record in records},
+        say=lambda what: log.print(f"reliability: {what}", markup=False, highlight=False),
+    )
+    log.print(f"reliability: measured in {time.monotonic() - started:.0f} s", highlight=False)
+    return found
+
+
+def print_profile(profile: "Profile") -> None:
+    """Print a profile as tables."""
+    found = Listing("measure", "mean", "95 % interval", title=f"Reliability, {profile.runs} runs")
+    rows = [("success rate", profile.success_rate), *((f"pass^{k}", one) for k, one in profile.pass_hat.items())]
+    rows += [
+        ("outcome consistency", profile.outcomes),
+        ("equal plans", profile.equal_plans),
+        ("equal edges of plans", profile.equal_edges),
+    ]
+    rows += [(f"consistency of {name}", one) for name, one in profile.resources.items()]
+    for name, one in rows:
+        found.add_row(name, *_in_words(one))
+    found.show(out)
+    tasks = _counted(profile.tasks, left_out=profile.left_out)
+    out.print(f"{tasks} tasks. Success: {profile.success}", markup=False, highlight=False, soft_wrap=True)
+    _print_robustness(profile)
+    _print_predictability(profile)
+
+
+def _print_robustness(profile: "Profile") -> None:
+    if not profile.robustness:
+        out.print("Requests were not perturbed: planners of this suite are asked turn by turn.", soft_wrap=True)
+        return
+    found = Listing("perturbation", "ratio", "95 % interval", "tasks", "worst tasks", title="Robustness")
+    for one in profile.robustness:
+        tasks, worst = _counted(one.tasks, left_out=one.left_out), ", ".join(one.worst[:3])
+        found.add_row(one.name, *_in_words(one.ratio), tasks, worst)
+    found.show(out)
+
+
+def _print_predictability(profile: "Profile") -> None:
+    found = profile.predictability
+    if found is None:
+        out.print("No answer came with a confidence.")
+        return
+    table = Listing("measure", "value", title=f"Predictability, {found.answers} answers with a confidence")
+    table.add_row("calibration error", f"{found.calibration_error:.4f}")
+    table.add_row("Brier score", f"{found.brier:.4f}")
+    table.add_row("AUROC", _NONE if found.auroc is None else f"{found.auroc:.4f}")
+    table.add_row("selective gain", _NONE if found.selective_gain is None else f"{found.selective_gain:.4f}")
+    table.show(out)
+
+
+def _counted(tasks: int, *, left_out: int) -> str:
+    return f"{tasks}, {left_out} left out" if left_out else str(tasks)
+
+
+def _in_words(one: "Interval | None") -> tuple[str, str]:
+    return (_NONE, "") if one is None else (f"{one.mean:.4f}", one.in_words())

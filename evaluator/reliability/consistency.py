@@ -1,0 +1,83 @@
+"""Consistency: whether runs of one planner on the same requests end alike. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from graphlib import CycleError
+from itertools import combinations
+from math import comb, exp, sqrt
+
+from evaluator.metrics.plan_equality import canonical_form, edge_f1
+from evaluator.plans.model import Plan
+
+
+def pass_hat_k(*, successes: int, runs: int, k: int) -> float:
+    """The chance that `k` independent runs of a task all succeed, in [0, 1]: C(c, k) / C(n, k), which is unbiased.
+
+    tau-bench (Yao et al., arXiv 2406.12045), section 3.
+
+    Raises:
+        ValueError: there are fewer than `k` runs, or more successes than runs.
+    """
+    if not 1 <= k <= runs or not 0 <= successes <= runs:
+        raise ValueError(f"pass^{k} cannot be estimated from {successes} successes in {runs} runs")
+    return comb(successes, k) / comb(runs, k)
+
+
+def outcome_consistency(*, successes: int, runs: int) -> float:
+    """(2p - 1)^2 of the success rate p of a task, in [0, 1]: 1 if all runs end alike, 0 if half of them succeed.
+
+    arXiv 2602.16666, outcome consistency.
+    """
+    return (2 * successes / runs - 1) ** 2
+
+
+def resource_consistency(values: Sequence[float]) -> float:
+    """exp(-coefficient of variation) of what each run used, in (0, 1]: 1 if all used as much.
+
+    arXiv 2602.16666, resource consistency. The deviation is that of the population.
+
+    Args:
+        values: of each run, not negative, at least one.
+    """
+    mean = sum(values) / len(values)
+    if not mean:
+        return 1.0
+    return exp(-sqrt(sum((value - mean) ** 2 for value in values) / len(values)) / mean)
+
+
+@dataclass(frozen=True, slots=True)
+class PlansAlike:
+    """How alike the plans of one task are in all pairs of runs. Both shares are in [0, 1]."""
+
+    equal: float
+    """Pairs of equal plans, up to the names of steps and the order of independent ones."""
+    edges: float
+    """Mean F1 of the edges."""
+
+
+def plans_alike(plans: Sequence[Plan | None]) -> PlansAlike | None:
+    """How alike the plans of a task are.
+
+    A plan that could not be read, or has a cycle, is like no other one.
+
+    Args:
+        plans: of each run; None where there is none.
+
+    Returns:
+        None with fewer than two runs, or if no run has a plan.
+    """
+    pairs = list(combinations(plans, 2))
+    if not pairs or all(plan is None for plan in plans):
+        return None
+    equal = sum(_is_equal(*pair) for pair in pairs)
+    edges = sum(edge_f1(plan=one, other=other) for one, other in pairs if one is not None and other is not None)
+    return PlansAlike(equal=equal / len(pairs), edges=edges / len(pairs))
+
+
+def _is_equal(one: Plan | None, other: Plan | None) -> bool:
+    if one is None or other is None:
+        return False
+    try:
+        return canonical_form(one) == canonical_form(other)
+    except CycleError:
+        return False

@@ -1,0 +1,30 @@
+"""The ratio of two means over the same tasks, with a paired interval. Pure and seeded."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from evaluator.metrics.statistics import RESAMPLES, SEED, Interval, interval
+
+
+def ratio_of_means(*, changed: Sequence[float], unchanged: Sequence[float]) -> Interval | None:
+    """The mean of the changed values over that of the unchanged ones, with a 95 % percentile bootstrap interval.
+
+    Tasks are drawn with both of their values (Efron and Tibshirani, An Introduction to the Bootstrap, section 10.3).
+    Draws in which no unchanged value is positive are left out.
+
+    Args:
+        changed: a value for each task, not negative.
+        unchanged: of the same tasks, in the same order.
+
+    Returns:
+        None without tasks, or if the mean of the unchanged values is 0.
+    """
+    over, under = np.asarray(changed, dtype=np.float64), np.asarray(unchanged, dtype=np.float64)
+    if not len(under) or under.sum() == 0:
+        return None
+    drawn = np.random.default_rng(SEED).integers(0, len(under), size=(RESAMPLES, len(under)))
+    sums = under[drawn].sum(axis=1)
+    ratios = over[drawn].sum(axis=1)[sums > 0] / sums[sums > 0]
+    low, high = np.quantile(ratios, [0.025, 0.975])
+    return interval(mean=float(over.sum() / under.sum()), low=float(low), high=float(high), count=len(under))

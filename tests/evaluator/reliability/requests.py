@@ -1,0 +1,19 @@
+"""A request of `planner/1` to perturb."""
+
+from evaluator.planners.protocol import PlannerRequest
+
+
+def request(*, text="Given a noisy photo, restore its colours.", resources=None, tools=None) -> PlannerRequest:
+    return PlannerRequest.model_validate({
+        "suite": "toy",
+        "task": {"id": "7", "request": text, "resources": {"image": "image"} if resources is None else resources},
+        "expects": {"type": "image"},
+        "tools": tools or [
+            {"name": "Image Denoising", "description": "Removes the noise of a picture.",
+             "inputs": {"image": "image"}, "outputs": {"image": "image"}},
+            {"name": "colorize", "description": "Gives a grey picture its colours.",
+             "inputs": {"image": "image"}, "outputs": {"image": "image"}},
+            {"name": "Visual_QA", "description": "Answers a question about a picture.",
+             "inputs": {"image": "image", "question": "text"}, "outputs": {"text": "text"}},
+        ],
+    })  # fmt: skip

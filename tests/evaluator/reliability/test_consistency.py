@@ -1,0 +1,80 @@
+"""Consistency of runs, against values that were worked out by hand or by counting."""
+
+from itertools import combinations
+from math import exp
+
+import pytest
+
+from evaluator.plans.model import Plan, Step
+from evaluator.reliability.consistency import (
+    PlansAlike,
+    outcome_consistency,
+    pass_hat_k,
+    plans_alike,
+    resource_consistency,
+)
+
+
+@pytest.mark.parametrize("runs", [1, 4, 7])
+def test_pass_hat_k_is_the_share_of_all_choices_of_k_runs_that_all_succeed(runs):
+    for successes in range(runs + 1):
+        outcomes = [True] * successes + [False] * (runs - successes)
+        for k in range(1, runs + 1):
+            chosen = list(combinations(outcomes, k))
+            expected = sum(map(all, chosen)) / len(chosen)
+            assert pass_hat_k(successes=successes, runs=runs, k=k) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("successes", "runs", "k"), [(1, 3, 0), (1, 3, 4), (4, 3, 1), (-1, 3, 1)])
+def test_pass_hat_k_of_impossible_counts_is_an_error(successes, runs, k):
+    with pytest.raises(ValueError, match="cannot be estimated"):
+        pass_hat_k(successes=successes, runs=runs, k=k)
+
+
+def test_outcomes_are_consistent_if_all_runs_end_alike():
+    assert [outcome_consistency(successes=count, runs=4) for count in range(5)] == [1.0, 0.25, 0.0, 0.25, 1.0]
+
+
+def test_resources_are_consistent_if_all_runs_use_as_much():
+    assert resource_consistency([3.0, 3.0, 3.0]) == 1.0
+    assert resource_consistency([0.0, 0.0]) == 1.0
+    # Mean 2, deviation 1.
+    assert resource_consistency([1.0, 3.0]) == pytest.approx(exp(-0.5))
+    assert resource_consistency([10.0, 30.0]) == pytest.approx(exp(-0.5))
+
+
+def plan(*calls: tuple[str, str, str], answers: tuple[str, ...]) -> Plan:
+    steps = tuple(
+        Step(id=f"s{number}", tool=tool, inputs={"image": given}, outputs={"image": made})
+        for number, (tool, given, made) in enumerate(calls)
+    )
+    return Plan(steps=steps, answers=answers)
+
+
+CHAIN = plan(("Denoise", "$image", "a"), ("Colorize", "a", "b"), answers=("b",))
+RENAMED = plan(("Denoise", "$image", "x"), ("Colorize", "x", "y"), answers=("y",))
+REORDERED = plan(("Colorize", "a", "b"), ("Denoise", "$image", "a"), answers=("b",))
+SHORTER = plan(("Denoise", "$image", "a"), answers=("a",))
+CYCLE = plan(("Denoise", "b", "a"), ("Colorize", "a", "b"), answers=("b",))
+
+
+def test_names_and_the_order_of_steps_do_not_count():
+    assert plans_alike([CHAIN, RENAMED, REORDERED]) == PlansAlike(equal=1.0, edges=1.0)
+
+
+def test_pairs_with_another_plan_are_not_equal_but_share_edges():
+    # Edges of the chain: $image-Denoise, Denoise-Colorize, Colorize-answer; of the shorter one: $image-Denoise,
+    # Denoise-answer. One is shared: F1 = 2 / 5.
+    found = plans_alike([CHAIN, RENAMED, SHORTER])
+    assert found.equal == pytest.approx(1 / 3)
+    assert found.edges == pytest.approx((1 + 0.4 + 0.4) / 3)
+
+
+def test_a_missing_plan_and_one_with_a_cycle_are_like_no_other():
+    assert plans_alike([CHAIN, None]) == PlansAlike(equal=0.0, edges=0.0)
+    assert plans_alike([CYCLE, CYCLE]).equal == 0.0
+
+
+def test_without_two_runs_or_any_plan_nothing_is_said():
+    assert plans_alike([CHAIN]) is None
+    assert plans_alike([None, None]) is None

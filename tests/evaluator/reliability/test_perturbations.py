@@ -1,0 +1,161 @@
+"""Perturbed requests say the same, and plans for them come back in the suite's names."""
+
+import pytest
+
+from evaluator.planners.protocol import PlannerReply
+from evaluator.plans.model import plan_to_json
+from evaluator.records import PlannerCall
+from evaluator.reliability.perturbations import PERTURBATIONS, Kind
+from evaluator.reliability.perturbed import perturbed_planner
+from evaluator.reliability.renaming import context_of, plan_of
+from tests.evaluator.reliability.requests import request
+
+STEPS = [
+    {"id": "s1", "tool": "Image Denoising", "inputs": {"image": "$image"}, "outputs": {"image": "s1.image"}},
+    {"id": "s2", "tool": "colorize", "inputs": {"image": "s1.image"}, "outputs": {"image": "s2.image"}},
+]
+PLAN = {"steps": STEPS, "answers": ["s2.image"], "subgoals": None}
+
+
+class Fixed:
+    """Answers with one plan, or with the function of the request."""
+
+    name = "fixed"
+
+    def __init__(self, answer):
+        self.answer, self.asked = answer, []
+
+    def plan(self, asked):
+        self.asked.append(asked)
+        plan = self.answer(asked) if callable(self.answer) else self.answer
+        return PlannerReply(plan=plan, call=PlannerCall(seconds=0.0), alternatives=(plan,))
+
+
+class Together(Fixed):
+    """The same for many requests, last first."""
+
+    def plan_all(self, requests):
+        asked = list(requests)
+        for index in reversed(range(len(asked))):
+            yield index, self.plan(asked[index])
+
+
+def understood(asked):
+    """The plan in whatever names are offered, by the position of the tools in the suite: a planner that reads."""
+    by_words = {"".join(filter(str.isalpha, tool.name)).lower().removesuffix("tool"): tool for tool in asked.tools}
+    first, second = by_words["imagedenoising"], by_words["colorize"]
+    (given,), (made,) = first.inputs, first.outputs
+    (taken,), (final,) = second.inputs, second.outputs
+    return {
+        "steps": [
+            {"id": "s1", "tool": first.name, "inputs": {given: "$image"}, "outputs": {made: "s1.image"}},
+            {"id": "s2", "tool": second.name, "inputs": {taken: "s1.image"}, "outputs": {final: "s2.image"}},
+        ],
+        "answers": ["s2.image"],
+    }
+
+
+@pytest.mark.parametrize("name", PERTURBATIONS)
+def test_a_planner_that_reads_what_is_offered_gives_the_same_plan(name):
+    planner = perturbed_planner(Fixed(understood), perturbation=PERTURBATIONS[name])
+    reply = planner.plan(request())
+    assert plan_to_json(plan_of(reply.plan)) == PLAN
+    assert plan_to_json(plan_of(reply.alternatives[0])) == PLAN
+
+
+@pytest.mark.parametrize("name", PERTURBATIONS)
+def test_the_same_request_is_always_perturbed_alike_and_never_in_place(name):
+    before = request()
+    first, again = (PERTURBATIONS[name].of(before) for _ in range(2))
+    assert first == again
+    assert first.request != before
+    assert before == request()
+    assert (first.request.task.id, first.request.expects) == (before.task.id, before.expects)
+
+
+def test_each_kind_changes_its_own_part():
+    for perturbation in PERTURBATIONS.values():
+        before, after = request(), perturbation.of(request()).request
+        changed = {
+            Kind.REQUEST: before.task.request != after.task.request,
+            Kind.TOOLS: before.tools != after.tools,
+            Kind.INPUTS: before.task.resources != after.task.resources,
+        }
+        assert [kind for kind, is_changed in changed.items() if is_changed] == [perturbation.kind], perturbation.name
+
+
+def test_the_whole_request_is_in_the_framed_one():
+    assert request().task.request in PERTURBATIONS["framed"].of(request()).request.task.request
+
+
+def test_a_request_that_begins_with_a_name_keeps_its_capitals():
+    assert PERTURBATIONS["lower-case"].of(request(text="VQA is what I want.")) is None
+    assert PERTURBATIONS["lower-case"].of(request(text="find the dog.")) is None
+
+
+def test_new_names_are_distinct_even_where_old_ones_differ_in_style_only():
+    tool = request().tools[0].model_dump()
+    tools = [{**tool, "name": name} for name in ("Image Denoising", "image_denoising", "imageDenoising", "x")]
+    perturbed = PERTURBATIONS["renamed-tools"].of(request(tools=tools))
+    names = [one.name for one in perturbed.request.tools]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("name", ["renamed-tools", "renamed-arguments"])
+def test_names_that_were_not_offered_count_as_invented(name):
+    perturbed = PERTURBATIONS[name].of(request())
+    plan = plan_of(perturbed.names.restored(PLAN, request=perturbed.request))
+    told = str([(step.tool, dict(step.inputs)) for step in plan.steps])
+    assert "(not offered)" in told
+    invented = {**PLAN, "steps": [{**STEPS[0], "tool": "Teleport"}, STEPS[1]]}
+    assert plan_of(perturbed.names.restored(invented, request=perturbed.request)).steps[0].tool == "Teleport"
+
+
+@pytest.mark.parametrize("answer", [None, {"plan": None, "reason": "cannot"}, "(((", 7, {"steps": 3}])
+def test_what_is_no_plan_is_returned_as_it_is(answer):
+    perturbed = PERTURBATIONS["renamed-tools"].of(request())
+    assert perturbed.names.restored(answer, request=perturbed.request) == answer
+
+
+def test_other_forms_of_plans_are_read_in_the_new_names():
+    perturbed = PERTURBATIONS["renamed-tools"].of(request())
+    names = perturbed.names.tools
+    text = f"{names['Image Denoising']}, {names['colorize']}"
+    plan = plan_of(perturbed.names.restored(text, request=perturbed.request))
+    assert plan.tools() == ("Image Denoising", "colorize")
+
+
+def test_distractors_do_not_take_the_name_of_a_tool():
+    tool = {**request().tools[0].model_dump(), "name": "barcode_reader"}
+    names = [one.name for one in PERTURBATIONS["distractor-tools"].of(request(tools=[tool])).request.tools]
+    assert "Barcode Reader" not in names
+    assert len(names) == 6
+
+
+def test_a_further_input_has_a_type_that_nothing_given_has():
+    for resources in ({"image": "image"}, {"text": "text"}, {"image": "image", "text": "text"}):
+        after = PERTURBATIONS["irrelevant-input"].of(request(resources=resources)).request.task.resources
+        (new,) = after.keys() - resources.keys()
+        assert after[new] not in resources.values()
+    assert PERTURBATIONS["irrelevant-input"].of(request(resources={})) is None
+
+
+def test_a_planner_of_many_requests_is_asked_for_all_together():
+    planner = perturbed_planner(Together(understood), perturbation=PERTURBATIONS["renamed-arguments"])
+    ends = dict(planner.plan_all([request(), request(text="Do it.")]))
+    assert sorted(ends) == [0, 1]
+    assert all(plan_to_json(plan_of(end.plan)) == PLAN for end in ends.values())
+
+
+def test_requests_that_cannot_be_perturbed_are_asked_as_they_are_and_named():
+    inner = Fixed(PLAN)
+    planner = perturbed_planner(inner, perturbation=PERTURBATIONS["irrelevant-input"])
+    planner.plan(request(resources={}))
+    assert inner.asked == [request(resources={})]
+    assert planner.unchanged == {"7"}
+
+
+def test_the_context_of_a_request_has_its_tools_and_resources():
+    context = context_of(request())
+    assert list(context.catalogue.tools) == ["Image Denoising", "colorize", "Visual_QA"]
+    assert context.resources == {"image": "image"}

@@ -1,0 +1,108 @@
+"""The profile of a planner, from records made by hand."""
+
+import json
+
+import pytest
+
+from evaluator.records import Outcome, PlannerCall, Reason, ResultRecord
+from evaluator.reliability.profile import PerturbedRun, Runs, profile_of
+from evaluator.reliability.ratios import ratio_of_means
+from evaluator.suites.base import Column, IntervalMethod
+
+BINARY = Column(key="right", label="Right", description="", primary=True, interval=IntervalMethod.WILSON)
+GRADED = Column(key="overall", label="Score", description="", primary=True, interval=IntervalMethod.FIXED_TASKS)
+STEP = {"id": "s1", "tool": "a", "inputs": {"image": "$image"}, "outputs": {"image": "x"}}
+PLAN = {"steps": [STEP], "answers": ["x"], "subgoals": None}
+OTHER = {"steps": [{**STEP, "tool": "b"}], "answers": ["x"], "subgoals": None}
+
+
+def record(task, score, *, plan=PLAN, confidence=None, tokens=None):
+    return ResultRecord(
+        suite="toy", task=task, request="", metric="m", outcome=Outcome.SCORED, score=score, plan=plan,
+        planner=PlannerCall(seconds=1.0, completion_tokens=tokens, confidence=confidence),
+    )  # fmt: skip
+
+
+def run(*scores, **kept):
+    return {str(number): record(str(number), score, **kept) for number, score in enumerate(scores)}
+
+
+def broken(task):
+    return record(task, 0.0).model_copy(
+        update={"outcome": Outcome.INFRA_FAULT, "reason": Reason.ENDPOINT_UNAVAILABLE, "score": None}
+    )
+
+
+def test_successes_of_all_runs_make_pass_hat_k_and_outcome_consistency():
+    found = profile_of(Runs(column=BINARY, plain=[run(1.0, 1.0, 0.0), run(1.0, 0.0, 0.0)]))
+    assert (found.runs, found.tasks, found.success) == (2, 3, "Right is 1.")
+    assert found.success_rate.mean == pytest.approx(0.5)
+    # Both runs succeed on the first task only.
+    assert found.pass_hat[2].mean == pytest.approx(1 / 3)
+    # Tasks: 1, 0 and 1.
+    assert found.outcomes.mean == pytest.approx(2 / 3)
+
+
+def test_graded_scores_are_compared_with_the_gold_plans_on_the_same_samples():
+    gold = run(0.8, 0.9, 0.5)
+    found = profile_of(Runs(column=GRADED, plain=[run(0.795, 0.7, 0.6)], gold=gold))
+    assert found.success_rate.mean == pytest.approx(2 / 3)
+    assert "gold plan" in found.success
+
+
+def test_plans_and_resources_are_compared_between_runs():
+    plain = [run(1.0, 1.0, tokens=100), run(1.0, 1.0, tokens=100, plan=OTHER)]
+    found = profile_of(Runs(column=BINARY, plain=plain))
+    assert found.equal_plans.mean == 0.0
+    assert found.resources["tokens"].mean == 1.0
+    assert profile_of(Runs(column=BINARY, plain=[run(1.0)])).outcomes is None
+
+
+def test_the_ratio_is_of_tasks_that_could_be_perturbed_and_measured():
+    perturbed = PerturbedRun(
+        name="framed", kind="request", description="", records={**run(1.0, 0.0), "2": broken("2")}
+    )  # fmt: skip
+    found = profile_of(Runs(column=BINARY, plain=[run(1.0, 1.0, 1.0, 1.0)], perturbed=[perturbed]))
+    (one,) = found.robustness
+    assert (one.tasks, one.left_out, one.ratio.mean, one.worst) == (2, 1, 0.5, ("1",))
+
+
+def test_a_ratio_to_nothing_is_not_measured():
+    perturbed = PerturbedRun(name="framed", kind="request", description="", records=run(1.0))
+    found = profile_of(Runs(column=BINARY, plain=[run(0.0)], perturbed=[perturbed]))
+    assert found.robustness[0].ratio is None
+
+
+def test_tasks_that_were_not_measured_in_a_run_are_left_out_and_counted():
+    found = profile_of(Runs(column=BINARY, plain=[run(1.0, 1.0), {**run(1.0, 1.0), "1": broken("1")}]))
+    assert (found.tasks, found.left_out, found.success_rate.mean) == (1, 1, 1.0)
+
+
+def test_confidences_of_all_runs_make_predictability():
+    sure, unsure = run(1.0, 1.0, confidence=0.9), run(0.0, 0.0, confidence=0.2)
+    found = profile_of(Runs(column=BINARY, plain=[sure, unsure])).predictability
+    assert (found.answers, found.auroc, found.selective_gain) == (4, 1.0, 1.0)
+    assert found.calibration_error == pytest.approx(0.15)
+    assert profile_of(Runs(column=BINARY, plain=[run(1.0)])).predictability is None
+
+
+def test_a_profile_is_json():
+    found = profile_of(Runs(column=BINARY, plain=[run(1.0, confidence=0.5)] * 2)).to_json()
+    assert json.loads(json.dumps(found))["pass_hat"]["2"]["mean"] == 1.0
+
+
+def test_the_interval_of_a_ratio_covers_it_as_often_as_it_says():
+    # 200 studies of 100 tasks, in which perturbation costs each success with a chance of 0.3.
+    import numpy as np
+
+    rng, covered = np.random.default_rng(3), 0
+    for _ in range(200):
+        before = (rng.random(100) < 0.6).astype(float)
+        after = before * (rng.random(100) < 0.7)
+        found = ratio_of_means(changed=after.tolist(), unchanged=before.tolist())
+        covered += found.low <= 0.7 <= found.high
+    assert 180 <= covered <= 199
+
+
+def test_a_ratio_without_tasks_is_none():
+    assert ratio_of_means(changed=[], unchanged=[]) is None
