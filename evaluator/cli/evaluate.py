@@ -101,17 +101,17 @@ def evaluate(
         log.print(gaps, markup=False, highlight=False, soft_wrap=True)
     try:
         document = _document(evaluator=evaluator, planner=chosen_planner, keys=keys, view=view, samples=samples)
-        profile = None
+        found = None
         if is_reliability:
-            profile = _reliability(evaluator=evaluator, planner=chosen_planner, document=document, runs=runs)
-            document["reliability"] = profile.to_json()
+            found = _reliability(evaluator=evaluator, planner=chosen_planner, document=document, runs=runs)
+            document["reliability"] = found.to_json()
     finally:
         if isinstance(chosen_planner, StrategyPlanner):
             chosen_planner.close()
     if not is_stdout(json_out):
         _print_summary(suite=chosen, document=document)
-        if profile is not None:
-            print_profile(profile)
+        if found is not None:
+            print_profile(found)
     write_json(document, file=json_out)
     if document["summary"]["outcomes"].get("infra_fault"):
         raise typer.Exit(EXIT_INFRASTRUCTURE)

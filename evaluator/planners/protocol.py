@@ -85,8 +85,9 @@ def _bounded(value: object) -> str:
 
 def _probability(value: object) -> float | None:
     """No score depends on it, so a wrong one is no fault."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and 0 <= value <= 1 else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 <= value <= 1 else None
 
 
 class PlannerResponse(Message):

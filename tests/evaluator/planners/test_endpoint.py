@@ -89,6 +89,17 @@ def test_a_planner_may_abstain_and_say_why(answer, plan):
         assert planner(url).plan(REQUEST).plan == plan
 
 
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [(0, 0.0), (0.8, 0.8), (1, 1.0), (1.5, None), (-1, None), ("high", None), (True, None), (10**400, None)],
+)
+def test_a_confidence_between_0_and_1_is_kept_and_anything_else_is_no_fault(said, kept):
+    with endpoint((200, json.dumps({"plan": "Image Denoising", "confidence": said}).encode())) as (url, _):
+        call = planner(url).plan(REQUEST).call
+    assert call.confidence == kept
+    assert ("confidence" in call.model_dump()) is (kept is not None)
+
+
 def test_a_request_tells_nothing_of_the_gold_plan():
     text = REQUEST.model_dump_json()
     assert "gold" not in text
