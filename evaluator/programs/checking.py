@@ -8,7 +8,7 @@ import builtins
 import io
 import tokenize
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from evaluator.programs.language import (
     ATTRIBUTES,
@@ -66,6 +66,8 @@ def parse(source: str) -> ast.Module:
         # What the parser quotes has the length of the source.
         words = (error.msg or "invalid syntax")[:200]
         raise ProgramError(Failure.SYNTAX, f"The program is no Python: {words}.", line=error.lineno) from None
+    except UnicodeEncodeError:
+        raise ProgramError(Failure.SYNTAX, "The program is no Python: it contains half of a character.") from None
     except (ValueError, OverflowError):
         raise ProgramError(Failure.SYNTAX, "The program is no Python: it contains a null character.") from None
     except (RecursionError, MemoryError):
@@ -170,6 +172,8 @@ def _problem_of_target(node: ast.AST) -> str:
         case ast.comprehension(is_async=1):
             return "async is not allowed; use for"
         case ast.Assign(targets=targets):
+            if any(_contains(part, kind=ast.Starred) for target in targets for part in _parts(target)):
+                return "a starred target inside another one is not allowed; unpack it in a statement of its own"
             alone = len(targets) == 1 and isinstance(targets[0], ast.Subscript)
             if not alone and any(_contains(target, kind=ast.Slice) for target in targets):
                 return "a slice must be the only target of its assignment"
@@ -188,6 +192,12 @@ def _contains(target: ast.AST, *, kind: type[ast.AST]) -> bool:
         case ast.Subscript(slice=index):
             return isinstance(index, kind)
     return isinstance(target, kind)
+
+
+def _parts(target: ast.AST) -> Sequence[ast.AST]:
+    """What the parts of an unpacked value are unpacked to."""
+    parts = target.elts if isinstance(target, ast.Tuple | ast.List) else []
+    return [part for part in parts if isinstance(part, ast.Tuple | ast.List)]
 
 
 def _listed(names: frozenset[str]) -> str:

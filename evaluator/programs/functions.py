@@ -1,15 +1,26 @@
 """The built-in functions of programs, counted and bounded. Standard library only."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from types import BuiltinFunctionType, FunctionType
+from typing import Any, Final
 
 from evaluator.programs.meter import Meter
-from evaluator.programs.operators import operators, power
+from evaluator.programs.operators import bounding, operators
 
 _MOST_DIGITS = 400
 """Of `round`, on either side of the point: more than a float has."""
-_TYPES = {"list": list, "tuple": tuple, "dict": dict, "set": set, "frozenset": frozenset, "int": int, "float": float,
-          "str": str, "bool": bool}  # fmt: skip
+TYPES: Final[Mapping[str, type]] = {
+    "list": list, "tuple": tuple, "dict": dict, "set": set, "frozenset": frozenset, "int": int, "float": float,
+    "str": str, "bool": bool,
+}  # fmt: skip
+"""What the functions that make values of a type stand for."""
+_ATOMS = frozenset({str, int, float, bool, type(None)})
+_SHARED = _ATOMS | {frozenset, range, FunctionType, BuiltinFunctionType}
+"""Copies share what has such a type."""
+_LAZY = frozenset({map, zip, filter, enumerate})
+_NARROW = 64
+"""Iterables that `zip` and `map` read at a time without counting each."""
 
 
 class Copying:
@@ -24,14 +35,14 @@ class Copying:
 
 def functions(meter: Meter) -> Mapping[str, Callable[..., Any]]:
     """The functions of `language.FUNCTIONS` by their names."""
-    found = {**_containers(meter), **_reading(meter), **_numbers(), **_lazy()}
+    found = {**_containers(meter), **_reading(meter), **_numbers(meter), **_lazy(meter)}
     found["str"] = lambda value="": text(value, meter=meter)
-    types = {found[name]: kind for name, kind in _TYPES.items()}
+    types = {found[name]: kind for name, kind in TYPES.items()}
 
     def is_instance(value: Any, kinds: Any) -> bool:
         several = kinds if type(kinds) is tuple else (kinds,)
         if not all(kind in types for kind in several):
-            raise TypeError(f"isinstance takes these types: {', '.join(_TYPES)}")
+            raise TypeError(f"isinstance takes these types: {', '.join(TYPES)}")
         return any(isinstance(value, types[kind]) for kind in several)
 
     return {**found, "isinstance": is_instance}
@@ -39,13 +50,16 @@ def functions(meter: Meter) -> Mapping[str, Callable[..., Any]]:
 
 def text(value: Any, *, meter: Meter) -> str:
     """`str` of a value, bounded."""
-    if type(value) is not str:
+    if type(value) is str:
+        meter.characters(len(value))
+    else:
         meter.measure(value)
     return str(value)
 
 
 def formatting(meter: Meter) -> Mapping[str, Callable[[Any], Any]]:
-    """What f-strings apply to their values: `text`, `measured` before a conversion, `formatted` before a format."""
+    """What f-strings apply to their values: `text`, `measured` before a conversion, `formatted` before a format. To the
+    whole they apply `joined`."""
 
     def measured(value: Any) -> Any:
         meter.measure(value)
@@ -56,7 +70,16 @@ def formatting(meter: Meter) -> Mapping[str, Callable[[Any], Any]]:
             raise TypeError(f"a value of type {type(value).__name__} has no format")
         return measured(value)
 
-    return {"text": lambda value: text(value, meter=meter), "measured": measured, "formatted": formatted}
+    def joined(value: str) -> str:
+        meter.characters(len(value))
+        return value
+
+    return {
+        "text": lambda value: text(value, meter=meter),
+        "measured": measured,
+        "formatted": formatted,
+        "joined": joined,
+    }
 
 
 def _containers(meter: Meter) -> dict[str, Callable[..., Any]]:
@@ -82,6 +105,8 @@ def _reading(meter: Meter) -> dict[str, Callable[..., Any]]:
     add = operators(meter)["Add"]
 
     def total(values: Any, /, start: Any = 0) -> Any:
+        if type(start) is str:
+            raise TypeError("sum() can't sum strings [use ''.join(seq) instead]")
         for value in meter.taken(values):
             start = add(start, value)
         return start
@@ -102,35 +127,57 @@ def _reading(meter: Meter) -> dict[str, Callable[..., Any]]:
     }
 
 
-def _numbers() -> dict[str, Callable[..., Any]]:
+def _numbers(meter: Meter) -> dict[str, Callable[..., Any]]:
+    bounded, power = bounding(meter), operators(meter)["Pow"]
+
+    def integer(*values: Any, **named: Any) -> Any:
+        if values and type(values[0]) is str:
+            meter.characters(len(values[0]))
+        return bounded(int(*values, **named))
+
     def rounded(number: Any, ndigits: Any = None) -> Any:
         if isinstance(ndigits, int) and abs(ndigits) > _MOST_DIGITS:
             raise ValueError(f"round to at most {_MOST_DIGITS} digits")
-        return round(number, ndigits)
+        return bounded(round(number, ndigits))
 
     return {
-        "abs": lambda number, /: abs(number),
+        "abs": lambda number, /: bounded(abs(number)),
         "round": rounded,
-        "int": lambda *values: int(*values),
+        "int": integer,
         "float": lambda *values: float(*values),
         "bool": lambda *values: bool(*values),
-        "divmod": lambda number, divisor, /: divmod(number, divisor),
-        "pow": power,
+        "divmod": lambda number, divisor, /: tuple(map(bounded, divmod(number, divisor))),
+        "pow": lambda base, exp, mod=None: power(base, exp, mod),
         "chr": lambda number, /: chr(number),
         "ord": lambda letter, /: ord(letter),
     }
 
 
-def _lazy() -> dict[str, Callable[..., Any]]:
+def _lazy(meter: Meter) -> dict[str, Callable[..., Any]]:
     """Functions whose results are counted where they are read. Not the types themselves, which have attributes."""
+
+    def source(values: Any) -> Any:
+        # Iterators of C's read each other without a look at the depth, and would overflow the stack.
+        return _each(values) if type(values) in _LAZY else values
+
+    def rows(found: Any, *, width: int) -> Any:
+        return found if width <= _NARROW else _each(found, step=partial(meter.step, width >> 3))
+
     return {
         "range": lambda *bounds: range(*bounds),
-        "enumerate": lambda values, start=0: enumerate(values, start),
-        "zip": lambda *values, strict=False: zip(*values, strict=strict),
-        "map": lambda function, /, *values: map(function, *values),
-        "filter": lambda function, values, /: filter(function, values),
+        "enumerate": lambda iterable, start=0: enumerate(source(iterable), start),
+        "zip": lambda *values, strict=False: rows(zip(*map(source, values), strict=strict), width=len(values)),
+        "map": lambda function, /, *values: rows(map(function, *map(source, values)), width=len(values)),
+        "filter": lambda function, values, /: filter(function, source(values)),
         "reversed": lambda values, /: reversed(values),
     }
+
+
+def _each(values: Any, *, step: Callable[[], object] | None = None) -> Iterator[Any]:
+    for value in values:
+        if step:
+            step()
+        yield value
 
 
 def copying(meter: Meter) -> Copying:
@@ -145,14 +192,16 @@ def copying(meter: Meter) -> Copying:
     def deep(value: Any, known: dict[int, Any]) -> Any:
         kind = type(value)
         if kind not in {list, tuple, dict, set}:
+            if kind not in _SHARED:
+                raise TypeError(f"cannot pickle {kind.__name__!r} object")
             return value
         if id(value) in known:
             return known[id(value)]
-        meter.step(1)
+        meter.step(1 + (len(value) >> 2))
         meter.items(len(value))
         if kind is list:
             made: Any = known.setdefault(id(value), [])
-            made.extend(deep(item, known) for item in value)
+            made.extend(item if type(item) in _ATOMS else deep(item, known) for item in value)
         elif kind is dict:
             made = known.setdefault(id(value), {})
             made.update((key, deep(item, known)) for key, item in value.items())

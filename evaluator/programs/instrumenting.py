@@ -9,7 +9,11 @@ from typing import Any, TypeVar
 
 from evaluator.programs.language import FUNCTIONS
 
-_REPLACED = (ast.Add, ast.Sub, ast.Mult, ast.Mod, ast.Pow, ast.LShift, ast.BitOr, ast.BitAnd, ast.BitXor)
+_REPLACED = (
+    ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.Pow, ast.LShift, ast.RShift, ast.BitOr, ast.BitAnd,
+    ast.BitXor,
+)  # fmt: skip
+_REPLACED_UNARY = (ast.USub, ast.Invert)
 _OWN_STEPS = (
     ast.For,
     ast.While,
@@ -109,6 +113,12 @@ class _Instrumenter(ast.NodeTransformer):
             return node
         return _call(type(node.op).__name__, [node.left, node.right], at=node)
 
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.op, _REPLACED_UNARY) or isinstance(node.operand, ast.Constant):
+            return node
+        return _call(type(node.op).__name__, [node.operand], at=node)
+
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
         match node.ops:
@@ -127,15 +137,29 @@ class _Instrumenter(ast.NodeTransformer):
                 value = _call(f"in-place {name}", [_at(ast.Name(variable, ast.Load()), node), node.value], at=node)
                 return _at(ast.Assign([node.target], value), node)
             case ast.Subscript(value=container, slice=index) if replaced and not isinstance(index, ast.Slice):
-                operator = _at(ast.Name(f"@in-place {name}", ast.Load()), node)
-                return _at(ast.Expr(_call("change", [container, index, operator, node.value], at=node)), node)
+                return self._changed_item(node, container=container, index=index, operator=f"@in-place {name}")
         return node
+
+    def _changed_item(self, node: ast.AugAssign, *, container: ast.expr, index: ast.expr, operator: str) -> ast.AST:
+        """`container[index] += value`, with the item read before the value is computed, as Python does."""
+        kept, place = (
+            _at(ast.NamedExpr(_at(ast.Name(name, ast.Store()), node), value), node)
+            for name, value in (("@container", container), ("@index", index))
+        )
+        item = _at(
+            ast.Subscript(
+                _at(ast.Name("@container", ast.Load()), node), _at(ast.Name("@index", ast.Load()), node), ast.Load()
+            ),
+            node,
+        )
+        function = _at(ast.Name(operator, ast.Load()), node)
+        return _at(ast.Expr(_call("change", [function, kept, place, item, node.value], at=node)), node)
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         self.generic_visit(node)
         match node.targets:
             case [ast.Subscript(value=values, slice=ast.Slice() as part)]:
-                return _at(ast.Expr(_call("put", [values, *_bounds(part), node.value], at=node)), node)
+                return _at(ast.Expr(_call("put", [node.value, values, *_bounds(part)], at=node)), node)
         if any(isinstance(one, ast.Starred) for target in node.targets for one in ast.walk(target)):
             node.value = _call("spread", [node.value], at=node.value)
         return node
@@ -190,11 +214,17 @@ class _Instrumenter(ast.NodeTransformer):
             return node
         return _call("attribute", [node.value, _at(ast.Constant(node.attr), node)], at=node)
 
-    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
         self.generic_visit(node)
-        if not self._trusted:
-            name = "formatted" if node.format_spec is not None else "text" if node.conversion == -1 else "measured"
-            node.value = _call(name, [node.value], at=node.value)
+        return node if self._trusted else _call("joined", [node], at=node)
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
+        if self._trusted:
+            return self.generic_visit(node)
+        # A format is a constant, which stays as it is.
+        node.value = self.visit(node.value)
+        name = "formatted" if node.format_spec is not None else "text" if node.conversion == -1 else "measured"
+        node.value = _call(name, [node.value], at=node.value)
         return node
 
     def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:

@@ -87,6 +87,11 @@ class Meter:
             return values
         return self._counted(values)
 
+    def at_hand(self, values: Iterable[Any]) -> Any:
+        """The values, counted: as they are if they have a length, otherwise as a list."""
+        taken = self.taken(values)
+        return values if taken is values else list(taken)
+
     def _counted(self, values: Iterable[Any]) -> Iterator[Any]:
         for number, value in enumerate(values):
             if number & 63 == 0:

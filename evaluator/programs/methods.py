@@ -1,6 +1,7 @@
 """Calls of methods: those of the allow-list only, of exact types only, counted and bounded. Standard library only."""
 
 from collections.abc import Callable, Mapping
+from types import FunctionType
 from typing import Any
 
 from evaluator.programs.functions import Copying
@@ -12,13 +13,18 @@ _HASHED: tuple[type, ...] = (set, frozenset, dict)
 
 
 def methods(
-    meter: Meter, *, module: Copying, trusted: Callable[[Any, str], Any] | None = None
+    meter: Meter,
+    *,
+    module: Copying,
+    types: Mapping[Any, type],
+    trusted: Callable[[Any, str], Any] | None = None,
 ) -> Mapping[str, _Handler]:
     """`call` calls a method by its name; `attribute` returns one, to be called later.
 
     Args:
         meter: counts.
         module: the one that programs may name.
+        types: the functions that programs know as types, whose methods take the object first, as in `str.upper`.
         trusted: looks up all other attributes, for helpers.
     """
     handlers = {**_of_lists(meter), **_of_dicts_and_sets(meter), **_of_texts(meter)}
@@ -31,6 +37,8 @@ def methods(
             return handler(target, *values, **named) if handler else getattr(target, name)(*values, **named)
         if target is module and name in {"copy", "deepcopy"}:
             return getattr(target, name)(*values, **named)
+        if method := unbound(target, name):
+            return method(*values, **named)
         if trusted:
             return trusted(target, name)(*values, **named)
         raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
@@ -38,9 +46,24 @@ def methods(
     def attribute(target: Any, name: str, /) -> Any:
         if name in METHODS.get(type(target), ()) or (target is module and name in {"copy", "deepcopy"}):
             return lambda *values, **named: call(target, name, *values, **named)
+        if method := unbound(target, name):
+            return method
         if trusted:
             return trusted(target, name)
         raise AttributeError(f"{type(target).__name__!r} object has no attribute {name!r}")
+
+    def unbound(target: Any, name: str) -> _Handler | None:
+        kind = types.get(target) if type(target) is FunctionType else None
+        if kind is None or name not in METHODS.get(kind, ()):
+            return None
+
+        def method(first: Any, /, *values: Any, **named: Any) -> Any:
+            if type(first) is not kind:
+                words = f"for {kind.__name__!r} objects doesn't apply to a {type(first).__name__!r} object"
+                raise TypeError(f"descriptor {name!r} {words}")
+            return call(first, name, *values, **named)
+
+        return method
 
     return {"call": call, "attribute": attribute}
 
@@ -82,7 +105,8 @@ def _of_lists(meter: Meter) -> dict[tuple[type, str], _Handler]:
 def _of_dicts_and_sets(meter: Meter) -> dict[tuple[type, str], _Handler]:
     def combining(name: str) -> _Handler:
         def handle(target: Any, /, *others: Any, **named: Any) -> Any:
-            taken = [list(meter.taken(other)) if type(other) is not dict else other for other in others]
+            # With a length they stay what they are: the order of a set depends on what it is combined with.
+            taken = [meter.at_hand(other) for other in others]
             meter.step((len(target) + sum(map(len, taken))) >> 1)
             return getattr(target, name)(*taken, **named)
 

@@ -1,5 +1,6 @@
 """Operators and slices whose results are bounded. Standard library only."""
 
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -7,18 +8,22 @@ from evaluator.programs.language import MOST_BITS
 from evaluator.programs.meter import Meter
 from evaluator.programs.wire import Failure, MeterError
 
-_LARGEST = 1 << MOST_BITS
+_LARGE_BITS = 64
+_LARGE = 1 << _LARGE_BITS
 _SEQUENCES = frozenset({list, tuple})
 _SETS = frozenset({set, frozenset, dict, type({}.keys()), type({}.items())})
 _WHOLE = frozenset({int, bool})
-_SLICED = frozenset({list, tuple, str, range})
+_CHANGING = {"BitOr": operator.ior, "BitAnd": operator.iand, "BitXor": operator.ixor, "Sub": operator.isub}
+_SLICED = frozenset({list, tuple, range})
 
 
 def operators(meter: Meter) -> Mapping[str, Callable[..., Any]]:
     """The functions that take the place of operators, by the names of `ast`; in place as `in-place Add`; `contains`."""
     binary = {**_arithmetic(meter), **_of_bits(meter)}
     in_place = {f"in-place {name}": _in_place(name, function, meter=meter) for name, function in binary.items()}
-    return {**binary, **in_place, "contains": _searching(meter)}
+    bounded = bounding(meter)
+    unary = {"USub": lambda value: bounded(-value), "Invert": lambda value: bounded(~value)}
+    return {**binary, **in_place, **unary, "contains": _searching(meter)}
 
 
 def slices(meter: Meter) -> Mapping[str, Callable[..., Any]]:
@@ -28,18 +33,20 @@ def slices(meter: Meter) -> Mapping[str, Callable[..., Any]]:
         part = slice(start, stop, step)
         if type(values) in _SLICED:
             meter.items(len(range(*part.indices(len(values)))))
+        elif type(values) is str:
+            meter.characters(len(range(*part.indices(len(values)))))
         elif type(values) in _SETS:
             raise TypeError(f"{type(values).__name__} has no slices")
         return values[part]
 
-    def put(values: Any, start: Any, stop: Any, step: Any, new: Any) -> None:
-        if type(values) is list:
-            new = list(meter.taken(new))
+    def put(new: Any, values: Any, start: Any, stop: Any, step: Any) -> None:
+        if type(values) is list and hasattr(type(new), "__iter__"):
+            new = meter.at_hand(new)
             meter.items(len(values) + len(new))
         values[start:stop:step] = new
 
-    def spread(values: Any) -> list[Any]:
-        return list(meter.taken(values))
+    def spread(values: Any) -> Any:
+        return meter.at_hand(values)
 
     def spread_mapping(values: Any) -> dict[Any, Any]:
         if type(values) is not dict:
@@ -50,10 +57,16 @@ def slices(meter: Meter) -> Mapping[str, Callable[..., Any]]:
     return {"take": take, "put": put, "spread": spread, "spread mapping": spread_mapping}
 
 
-def _bounded(value: Any) -> Any:
-    if type(value) is int and not -_LARGEST < value < _LARGEST:
-        raise MeterError(Failure.SIZE, f"An integer of more than {MOST_BITS:,} bits.")
-    return value
+def bounding(meter: Meter) -> Callable[[Any], Any]:
+    """A function that returns its argument; a large integer counts steps by its size, or is refused."""
+
+    def bounded(value: Any) -> Any:
+        if type(value) is int and not -_LARGE < value < _LARGE:
+            _need(value.bit_length())
+            meter.step(value.bit_length() >> 8)
+        return value
+
+    return bounded
 
 
 def _need(bits: int) -> None:
@@ -61,11 +74,13 @@ def _need(bits: int) -> None:
         raise MeterError(Failure.SIZE, f"An integer of more than {MOST_BITS:,} bits.")
 
 
-def _arithmetic(meter: Meter) -> dict[str, Callable[[Any, Any], Any]]:
+def _arithmetic(meter: Meter) -> dict[str, Callable[..., Any]]:
+    bounded = bounding(meter)
+
     def add(left: Any, right: Any) -> Any:
         kind = type(left)
         if kind is int:
-            return _bounded(left + right)
+            return bounded(left + right)
         if kind is type(right):
             if kind is str:
                 meter.characters(len(left) + len(right))
@@ -75,7 +90,7 @@ def _arithmetic(meter: Meter) -> dict[str, Callable[[Any, Any], Any]]:
 
     def subtract(left: Any, right: Any) -> Any:
         if type(left) is int:
-            return _bounded(left - right)
+            return bounded(left - right)
         if type(left) in _SETS:
             meter.step(len(left) >> 1)
         return left - right
@@ -83,7 +98,7 @@ def _arithmetic(meter: Meter) -> dict[str, Callable[[Any, Any], Any]]:
     def multiply(left: Any, right: Any) -> Any:
         if type(left) is int and type(right) is int:
             _need(left.bit_length() + right.bit_length())
-            return left * right
+            return bounded(left * right)
         for values, times in ((left, right), (right, left)):
             if isinstance(times, int):
                 if type(values) is str:
@@ -95,33 +110,38 @@ def _arithmetic(meter: Meter) -> dict[str, Callable[[Any, Any], Any]]:
     def modulo(left: Any, right: Any) -> Any:
         if type(left) is str:
             raise TypeError("% does not format texts here; use an f-string or str")
-        return left % right
+        return bounded(left % right)
 
-    return {"Add": add, "Sub": subtract, "Mult": multiply, "Mod": modulo, "Pow": power}
+    def power(base: Any, exponent: Any, modulus: Any = None) -> Any:
+        if modulus is not None:
+            if isinstance(exponent, int) and isinstance(modulus, int):
+                meter.step(exponent.bit_length() * (modulus.bit_length() >> 6) ** 2 >> 5)
+            return bounded(pow(base, exponent, modulus))
+        if isinstance(base, int) and isinstance(exponent, int) and exponent > 0 and not -2 < base < 2:
+            # One bit less than the length, at least, for each factor.
+            _need((base.bit_length() - 1) * exponent)
+        result = base**exponent
+        if type(result) is complex:
+            raise ValueError("a root of a negative number")
+        return bounded(result)
 
-
-def power(base: Any, exponent: Any, modulus: Any = None) -> Any:
-    """`pow` of bounded integers, and of floats.
-
-    Raises:
-        MeterError: the integer would be too large.
-    """
-    if modulus is not None:
-        return pow(base, exponent, modulus)
-    if isinstance(base, int) and isinstance(exponent, int) and exponent > 0 and not -2 < base < 2:
-        # One bit less than the length, at least, for each factor.
-        _need((base.bit_length() - 1) * exponent)
-    result = base**exponent
-    if type(result) is complex:
-        raise ValueError("a root of a negative number")
-    return _bounded(result)
+    return {
+        "Add": add,
+        "Sub": subtract,
+        "Mult": multiply,
+        "Mod": modulo,
+        "Pow": power,
+        "FloorDiv": lambda left, right: bounded(left // right),
+    }
 
 
 def _of_bits(meter: Meter) -> dict[str, Callable[[Any, Any], Any]]:
+    bounded = bounding(meter)
+
     def shift(left: Any, right: Any) -> Any:
         if isinstance(left, int) and isinstance(right, int):
             _need(left.bit_length() + max(0, right))
-        return left << right
+        return bounded(left << right)
 
     def count(left: Any, right: Any) -> None:
         if type(left) in _SETS:
@@ -131,17 +151,23 @@ def _of_bits(meter: Meter) -> dict[str, Callable[[Any, Any], Any]]:
 
     def unite(left: Any, right: Any) -> Any:
         count(left, right)
-        return left | right
+        return bounded(left | right)
 
     def intersect(left: Any, right: Any) -> Any:
         count(left, right)
-        return left & right
+        return bounded(left & right)
 
     def differ(left: Any, right: Any) -> Any:
         count(left, right)
-        return left ^ right
+        return bounded(left ^ right)
 
-    return {"LShift": shift, "BitOr": unite, "BitAnd": intersect, "BitXor": differ}
+    return {
+        "LShift": shift,
+        "RShift": lambda left, right: bounded(left >> right),
+        "BitOr": unite,
+        "BitAnd": intersect,
+        "BitXor": differ,
+    }
 
 
 def _searching(meter: Meter) -> Callable[[Any, Any], bool]:
@@ -179,10 +205,10 @@ def _in_place(name: str, binary: Callable[[Any, Any], Any], *, meter: Meter) -> 
     def combine(left: Any, right: Any) -> Any:
         if type(left) not in {set, dict}:
             return binary(left, right)
-        changed = binary(left, right)
-        left.clear()
-        left.update(changed)
-        return left
+        # By Python's own operator: the order of a set depends on the operations that made it.
+        right = meter.at_hand(right) if type(left) is dict else right
+        meter.step((len(left) + (len(right) if type(right) in _SETS else 0)) >> 1)
+        return _CHANGING[name](left, right)
 
-    special = {"Add": extend, "Mult": repeat, "BitOr": combine, "BitAnd": combine, "BitXor": combine, "Sub": combine}
+    special = {"Add": extend, "Mult": repeat, **dict.fromkeys(_CHANGING, combine)}
     return special.get(name, binary)

@@ -151,6 +151,51 @@ def transform_grid(grid):
     return ['-'.join(w.upper() for w in words), 'abca'.replace('a', 'x').find('x', 1), 'q'.join('ab').count('q'),
             'Fox'.startswith('F'), f"{words!r:>30}" if False else f"{words!r}", {'k': (1, 2)}, 'abc'[::-1], 'abc'[-1]]
 """,
+    "order of evaluation": """
+def transform_grid(grid):
+    total, sizes, x = [0], {'n': 1}, 1
+    def count(n):
+        if n == 0:
+            return 1
+        total[0] += count(n - 1)
+        return total[0] + 1
+    def change():
+        nonlocal x
+        sizes['n'] = x = 100
+        return 5
+    count(6)
+    sizes['n'] += change()
+    x += change()
+    a, b, places = [1, 2, 3], list('abcdef'), [0]
+    def place():
+        places[0] += 1
+        return places[0]
+    a[0] += a.pop()
+    a[place()] += place()
+    b[len(b):] = [b.pop()]
+    return [total, sizes, x, a, b, places]
+""",
+    "order of sets": """
+def transform_grid(grid):
+    def cells(height, width, step=1):
+        return {(r * step, c) for r in range(height) for c in range(width)}
+    a, b = cells(9, 9), cells(12, 5, step=2)
+    for cell in cells(7, 7):
+        a.discard(cell)
+    a |= b
+    found = [list(a)]
+    a &= cells(8, 8)
+    a -= {(2, 2), (4, 4)}
+    a ^= {(50, c) for c in range(20)}
+    found += [list(a), list(a.union(b)), list(b.intersection(a)), list(a.difference(list(b))), list({*a, *b}), [*a]]
+    a.update(b, cells(3, 30))
+    return found + [list(a), list(a.copy()), list(copy.deepcopy(b)), list(a.symmetric_difference(c for c in b))]
+""",
+    "methods of types": """
+def transform_grid(grid):
+    return [list(map(str.upper, 'ab')), sorted(set.union(*map(set, grid))), list.count(grid[0], '.'),
+            sorted({'b': 1, 'a': 1}, key=str.lower), int('101', base=2)]
+""",
 }
 
 
@@ -184,6 +229,36 @@ def test_an_answer_is_the_last_expression_or_a_function_without_arguments(source
     [[result]] = runner.run([Program(source=source)])
     assert isinstance(result, Returned)
     assert result.value == value
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("sum(['a', 'b'], '')", "TypeError: sum() can't sum strings"),
+        ("copy.deepcopy(x for x in [1])", "TypeError: cannot pickle 'generator' object"),
+        ("x = [1]\nx[0:1] = 5\nx", "TypeError: can only assign an iterable"),
+        ("str.upper([1])", "TypeError: descriptor 'upper' for 'str' objects doesn't apply to a 'list' object"),
+        ("int.index(1)", "AttributeError: 'function' object has no attribute 'index'"),
+        ("x = {}\nx['a'] += 1 // 0\nx", "KeyError: 'a'"),
+    ],
+)
+def test_failures_are_those_of_python(source, words, runner):
+    [[result]] = runner.run([Program(source=source)])
+    assert words in result.message
+
+
+@pytest.mark.parametrize("source", ["[(1, 2)]", "(1, 2)", "{'a': [(1,)]}"])
+def test_tuples_in_a_result_are_lists_unless_they_are_not_allowed(source, runner):
+    [[allowed], [refused]] = runner.run([Program(source=source), Program(source=source, tuples=False)])
+    assert "(" not in str(allowed.value)
+    assert (refused.failure, refused.message) == (
+        Failure.RESULT, "The result contains a tuple where a list is expected.",
+    )  # fmt: skip
+
+
+def test_a_long_text_can_be_sliced(runner):
+    [[result]] = runner.run([Program(source="len(('ab' * 400_000)[1:])")])
+    assert result.value == 799_999
 
 
 def test_each_call_has_its_own_values_and_names(runner):
