@@ -122,7 +122,7 @@ def _run(connection: socket.socket, *, executor: "Executor | None", confinement:
     if executor is None:
         return
     found = json.loads(received)
-    request = Request(source=found["source"], entry=found["entry"], calls=tuple(found["calls"]))
+    request = Request(source=found["source"], entry=found["entry"], calls=tuple(found["calls"]), tuples=found["tuples"])
     sys.setrecursionlimit(_RECURSION)
     executor.run(request, write=_write)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from evaluator.programs.checking import check, parse
 from evaluator.programs.encoding import encoded
-from evaluator.programs.functions import Copying, copying, formatting, functions
+from evaluator.programs.functions import TYPES, Copying, copying, formatting, functions
 from evaluator.programs.instrumenting import ANSWER, instrument, keep_answer, without_annotations
 from evaluator.programs.language import FUNCTIONS, MODULE
 from evaluator.programs.meter import Meter
@@ -33,6 +33,8 @@ class Request:
     entry: str | None
     calls: tuple[str, ...]
     """The arguments of each call, a JSON array as text, so that each call gets values of its own."""
+    tuples: bool = True
+    """Whether results may contain tuples."""
 
 
 class Executor:
@@ -68,13 +70,13 @@ class Executor:
                 write(line)
             return
         for arguments in request.calls:
-            write(self._line(code, entry=entry, arguments=arguments))
+            write(self._line(code, entry=entry, arguments=arguments, tuples=request.tuples))
 
-    def _line(self, code: CodeType, *, entry: str | None, arguments: str) -> str:
+    def _line(self, code: CodeType, *, entry: str | None, arguments: str, tuples: bool) -> str:
         self._meter.start()
         try:
             value = self._value(code, entry=entry, arguments=json.loads(arguments))
-            answer = encoded(value, most_bytes=self._limits.answer_bytes)
+            answer = encoded(value, most_bytes=self._limits.answer_bytes, tuples=tuples)
         except BaseException as error:  # noqa: BLE001 - whatever the program raises, SystemExit too
             return _failure(error, steps=self._meter.used()).dumps()
         return f'{{"value": {answer}, "steps": {self._meter.used()}}}'
@@ -151,16 +153,17 @@ def _guards(meter: Meter, counted: Mapping[str, Callable[..., Any]], *, module: 
     def bounded(function: Any) -> Any:
         return replaced.get(function, function)
 
-    def change(container: Any, index: Any, operator: Callable[[Any, Any], Any], value: Any) -> None:
-        container[index] = operator(container[index], value)
+    def change(operator: Callable[[Any, Any], Any], container: Any, index: Any, item: Any, value: Any) -> None:
+        container[index] = operator(item, value)
 
     def lookup(target: Any, name: str) -> Any:
         found = getattr(target, name)
         return bounded(found) if target is copy else found
 
     shared = {"step": meter.step, "change": change, **operators(meter), **slices(meter), **formatting(meter)}
-    of_programs = {**shared, **methods(meter, module=module)}
-    of_helpers = {**shared, "bounded": bounded, **methods(meter, module=module, trusted=lookup)}
+    types = {counted[name]: kind for name, kind in TYPES.items()}
+    of_programs = {**shared, **methods(meter, module=module, types=types)}
+    of_helpers = {**shared, "bounded": bounded, **methods(meter, module=module, types=types, trusted=lookup)}
     return _Guards(
         of_programs={f"@{name}": value for name, value in of_programs.items()},
         of_helpers={f"@{name}": value for name, value in of_helpers.items()},

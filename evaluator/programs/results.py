@@ -81,7 +81,8 @@ def _read_line(line: bytes, *, most_bytes: int, schema: TypeAdapter[Any]) -> Cal
         found = json.loads(line, parse_constant=_refuse_constant)
         if _depth(found) > _MOST_DEPTH:
             return _no_result("The result is nested too deeply.")
-        json.dumps(found, ensure_ascii=False).encode()
+        # Not `1e999` either, which the parser makes infinite.
+        json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
         if isinstance(found, dict) and "failure" in found:
             failed = _Failure.model_validate(found)
             message = "".join(letter if letter.isprintable() else "?" for letter in failed.message)

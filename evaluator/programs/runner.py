@@ -35,7 +35,9 @@ class Program:
     """The function to call. None: the value of its last expression is the answer, or what its last function without
     required arguments returns."""
     calls: Sequence[Sequence[JsonValue]] = field(default=((),))
-    """The arguments of each call. Calls share nothing: each defines the program's names anew."""
+    """The arguments of each call. Calls share nothing: each defines the program's names again."""
+    tuples: bool = True
+    """Whether results may contain tuples, which become lists."""
 
 
 class Runner:
@@ -116,7 +118,9 @@ class Runner:
         most_line = self._limits.answer_bytes + _SPARE_BYTES
         calls = len(program.calls)
         arguments = [json.dumps(list(one), allow_nan=False) for one in program.calls]
-        request = json.dumps({"source": program.source, "entry": program.entry, "calls": arguments})
+        request = json.dumps({
+            "source": program.source, "entry": program.entry, "calls": arguments, "tuples": program.tuples,
+        })  # fmt: skip
         try:
             with self._worker() as worker:
                 answer, ending = worker.run(request, most_bytes=calls * most_line)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 
+from evaluator.canonical_json import JsonValue, dumps
 from evaluator.episodes.turns.environment import Call
 from evaluator.plans.turns import Reference
 from evaluator.suites.arc.candidates import GRIDS, PROGRAM, STEPS, Kept, Track, kept_of
@@ -10,6 +11,8 @@ from evaluator.suites.arc.candidates.steps import StepError, expression_of, join
 from evaluator.suites.arc.tools import TOOLS, VIEW
 from evaluator.transcripts import ActionRun, Transcript
 
+_MOST_DEPTH = 60
+"""Of JSON. Grids have three levels; further ones are for the message that says so."""
 _TRACKS = {PROGRAM: Track.PROGRAM, STEPS: Track.STEPS, GRIDS: Track.GRIDS}
 
 
@@ -28,6 +31,10 @@ def candidate_of(call: Call) -> Kept:
             raise StepError(f"{call.tool} takes JSON") from None
         if not isinstance(content, list):
             raise StepError(f"{call.tool} takes a JSON list")
+        if call.tool == STEPS and not (content and all(isinstance(line, str) for line in content)):
+            raise StepError(f"{call.tool} takes a JSON list of expressions in Python, the last one the output")
+        if not _can_be_kept(content):
+            raise StepError(f"{call.tool} takes JSON of finite numbers, nested at most {_MOST_DEPTH} levels deep")
         return Kept(_TRACKS[call.tool], content)
     if call.tool not in TOOLS.tools:
         raise StepError(f"there is no tool {call.tool!r}; there are: {', '.join(TOOLS.tools)}")
@@ -41,6 +48,20 @@ def candidate_of(call: Call) -> Kept:
     lines, ends = joined(parts)
     last = expression_of(tool=call.tool, arguments=call.arguments, names=dict(zip(names, ends, strict=True)))
     return Kept(Track.STEPS, [*lines, last])
+
+
+def _can_be_kept(content: list[JsonValue]) -> bool:
+    """Whether canonical JSON can write it, also inside other values. `NaN` and `1e999` are read and not written."""
+    level: list[JsonValue] = [content]
+    for _ in range(_MOST_DEPTH):
+        level = [part for one in level if isinstance(one, list) for part in one]
+        if not level:
+            break
+    try:
+        dumps(content)
+    except (ValueError, RecursionError):
+        return False
+    return not level
 
 
 def first_tries(transcript: Transcript) -> tuple[Kept, ...]:

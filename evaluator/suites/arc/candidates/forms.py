@@ -78,7 +78,10 @@ def _program(value: JsonValue, _: Mapping[str, JsonValue]) -> Candidate:
 def _grids(value: JsonValue, _: Mapping[str, JsonValue]) -> Candidate:
     if not isinstance(value, list):
         raise PlanSyntaxError("it is no list with a grid for each test input", where='"grids"')
-    return Candidate(GRIDS, dumps(value))
+    try:
+        return Candidate(GRIDS, dumps(value))
+    except (ValueError, RecursionError):
+        raise PlanSyntaxError("it has something other than rows of colours", where='"grids"') from None
 
 
 def _steps(value: JsonValue, plan: Mapping[str, JsonValue]) -> Candidate:
@@ -140,7 +143,7 @@ def _action(line: _Line, *, number: int, names: Mapping[str, str]) -> str:
 def _literal(value: JsonValue, *, kind: Kind | None, names: Mapping[str, str]) -> str:
     """An input as Python writes it. Texts may be references, the input, colours, or Python themselves."""
     if not isinstance(value, str):
-        return repr(value)
+        return _written(value)
     if value in names:
         return names[value]
     if value.lstrip("$") in {"INPUT", "grid"}:
@@ -148,9 +151,21 @@ def _literal(value: JsonValue, *, kind: Kind | None, names: Mapping[str, str]) -
     if kind in _QUOTED and (len(value) == 1 or kind is Kind.LINE):
         return repr(value)
     try:
-        return repr(literal(value))
+        return _written(literal(value))
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return value
+
+
+def _written(value: object) -> str:
+    """A value as Python writes it.
+
+    Raises:
+        PlanSyntaxError: it is nested too deeply, or has an integer that is too long.
+    """
+    try:
+        return repr(value)
+    except (ValueError, RecursionError):
+        raise PlanSyntaxError("an input is too large or nested too deeply", where='"steps"') from None
 
 
 _READERS = {Track.PROGRAM: _program, Track.STEPS: _steps, Track.GRIDS: _grids}

@@ -79,7 +79,8 @@ def _program(work: Work) -> Program:
     else:
         source = str(content)
     grids = (*work.demonstrations, *work.tests)
-    return Program(source=source, entry=ENTRY, calls=[[_as_json(grid)] for grid in grids])
+    # The paper's rule: a row that is a tuple, as `zip` makes them, is no row of a grid.
+    return Program(source=source, entry=ENTRY, calls=[[_as_json(grid)] for grid in grids], tuples=False)
 
 
 def _as_json(grid: Grid) -> list[JsonValue]:

@@ -14,7 +14,11 @@ INPUT = "INPUT"
 """The name of the grid that a transformation is applied to."""
 ENTRY = "transform_grid"
 _MOST_STEPS = 200
+_MOST_DEPTH = 60
+"""Of the syntax tree of an expression. A grid in brackets has four levels."""
+_MOST_BITS = 64
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_RESULT = re.compile(r"v([1-9][0-9]{0,3})")
 _ALLOWED = (
     ast.Constant, ast.Tuple, ast.List, ast.UnaryOp, ast.USub, ast.Subscript, ast.Name, ast.Load, ast.keyword, ast.Call,
 )  # fmt: skip
@@ -35,10 +39,7 @@ def expression_of(*, tool: str, arguments: str, names: Mapping[str, int]) -> str
     Raises:
         StepError: the arguments are something else.
     """
-    try:
-        parsed = parse_expression(f"{tool}({arguments})".strip()).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise StepError(f"{tool} takes arguments as in Python, not {_cut(arguments)}") from None
+    parsed = _parsed(f"{tool}({arguments})".strip(), otherwise=f"{tool} takes arguments as in Python")
     if not isinstance(parsed, ast.Call) or not isinstance(parsed.func, ast.Name) or parsed.func.id != tool:
         raise StepError(f"{tool} takes arguments as in Python, not {_cut(arguments)}")
     for argument in (*parsed.args, *(keyword.value for keyword in parsed.keywords)):
@@ -46,8 +47,28 @@ def expression_of(*, tool: str, arguments: str, names: Mapping[str, int]) -> str
     return ast.unparse(_Named(names).visit(parsed))
 
 
+def _parsed(text: str, *, otherwise: str) -> ast.expr:
+    """An expression that later functions can walk recursively and write.
+
+    Raises:
+        StepError: it is none, or nested too deeply.
+    """
+    try:
+        parsed = parse_expression(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise StepError(f"{otherwise}, not {_cut(text)}") from None
+    level: list[ast.AST] = [parsed]
+    for _ in range(_MOST_DEPTH):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return parsed
+    raise StepError(f"{otherwise}, nested at most {_MOST_DEPTH} levels deep")
+
+
 def _check(argument: ast.expr, *, tool: str) -> None:
     for node in ast.walk(argument):
+        if isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value.bit_length() > _MOST_BITS:
+            raise StepError(f"an argument of {tool} may have integers of at most {_MOST_BITS} bits")
         if isinstance(node, ast.Call) or not isinstance(node, _ALLOWED):
             allowed = "the input, results, numbers, texts, lists and tuples"
             raise StepError(f"an argument of {tool} may have {allowed}, not {_cut(ast.unparse(node))}")
@@ -88,7 +109,7 @@ def joined(parts: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], tuple[int, 
     """Several lists of expressions as one, in which each expression stands once, and the place of each list's last one.
 
     Raises:
-        StepError: there are too many.
+        StepError: there are too many, or they are not what `expression_of` makes; planners may write their own.
     """
     lines: list[str] = []
     ends = []
@@ -99,17 +120,20 @@ def joined(parts: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], tuple[int, 
             if moved not in lines:
                 lines.append(moved)
             places[number] = lines.index(moved) + 1
-        ends.append(places[len(part)])
+        ends.append(places.get(len(part), 0))
     if len(lines) >= _MOST_STEPS:
         raise StepError(f"a candidate has at most {_MOST_STEPS} steps")
     return tuple(lines), tuple(ends)
 
 
 def _moved(line: str, *, places: Mapping[int, int]) -> str:
-    tree = parse_expression(line)
+    tree = _parsed(line, otherwise="a step is an expression in Python")
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id[:1] == "v" and node.id[1:].isdigit():
-            node.id = f"v{places[int(node.id[1:])]}"
+        if isinstance(node, ast.Name) and (found := _RESULT.fullmatch(node.id)):
+            place = places.get(int(found[1]))
+            if place is None:
+                raise StepError(f"there is no value {node.id!r} before the step {_cut(line)}")
+            node.id = f"v{place}"
     return ast.unparse(tree)
 
 

@@ -95,6 +95,13 @@ def test_steps_after_the_answer_are_left_out():
         ("R1 = get_size(INPUT if 1 else 2)", "an argument of get_size may have"),
         ("R1 = get_size(open('x'))", "an argument of get_size may have"),
         ("R1, R2 = get_size(INPUT)", "get_size has one result, and step 1 names 2"),
+        ('{"grids": [[[NaN]]]}', '"grids": it has something other than rows of colours'),
+        (f"R1 = get_size({'-' * 500}1)", "nested at most 60 levels deep"),
+        (f"R1 = get_size(INPUT{'[0]' * 700})", "nested at most 60 levels deep"),
+        (f"R1 = get_size(INPUT{'.a' * 700})", "nested at most 60 levels deep"),
+        (f"R1 = get_size(0x{'f' * 9000})", "integers of at most 64 bits"),
+        ({"steps": [{"tool": "get_size", "inputs": {"grid": f"0x{'f' * 9000}"}}]}, '"steps": an input is too large'),
+        ({"steps": [{"tool": "get_size", "inputs": {"grid": f"{'-' * 700}1"}}]}, "nested at most 60 levels deep"),
     ],
 )
 def test_what_is_no_candidate_is_explained(plan, sentence):

@@ -112,6 +112,51 @@ def test_helpers_are_tools_whose_results_go_on_as_values():
     assert "Demonstration 1: error." in planner.asked[3].past[2].feedback
 
 
+@pytest.mark.parametrize(
+    ("tool", "argument", "words"),
+    [
+        ("Grids", "[[[NaN]]]", "Grids takes JSON of finite numbers"),
+        ("Grids", "[[[1e999]]]", "Grids takes JSON of finite numbers"),
+        ("Grids", "[" * 300 + "]" * 300, "nested at most 60 levels deep"),
+        ("Grids", "[" * 20000 + "]" * 20000, "Grids takes JSON"),
+        ("Steps", "[]", "Steps takes a JSON list of expressions"),
+        ("Steps", "[7]", "Steps takes a JSON list of expressions"),
+    ],
+)
+def test_a_candidate_that_cannot_be_kept_is_the_planners_mistake(tool, argument, words):
+    record, _ = played(step(tool, argument), TurnResponse(stop=True))
+    (action,) = record.transcripts[0].turns[0].actions
+    assert (record.outcome, action.problem) == (Outcome.SCORED, "bad_arguments")
+    assert words in action.error
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (["v9"], "There is no value 'v9' before the step 'v9'"),
+        (["grid", "v3"], "There is no value 'v3' before the step 'v3'"),
+        (["grid\n    x = 1"], "A step is an expression in Python"),
+    ],
+)
+def test_a_helper_refuses_steps_that_only_a_program_could_take(lines, words):
+    record, _ = played(
+        step("Steps", json.dumps(lines)), TurnResponse(actions="R2 = horizontal_flip(R1)"), TurnResponse(stop=True)
+    )
+    action = record.transcripts[0].turns[1].actions[0]
+    assert (record.outcome, action.problem) == (Outcome.SCORED, "bad_arguments")
+    assert action.error.startswith(words)
+
+
+@pytest.mark.parametrize("rows", ["list(zip(*zip(*mirrored)))", "tuple(mirrored)"])
+def test_rows_and_grids_are_lists_by_the_papers_rule(rows):
+    program = f"def transform_grid(grid):\n    mirrored = horizontal_flip(grid)\n    return {rows}"
+    record = judged(program)
+    assert record.score == 0.0
+    (told,) = json.loads(record.transcripts[0].answer)
+    assert told["tests"][0]["message"] == "The result contains a tuple where a list is expected."
+    assert judged(program.replace(rows, f"[list(row) for row in {rows}]")).score == 1.0
+
+
 def test_the_fourth_candidate_is_refused():
     record, _ = played(*(step("Program", WRONG, f"R{n}") for n in range(1, 5)), TurnResponse(answer="R1"))
     assert [action.problem for turn in record.transcripts[0].turns for action in turn.actions][-1] == "too_much"
