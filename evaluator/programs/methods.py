@@ -37,7 +37,7 @@ def methods(
             return handler(target, *values, **named) if handler else getattr(target, name)(*values, **named)
         if target is module and name in {"copy", "deepcopy"}:
             return getattr(target, name)(*values, **named)
-        if method := unbound(target, name):
+        if method := _unbound(target, name, types=types, call=call):
             return method(*values, **named)
         if trusted:
             return trusted(target, name)(*values, **named)
@@ -46,26 +46,28 @@ def methods(
     def attribute(target: Any, name: str, /) -> Any:
         if name in METHODS.get(type(target), ()) or (target is module and name in {"copy", "deepcopy"}):
             return lambda *values, **named: call(target, name, *values, **named)
-        if method := unbound(target, name):
+        if method := _unbound(target, name, types=types, call=call):
             return method
         if trusted:
             return trusted(target, name)
         raise AttributeError(f"{type(target).__name__!r} object has no attribute {name!r}")
 
-    def unbound(target: Any, name: str) -> _Handler | None:
-        kind = types.get(target) if type(target) is FunctionType else None
-        if kind is None or name not in METHODS.get(kind, ()):
-            return None
-
-        def method(first: Any, /, *values: Any, **named: Any) -> Any:
-            if type(first) is not kind:
-                words = f"for {kind.__name__!r} objects doesn't apply to a {type(first).__name__!r} object"
-                raise TypeError(f"descriptor {name!r} {words}")
-            return call(first, name, *values, **named)
-
-        return method
-
     return {"call": call, "attribute": attribute}
+
+
+def _unbound(target: Any, name: str, *, types: Mapping[Any, type], call: _Handler) -> _Handler | None:
+    """The method of a type that takes the object first; None if this is no type, or has no such method."""
+    kind = types.get(target) if type(target) is FunctionType else None
+    if kind is None or name not in METHODS.get(kind, ()):
+        return None
+
+    def method(first: Any, /, *values: Any, **named: Any) -> Any:
+        if type(first) is not kind:
+            words = f"for {kind.__name__!r} objects doesn't apply to a {type(first).__name__!r} object"
+            raise TypeError(f"descriptor {name!r} {words}")
+        return call(first, name, *values, **named)
+
+    return method
 
 
 def _of_lists(meter: Meter) -> dict[tuple[type, str], _Handler]:

@@ -19,7 +19,7 @@ _SLICED = frozenset({list, tuple, range})
 
 def operators(meter: Meter) -> Mapping[str, Callable[..., Any]]:
     """The functions that take the place of operators, by the names of `ast`; in place as `in-place Add`; `contains`."""
-    binary = {**_arithmetic(meter), **_of_bits(meter)}
+    binary = {**_arithmetic(meter), **_of_quotients_and_powers(meter), **_of_bits(meter)}
     in_place = {f"in-place {name}": _in_place(name, function, meter=meter) for name, function in binary.items()}
     bounded = bounding(meter)
     unary = {"USub": lambda value: bounded(-value), "Invert": lambda value: bounded(~value)}
@@ -107,6 +107,12 @@ def _arithmetic(meter: Meter) -> dict[str, Callable[..., Any]]:
                     meter.items(len(values) * max(0, times))
         return left * right
 
+    return {"Add": add, "Sub": subtract, "Mult": multiply}
+
+
+def _of_quotients_and_powers(meter: Meter) -> dict[str, Callable[..., Any]]:
+    bounded = bounding(meter)
+
     def modulo(left: Any, right: Any) -> Any:
         if type(left) is str:
             raise TypeError("% does not format texts here; use an f-string or str")
@@ -125,14 +131,7 @@ def _arithmetic(meter: Meter) -> dict[str, Callable[..., Any]]:
             raise ValueError("a root of a negative number")
         return bounded(result)
 
-    return {
-        "Add": add,
-        "Sub": subtract,
-        "Mult": multiply,
-        "Mod": modulo,
-        "Pow": power,
-        "FloorDiv": lambda left, right: bounded(left // right),
-    }
+    return {"Mod": modulo, "Pow": power, "FloorDiv": lambda left, right: bounded(left // right)}
 
 
 def _of_bits(meter: Meter) -> dict[str, Callable[[Any, Any], Any]]:
