@@ -13,7 +13,9 @@ _LARGE = 1 << _LARGE_BITS
 _SEQUENCES = frozenset({list, tuple})
 _SETS = frozenset({set, frozenset, dict, type({}.keys()), type({}.items())})
 _WHOLE = frozenset({int, bool})
-_CHANGING = {"BitOr": operator.ior, "BitAnd": operator.iand, "BitXor": operator.ixor, "Sub": operator.isub}
+_CHANGING: Mapping[str, Callable[[Any, Any], Any]] = {
+    "BitOr": operator.ior, "BitAnd": operator.iand, "BitXor": operator.ixor, "Sub": operator.isub,
+}  # fmt: skip
 _SLICED = frozenset({list, tuple, range})
 
 
