@@ -141,6 +141,4 @@ class Finding:
     def without_reference(self) -> "Finding":
         """The finding as it may be told where the sufficient plans are withheld: the planner's own part only."""
         tool = None if self.cause is Cause.MISSING_STEP else self.tool
-        return Finding(
-            cause=self.cause, step=self.step, tool=tool, input=self.input, given=self.given, where=self.where
-        )
+        return replace(self, tool=tool, wanted=None)
