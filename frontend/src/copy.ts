@@ -7,7 +7,7 @@ export function addCopyButtons(): void {
     block.replaceWith(frame);
     const button = document.createElement("button");
     button.type = "button";
-    button.className = "copy-code";
+    button.className = "button small copy-code";
     button.dataset["copy"] = block.id;
     button.textContent = "Copy";
     frame.append(block, button);

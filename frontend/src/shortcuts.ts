@@ -11,7 +11,7 @@ export function enableShortcuts(palette: Palette | null): void {
     choice.checked = singleKeys();
     choice.addEventListener("change", () => remember(choice.checked));
   }
-  for (const opener of document.querySelectorAll<HTMLButtonElement>("[data-shortcuts-open]")) {
+  for (const opener of document.querySelectorAll<HTMLElement>("[data-shortcuts-open]")) {
     opener.hidden = false;
     opener.addEventListener("click", () => help?.showModal());
   }

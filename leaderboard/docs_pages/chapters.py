@@ -119,7 +119,8 @@ def page_of(slug: str) -> Page:
         KeyError: there is no such chapter.
     """
     title, sections = BY_SLUG[slug].title, list[Section]()
-    tokens = _tokens(slug)
+    text = f"{_file(slug)}\n{APPENDICES[slug]()}" if slug in APPENDICES else _file(slug)
+    tokens = _tokens(text)
     for index, token in enumerate(tokens):
         if token.tag == "h1" and token.type == "heading_open":
             title = _plain(tokens[index + 1])
@@ -131,12 +132,12 @@ def page_of(slug: str) -> Page:
 
 
 def passages_of(slug: str) -> list[Passage]:
-    """The text of a chapter by its headings.
+    """The text of a chapter by its headings, without its appendix: making those loads every suite.
 
     Raises:
         KeyError: there is no such chapter.
     """
-    found, tokens = [Passage("", "", "")], _tokens(slug)
+    found, tokens = [Passage("", "", "")], _tokens(_file(slug))
     for index, token in enumerate(tokens):
         if token.type == "heading_open" and token.tag != "h1":
             found.append(Passage(str(token.attrGet("id")), _plain(tokens[index + 1]), ""))
@@ -146,11 +147,12 @@ def passages_of(slug: str) -> list[Passage]:
     return found
 
 
-def _tokens(slug: str) -> list[Token]:
+def _file(slug: str) -> str:
+    return (DOCS / f"{BY_SLUG[slug].slug}.md").read_text(encoding="utf-8")
+
+
+def _tokens(text: str) -> list[Token]:
     """A chapter as it was parsed, with the anchors of its headings as ids."""
-    text = (DOCS / f"{BY_SLUG[slug].slug}.md").read_text(encoding="utf-8")
-    if slug in APPENDICES:
-        text = f"{text}\n{APPENDICES[slug]()}"
     tokens, anchors = MARKDOWN.parse(text), Counter[str]()
     for index, token in enumerate(tokens):
         if token.type == "heading_open":
