@@ -60,6 +60,14 @@ class Page(NamedTuple):
 
 GROUPS: Sequence[Group] = (
     Group(
+        "Start",
+        (
+            Chapter("tutorial", "First evaluation"),
+            Chapter("glossary", "Concepts"),
+            Chapter("troubleshooting", "Troubleshooting"),
+        ),
+    ),
+    Group(
         "Submit",
         (
             Chapter("submitting", "Kinds of planners"),
