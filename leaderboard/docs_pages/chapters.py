@@ -109,6 +109,7 @@ GROUPS: Sequence[Group] = (
         "Run a site",
         (
             Chapter("operating", "Operating"),
+            Chapter("runbook", "Runbook"),
             Chapter("adding-a-suite", "Adding a suite"),
             Chapter("extending", "Extending"),
             Chapter("testing", "Testing"),
