@@ -132,6 +132,21 @@ def page_of(slug: str) -> Page:
     return Page(title=title, html=_rendered(body), sections=sections)
 
 
+def fragment(text: str, *, lowered: int) -> str:
+    """Markdown of our own as HTML for a part of another page.
+
+    Args:
+        text: the Markdown.
+        lowered: by how many levels its headings are lowered.
+    """
+    tokens = MARKDOWN.parse(text)
+    for token in tokens:
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = f"h{min(6, int(token.tag[1:]) + lowered)}"
+        _rewrite_links(token)
+    return _rendered(tokens)
+
+
 def anchor_of(heading: str) -> str:
     """The name by which a heading is linked to: that of code forges, so that the files' own links hold."""
     return re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", heading.lower()).strip())
