@@ -1,6 +1,6 @@
 """A whole evaluation as one file: a BagIt bag (RFC 8493) in a tar archive, made while it is sent.
 
-    planarena-openagi-6d0c1f2a/
+    planarena-SUITE-6d0c1f2a/
       bagit.txt  bag-info.txt
       data/evaluation.json             conditions, summary and provenance
       data/results.csv                 a line for each task

@@ -1,5 +1,7 @@
 """Badges for a README, as SVG. Pure."""
 
+from typing import NamedTuple
+
 from django.utils.html import escape
 
 LABEL = "PlanArena"
@@ -22,12 +24,20 @@ _SVG = (
 )
 
 
-def badge_svg(*, message: str, label: str = LABEL) -> str:
+class Badge(NamedTuple):
+    """A picture of one line."""
+
+    svg: str
+    width: int
+    """In pixels; it is 20 high."""
+
+
+def badge_of(*, message: str, label: str = LABEL) -> Badge:
     """A badge with a label on the left and a message on the right; texts are cut at 80 characters and escaped."""
     label, message = _cut(label), _cut(message)
     label_width, message_width = _width(label), _width(message)
     left, right = label_width + 2 * _SIDE, message_width + 2 * _SIDE
-    return _SVG.format(
+    svg = _SVG.format(
         width=left + right,
         height=_HEIGHT,
         left=left,
@@ -40,6 +50,7 @@ def badge_svg(*, message: str, label: str = LABEL) -> str:
         message_width=message_width,
         title=escape(f"{label}: {message}"),
     )
+    return Badge(svg, left + right)
 
 
 def _cut(text: str) -> str:

@@ -9,14 +9,16 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from leaderboard.boards.pages.preview_views import picture_response
 from leaderboard.evaluations.gold import not_shared
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.evaluations.visibility import OF_EVALUATION, is_public, public_now, visible_evaluations
 from leaderboard.pages.sharing.archive import CONTENT_TYPE, archive, folder_of
-from leaderboard.pages.sharing.badge import badge_svg
+from leaderboard.pages.sharing.badge import LABEL, Badge, badge_of
 from leaderboard.pages.sharing.citing import Citation, citation, rank_words, short_score
 from leaderboard.pages.sharing.files import result_rows, results_csv, results_json
+from leaderboard.pages.sharing.picture import evaluation_preview
 from leaderboard.pages.sharing.placing import Place, place_on_board
 from leaderboard.pages.visibility_presenters import for_readers_of
 from leaderboard.site.api.throttling import seconds_to_wait
@@ -36,8 +38,12 @@ class Sharing(NamedTuple):
     """None before it has ended."""
     badge: str
     """Absolute address of the badge; empty unless everybody sees the evaluation."""
+    badge_width: int
+    """In pixels."""
     is_final: bool
-    is_public: bool
+
+    summary: str
+    """Score and rank in words."""
 
     @property
     def markdown(self) -> str:
@@ -47,16 +53,16 @@ class Sharing(NamedTuple):
 
 def sharing_of(*, request: HttpRequest, evaluation: Evaluation) -> Sharing:
     """For the page of an evaluation that the reader sees."""
-    final, public = evaluation.state in FINAL, is_public(evaluation.submission)
     place, address = place_on_board(evaluation), _address(request, evaluation)
     badge = reverse("sharing:badge", args=[evaluation.pk])
     return Sharing(
         place=place,
         address=address,
         citation=citation(evaluation=evaluation, place=place, address=address) if evaluation.summary else None,
-        badge=request.build_absolute_uri(badge) if public and evaluation.verifies_id is None else "",
-        is_final=final,
-        is_public=public,
+        badge=request.build_absolute_uri(badge) if is_public(evaluation.submission) else "",
+        badge_width=_badge(evaluation=evaluation, place=place).width,
+        is_final=evaluation.state in FINAL,
+        summary=_summary(evaluation=evaluation, place=place),
     )
 
 
@@ -64,11 +70,8 @@ def sharing_of(*, request: HttpRequest, evaluation: Evaluation) -> Sharing:
 def badge(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     """Score and rank as SVG. Of public evaluations only: for all others, their owners' too, there is none, since
     whoever shows a badge asks for it without signing in."""
-    public = Evaluation.objects.filter(public_now(prefix=OF_EVALUATION), verifies=None).select_related(*_RELATED)
-    evaluation = get_object_or_404(public, pk=evaluation_id)
-    place = place_on_board(evaluation)
-    words = ", ".join([short_score(evaluation), *([rank_words(place)] if place else [])])
-    text = badge_svg(label=f"PlanArena {evaluation.suite.slug}", message=words)
+    evaluation = _public(evaluation_id)
+    text = _badge(evaluation=evaluation, place=place_on_board(evaluation)).svg
     etag = f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
     response = HttpResponse(text, content_type="image/svg+xml; charset=utf-8")
     if request.headers.get("If-None-Match") == etag:
@@ -76,6 +79,14 @@ def badge(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     response["ETag"] = etag
     response["Cache-Control"] = f"public, max-age={_BADGE_SECONDS}"
     return response
+
+
+@require_safe
+def picture(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
+    """What links to a public evaluation are shown with; as with badges, others have none."""
+    evaluation = _public(evaluation_id)
+    preview = evaluation_preview(evaluation=evaluation, place=place_on_board(evaluation))
+    return picture_response(request=request, preview=preview, seconds=_BADGE_SECONDS)
 
 
 @require_safe
@@ -104,6 +115,25 @@ def archive_file(request: HttpRequest, evaluation_id: UUID) -> HttpResponseBase:
     parts = archive(evaluation=evaluation, reader=request.user, address=_address(request, evaluation))
     name = f"{folder_of(evaluation)}.tar"
     return streamed(request=request, parts=parts, content_type=CONTENT_TYPE, filename=name)
+
+
+def _badge(*, evaluation: Evaluation, place: Place | None) -> Badge:
+    message = _summary(evaluation=evaluation, place=place)
+    return badge_of(label=f"{LABEL} {evaluation.suite.slug}", message=message)
+
+
+def _summary(*, evaluation: Evaluation, place: Place | None) -> str:
+    return ", ".join([short_score(evaluation), *([rank_words(place)] if place else [])])
+
+
+def _public(evaluation_id: UUID) -> Evaluation:
+    """An evaluation that everybody sees.
+
+    Raises:
+        Http404: there is none.
+    """
+    public = Evaluation.objects.filter(public_now(prefix=OF_EVALUATION), verifies=None)
+    return get_object_or_404(public.select_related(*_RELATED), pk=evaluation_id)
 
 
 def _ended(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from leaderboard.boards.services import publish
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult, Visibility
-from leaderboard.pages.sharing.badge import badge_svg
+from leaderboard.pages.sharing.badge import badge_of
 from leaderboard.pages.sharing.placing import place_on_board
 from tests.leaderboard.pages.factories import (
     make_board,
@@ -138,8 +138,9 @@ class TestBadge:
         assert "badge.svg" not in read(owner, private)
 
     def test_texts_are_escaped_and_cut(self):
-        svg = badge_svg(label="a<b", message='"&' + "x" * 200 + "\x00")
-        root = ElementTree.fromstring(svg)
+        badge = badge_of(label="a<b", message='"&' + "x" * 200 + "\x00")
+        root = ElementTree.fromstring(badge.svg)
+        assert root.get("width") == str(badge.width)
         texts = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
         assert texts[0] == "a<b"
         assert len(texts[1]) == 80
