@@ -23,6 +23,7 @@ from leaderboard.evaluations.visibility import may_see, visible_evaluations
 from leaderboard.pages.others import others_on
 from leaderboard.pages.presenters import evaluation_page
 from leaderboard.pages.progress import progress as progress_of
+from leaderboard.pages.sharing.views import sharing_of
 from leaderboard.pages.tasks.task_presenters import task_page
 from leaderboard.pages.tasks.walking import query_of, walk
 from leaderboard.pages.visibility_presenters import for_readers_of, visibility_panel
@@ -117,6 +118,7 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
         "rerun_of": before if before and may_see(reader=request.user, submission=before.submission) else None,
         "visibility": visibility_panel(evaluation=evaluation, reader=request.user),
         "verification": verification_panel(evaluation),
+        "sharing": sharing_of(request=request, evaluation=evaluation),
         "offered": best_of_board(evaluation) if can_be_compared(evaluation) else [],
         "log": tail(evaluation) if may_read(user=request.user, evaluation=evaluation) else None,
     }
