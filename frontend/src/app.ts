@@ -1,6 +1,7 @@
 import htmx from "htmx.org";
 import { enableCopyButtons } from "./copy";
 import { checkAsOneTypes } from "./checking";
+import { moveBetweenCells } from "./cells";
 import { followEvaluation } from "./live";
 import { showCurrentTabs } from "./tabs";
 import { enableThemeToggle } from "./toggle";
@@ -20,3 +21,4 @@ enableCopyButtons();
 followEvaluation();
 showCurrentTabs();
 checkAsOneTypes();
+moveBetweenCells();
