@@ -26,7 +26,7 @@ from leaderboard.catalog.models import Suite
 from leaderboard.planners.models import is_bundled
 from leaderboard.results.task_filters import TaskRow
 from leaderboard.results.task_rows import facts_of
-from leaderboard.results.task_scores import packed_scores
+from leaderboard.results.task_scores import packed_values
 from leaderboard.site.lru_cache import SharedCache
 
 MOST_PLANNERS = 50
@@ -123,7 +123,11 @@ def _values(*, column: Column, rows: Sequence[Mapping[str, Any]], tasks: Sequenc
     """What tasks count in a column, for rows of several runs the mean over these: one query."""
     runs = [tuple(map(UUID, (row.get("runs") or {}).get("evaluations") or [row["evaluation"]])) for row in rows]
     named = {task.pk: (task.key, task.metric) for task in tasks}
-    found = packed_scores(evaluations=[one for parts in runs for one in parts], tasks=named)
+    found = packed_values(
+        evaluations=[one for parts in runs for one in parts],
+        tasks=named,
+        indicator=column.key if column.indicator else "",
+    )
     values = np.full((len(tasks), len(rows)), np.nan, dtype=np.float32)
     for number, parts in enumerate(runs):
         of_runs = [_column_of(column=column, results=found[one], tasks=tasks) for one in parts]
@@ -228,4 +232,5 @@ def _means(values: Values) -> NDArray[np.float64]:
     known = ~np.isnan(values)
     sums = np.where(known, values, 0.0).sum(axis=1, dtype=np.float64)
     counts = known.sum(axis=1)
-    return np.divide(sums, counts, out=np.full(len(values), np.nan), where=counts > 0)
+    means: NDArray[np.float64] = np.divide(sums, counts, out=np.full(len(values), np.nan), where=counts > 0)
+    return means

@@ -89,10 +89,10 @@ def _merges(rows: Matrix, *, weights: Sequence[float]) -> list[tuple[int, int]]:
 def _distances(rows: Matrix) -> Matrix:
     """(rows, rows) squared Euclidean distances; infinite on the diagonal, so that nothing is its own neighbour."""
     squares = np.einsum("ij,ij->i", rows, rows)
-    found = squares[:, None] + squares[None, :] - 2 * (rows @ rows.T)
+    found: Matrix = squares[:, None] + squares[None, :] - 2 * (rows @ rows.T)
     np.maximum(found, 0.0, out=found)
     np.fill_diagonal(found, np.inf)
-    return found.astype(np.float32)
+    return found
 
 
 def _join(distances: Matrix, *, kept: int, gone: int, sizes: NDArray[np.float64], alive: NDArray[np.bool_]) -> None:

@@ -81,9 +81,9 @@ def _merged(values: Values, *, together: int) -> Values:
     known = ~np.isnan(parts)
     counts = known.sum(axis=2)
     sums = np.where(known, parts, 0.0).sum(axis=2)
-    return np.divide(sums, counts, out=np.full(counts.shape, np.nan, dtype=np.float64), where=counts > 0).astype(
-        np.float32
-    )
+    means: Values = np.full(counts.shape, np.nan, dtype=np.float32)
+    np.divide(sums, counts, out=means, where=counts > 0, casting="same_kind")
+    return means
 
 
 def _cells(values: Values, *, matrix: TaskMatrix, cell: float) -> list[Cells]:

@@ -8,6 +8,8 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
+from django.utils.html import escape, format_html_join
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from leaderboard.boards.contents import content_of
@@ -57,15 +59,8 @@ class Arranged(NamedTuple):
 
     bands: tuple[Band, ...]
     columns: tuple[int, ...]
-
-
-class HeatCell(NamedTuple):
-    """One planner on one task."""
-
-    address: str
-    shade: str
-    text: str
-    words: str
+    picture: Picture
+    """All tasks, with a link to each page of the table."""
 
 
 class HeatRow(NamedTuple):
@@ -76,7 +71,8 @@ class HeatRow(NamedTuple):
     """Its request, shortened."""
     heading: str
     """Of the band that begins here."""
-    cells: tuple[HeatCell, ...]
+    cells: SafeString
+    """Of all planners."""
 
 
 _arranged: SharedCache[tuple[int, str, Arrangement], Arranged] = SharedCache(maxsize=24)
@@ -103,7 +99,7 @@ def heat(request: HttpRequest, suite: str) -> HttpResponse:
 def _page(*, request: HttpRequest, suite: Suite, snapshot: Snapshot) -> dict[str, Any]:
     matrix = matrix_of(suite=suite, snapshot=snapshot, content=content_of(snapshot))
     arrangement = read_arrangement(request)
-    arranged = arranged_of(matrix=matrix, snapshot=snapshot, arrangement=arrangement)
+    arranged = arranged_of(matrix=matrix, suite=suite, snapshot=snapshot, arrangement=arrangement)
     order = [place for band in arranged.bands for place in band.tasks]
     page = Paginator(order, PER_PAGE).get_page(request.GET.get("page"))
     return {
@@ -112,7 +108,7 @@ def _page(*, request: HttpRequest, suite: Suite, snapshot: Snapshot) -> dict[str
         "planners": [matrix.planners[place] for place in arranged.columns],
         "rows": _rows(matrix=matrix, arranged=arranged, places=list(page)),
         "page": page,
-        "picture": whole_picture(matrix=matrix, arranged=arranged, suite=suite, arrangement=arrangement),
+        "picture": arranged.picture,
         "orders": [(key, words, key == arrangement.order) for key, words in ORDERS.items()],
         "column_orders": [(key, words, key == arrangement.columns) for key, words in COLUMNS.items()],
         "unsolved": matrix.solved.count(Solved.NONE),
@@ -128,28 +124,24 @@ def read_arrangement(request: HttpRequest) -> Arrangement:
     return Arrangement(order if order in ORDERS else CLUSTERED, columns if columns in COLUMNS else RANKED)
 
 
-def arranged_of(*, matrix: TaskMatrix, snapshot: Snapshot, arrangement: Arrangement) -> Arranged:
+def arranged_of(*, matrix: TaskMatrix, suite: Suite, snapshot: Snapshot, arrangement: Arrangement) -> Arranged:
     """The matrix of a snapshot in an order, computed once per process."""
 
     def make() -> Arranged:
         bands = bands_of(matrix, order=arrangement.order)
-        return Arranged(bands, planners_in_order(matrix, order=arrangement.columns))
+        columns = planners_in_order(matrix, order=arrangement.columns)
+        total = len(matrix.tasks)
+        picture = heat_map(
+            matrix=matrix,
+            bands=bands,
+            columns=columns,
+            addresses=[reverse("evaluations:detail", args=[one.evaluation]) for one in matrix.planners],
+            blocks=[_block(first=first, total=total, arrangement=arrangement) for first in range(0, total, PER_PAGE)],
+            title=f"{suite.title}: tasks by planner",
+        )
+        return Arranged(bands, columns, picture)
 
     return _arranged.get_or_make((snapshot.pk, snapshot.digest, arrangement), make)
-
-
-def whole_picture(*, matrix: TaskMatrix, arranged: Arranged, suite: Suite, arrangement: Arrangement) -> Picture:
-    """All tasks, with a link to each page of the table."""
-    total = sum(len(band.tasks) for band in arranged.bands)
-    blocks = [_block(first=first, total=total, arrangement=arrangement) for first in range(0, total, PER_PAGE)]
-    return heat_map(
-        matrix=matrix,
-        bands=arranged.bands,
-        columns=arranged.columns,
-        addresses=[reverse("evaluations:detail", args=[one.evaluation]) for one in matrix.planners],
-        blocks=blocks,
-        title=f"{suite.title}: tasks by planner",
-    )
 
 
 def _block(*, first: int, total: int, arrangement: Arrangement) -> Block:
@@ -170,8 +162,7 @@ def _rows(*, matrix: TaskMatrix, arranged: Arranged, places: list[int]) -> list[
     solved = {place: band.solved for band in arranged.bands for place in band.tasks}
     if places and places[0] not in heads and (kind := solved[places[0]]) is not None:
         heads[places[0]] = f"{BAND_WORDS[kind]}, continued"
-    # The address of a task without its key: `reverse` for each of thousands of cells takes longer than all else.
-    columns = [(matrix.planners[place], _address(matrix.planners[place]), place) for place in arranged.columns]
+    columns = [_HeatColumn.of(matrix.planners[place], place=place) for place in arranged.columns]
     return [
         HeatRow(
             task=matrix.tasks[place],
@@ -183,24 +174,37 @@ def _rows(*, matrix: TaskMatrix, arranged: Arranged, places: list[int]) -> list[
     ]
 
 
-def _address(planner: HeatPlanner) -> str:
-    return reverse("evaluations:task", args=[planner.evaluation, "0"]).removesuffix("0/")
+class _HeatColumn(NamedTuple):
+    """What all cells of a planner share, escaped once: a page has thousands of cells."""
+
+    place: int
+    address: str
+    """Of its tasks, without a key."""
+    planner: str
+
+    @classmethod
+    def of(cls, planner: HeatPlanner, *, place: int) -> "_HeatColumn":
+        address = reverse("evaluations:task", args=[planner.evaluation, "0"]).removesuffix("0/")
+        return cls(place, escape(address), escape(planner.planner))
 
 
-def _cells(*, matrix: TaskMatrix, place: int, columns: list[tuple[HeatPlanner, str, int]]) -> tuple[HeatCell, ...]:
-    key = matrix.tasks[place].key
-    end = f"{quote(key, safe=_SAFE)}/"
+def _cells(*, matrix: TaskMatrix, place: int, columns: list[_HeatColumn]) -> SafeString:
+    key = escape(matrix.tasks[place].key)
+    end = escape(quote(matrix.tasks[place].key, safe=_SAFE))
     values = matrix.values[place].tolist()
-    return tuple(
-        HeatCell(
-            f"{address}{end}",
-            _shade(value, matrix=matrix),
-            _short(value),
-            f"Task {key}, {planner.planner}: {'no score' if isnan(value) else f'{value:.3f}'}",
-        )
-        for planner, address, column in columns
-        for value in (values[column],)
+    return format_html_join(
+        "",
+        '<td class="{}"><a href="{}{}/" title="{}, {}: {}">{}</a></td>',
+        (
+            (_shade(value, matrix=matrix), column.address, end, key, column.planner, _long(value), _short(value))
+            for column in columns
+            for value in (values[column.place],)
+        ),
     )
+
+
+def _long(value: float) -> str:
+    return "no score" if isnan(value) else f"{value:.3f}"
 
 
 def _shade(value: float, *, matrix: TaskMatrix) -> str:

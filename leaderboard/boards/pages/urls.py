@@ -23,6 +23,11 @@ urlpatterns = [
     path(
         "boards/<slug:suite>/snapshots/<int:number>/rows/<uuid:evaluation>.bib", export_views.row_file, name="row-file"
     ),
+    re_path(
+        rf"{_SUITE}/pictures/(?P<name>[a-z][-a-z0-9_]*)\.(?P<extension>svg|png)$",
+        plot_views.picture_file,
+        name="picture-file",
+    ),
     re_path(rf"{_SUITE}/snapshots/(?P<number>[0-9]+){_FILE}", export_views.snapshot_file, name="snapshot-file"),
     re_path(rf"{_SUITE}/newest{_FILE}", export_views.newest_file, name="newest-file"),
 ]

@@ -39,9 +39,9 @@ def test_every_cell_of_every_page_leads_to_its_result(client: Client, board: lis
 
 def test_cells_show_what_a_task_counts_and_a_fault_counts_as_the_worst(client: Client, board: list[Evaluation]):
     html = client.get(TASKS, {"order": "suite"}).content.decode()
-    assert re.search(r'title="Task 3, planner of ada: 0\.850">\.85<', html)
-    assert re.search(r'class="heat-0"><a href="[^"]+" title="Task 3, planner of bea: 0\.000">0<', html)
-    assert 'title="Task 0, planner of ada: no score"' not in html
+    assert re.search(r'title="3, planner of ada: 0\.850">\.85<', html)
+    assert re.search(r'class="heat-0"><a href="[^"]+" title="3, planner of bea: 0\.000">0<', html)
+    assert 'title="0, planner of ada: no score"' not in html
 
 
 def test_the_address_says_the_order(client: Client, board: list[Evaluation]):
