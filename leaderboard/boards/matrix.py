@@ -165,7 +165,7 @@ def solved_by(
 
     Args:
         values: as in `TaskMatrix`.
-        planners: of the columns; those that answer with gold plans do not count.
+        planners: of the columns; those that answer with gold plans do not count, unless there are no others.
         column: that the board ranks by.
         gold: place of the planner whose answers are the gold plans, if the board has it.
     """
@@ -179,7 +179,7 @@ def solved_by(
     else:
         reached = values > column.low + _SAME if column.higher_is_better else values < best + _SAME
         rule = "A task counts as solved at any score above the lowest."
-    own = [place for place, planner in enumerate(planners) if not planner.knows_gold]
+    own = [place for place, planner in enumerate(planners) if not planner.knows_gold] or list(range(len(planners)))
     known = ~np.isnan(values[:, own])
     counts, totals = (reached[:, own] & known).sum(axis=1), known.sum(axis=1)
     return tuple(_solved(int(count), of=int(total)) for count, total in zip(counts, totals, strict=True)), rule

@@ -14,6 +14,8 @@ from leaderboard.boards.pages.presenters import dollars_in_words, seconds_in_wor
 from leaderboard.boards.ranking import value_of
 
 _PLAIN = Unit("")
+LEAST_SCORES = 0.2
+"""Range of an axis of scores."""
 
 
 class Cost(NamedTuple):
@@ -211,7 +213,7 @@ class _Drawing(NamedTuple):
         for sample in self.samples:
             values += _ends(sample, metric=self.metric)
         values += [] if self.baseline is None else [self.baseline.value]
-        y = axis(values=values, low=HEIGHT - BOTTOM, high=TOP)
+        y = axis(values=values, low=HEIGHT - BOTTOM, high=TOP, least_range=LEAST_SCORES)
         label = self.metric["label"] + ("" if self.metric.get("higher_is_better", True) else " (lower is better)")
         return Axes(x, y, x_ticks, ticks_of(y, unit=_PLAIN), x_label, label)
 

@@ -51,7 +51,15 @@ class Axis(NamedTuple):
         return self.low + (self.high - self.low) * (position - self.start) / (self.end - self.start)
 
 
-def axis(*, values: Sequence[float], low: float, high: float, is_log: bool = False, floor: float | None = None) -> Axis:
+def axis(
+    *,
+    values: Sequence[float],
+    low: float,
+    high: float,
+    is_log: bool = False,
+    floor: float | None = None,
+    least_range: float = 0.0,
+) -> Axis:
     """An axis that holds all values with room at both ends.
 
     Args:
@@ -60,12 +68,15 @@ def axis(*, values: Sequence[float], low: float, high: float, is_log: bool = Fal
         high: where it ends.
         is_log: whether it is logarithmic.
         floor: a value that is on the axis too, such as 0.
+        least_range: of values on the axis, so that small differences look small.
     """
     found = [math.log10(value) for value in values] if is_log else [*values, *(() if floor is None else (floor,))]
     least, most = min(found), max(found)
-    if most - least < _LEAST_RANGE:
+    if most - least < _LEAST_RANGE and not least_range:
         room = abs(most) / 2 or 0.5
         least, most = least - room, most + room
+    if (short := least_range - (most - least)) > 0:
+        least, most = least - short / 2, most + short / 2
     room = PADDING * (most - least)
     return Axis(least - room, most + room, low, high, is_log)
 

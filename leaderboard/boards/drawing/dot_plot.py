@@ -9,6 +9,8 @@ from leaderboard.boards.drawing.picture import Item, Line, Link, Mark, Picture, 
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 640.0, 220.0, 18.0, 30.0, 10.0
 _LINE, _GAP = 15.0, 9.0
 _LETTERS = 30
+_LEAST = 0.2
+"""Range of scores."""
 
 
 class Value(NamedTuple):
@@ -34,7 +36,7 @@ def dot_plot(*, key: str, title: str, description: str, bands: Sequence[Band]) -
     """The picture; at least one band has a value. Series are told apart by colour, shape and order."""
     values = [value for band in bands for value in band.values if value is not None]
     ends = [end for value in values for end in (value.low, value.mean, value.high) if end is not None]
-    x = axis(values=ends, low=LEFT, high=WIDTH - RIGHT)
+    x = axis(values=ends, low=LEFT, high=WIDTH - RIGHT, least_range=_LEAST)
     heights = [_GAP + _LINE * len(band.values) for band in bands]
     bottom = TOP + sum(heights)
     items: list[Item] = []

@@ -1,9 +1,10 @@
 """Where marks and their names go, so that none hides another. No database."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
-from leaderboard.boards.drawing.picture import SMALL, Text, text_width
+from leaderboard.boards.drawing.picture import SMALL, Line, Text, text_width
 
 RADIUS = 5.0
 """Of a mark."""
@@ -35,6 +36,14 @@ class Box(NamedTuple):
         return (
             self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
         )
+
+
+def boxes_of(line: Line) -> list[Box]:
+    """What the parts of a line take up."""
+    return [
+        Box(min(x, right) - 1, min(y, bottom) - 1, max(x, right) + 1, max(y, bottom) + 1)
+        for (x, y), (right, bottom) in pairwise(line.points)
+    ]
 
 
 def moved_apart(points: Sequence[tuple[float, float]], *, frame: Frame) -> list[tuple[float, float]]:
@@ -77,7 +86,7 @@ def named(
         marks: middles, the most important first.
         names: one for each mark; empty: none.
         frame: that names do not leave.
-        taken: places of other texts.
+        taken: places of other texts, and of lines.
 
     Returns:
         For each mark the text, or None where it would cover a mark or another text.

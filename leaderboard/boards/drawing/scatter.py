@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from leaderboard.boards.drawing.axes import Axis, Tick
 from leaderboard.boards.drawing.picture import Cells, Item, Line, Link, Mark, Picture, Text, shortened
-from leaderboard.boards.drawing.placing import Frame, moved_apart, named
+from leaderboard.boards.drawing.placing import Frame, boxes_of, moved_apart, named
 
 WIDTH, HEIGHT = 640.0, 400.0
 LEFT, RIGHT, TOP, BOTTOM = 62.0, 14.0, 32.0, 54.0
@@ -82,8 +82,8 @@ def scatter(
         items.append(Text("tick", WIDTH - RIGHT, y - 6, baseline[1], "end"))
     if rest:
         items.append(Cells("crowd", 4, tuple((axes.x.at(dot.x), axes.y.at(dot.y), 0.0) for dot in rest)))
-    items += _line(axes=axes, dots=[dot for dot in dots if dot.is_best], until=until)
-    items += _marks(axes=axes, dots=first)
+    line = _line(axes=axes, dots=[dot for dot in dots if dot.is_best], until=until)
+    items += [*line, *_marks(axes=axes, dots=first, lines=line)]
     return Picture(key, title, description, WIDTH, HEIGHT, tuple(items))
 
 
@@ -102,7 +102,7 @@ def _axes(axes: Axes) -> list[Item]:
     return items
 
 
-def _line(*, axes: Axes, dots: Sequence[Dot], until: float | None) -> list[Item]:
+def _line(*, axes: Axes, dots: Sequence[Dot], until: float | None) -> list[Line]:
     """Steps through the best, each level until the next one; only where there are data."""
     placed = [(axes.x.at(dot.x), axes.y.at(dot.y)) for dot in sorted(dots, key=lambda dot: dot.x)]
     points: list[tuple[float, float]] = []
@@ -115,16 +115,19 @@ def _line(*, axes: Axes, dots: Sequence[Dot], until: float | None) -> list[Item]
     return [Line("front", tuple(points))] if len(points) > 1 else []
 
 
-def _marks(*, axes: Axes, dots: Sequence[Dot]) -> list[Item]:
+def _marks(*, axes: Axes, dots: Sequence[Dot], lines: Sequence[Line]) -> list[Item]:
     true = [(axes.x.at(dot.x), axes.y.at(dot.y)) for dot in dots]
     placed = moved_apart(true, frame=FRAME)
-    names = named(marks=placed, names=[shortened(dot.name, most=_LETTERS) for dot in dots], frame=FRAME)
-    items: list[Item] = []
+    drawn: list[Line] = []
     for number, (dot, at, (x, y)) in enumerate(zip(dots, true, placed, strict=True)):
         if dot.low is not None and dot.high is not None and (dot.is_best or number < _MOST_WHISKERS):
-            items.append(Line("whisker", ((x, axes.y.at(dot.low)), (x, axes.y.at(dot.high)))))
+            drawn.append(Line("whisker", ((x, axes.y.at(dot.low)), (x, axes.y.at(dot.high)))))
         if (x, y) != at:
-            items.append(Line("leader", (at, (x, y))))
+            drawn.append(Line("leader", (at, (x, y))))
+    taken = [box for line in (*lines, *drawn) for box in boxes_of(line)]
+    texts = [shortened(dot.name, most=_LETTERS) for dot in dots]
+    names = named(marks=placed, names=texts, frame=FRAME, taken=taken)
+    items: list[Item] = [*drawn]
     for dot, (x, y), name in zip(dots, placed, names, strict=True):
         mark = Mark("dot best" if dot.is_best else "dot", x, y)
         items.append(Link(dot.address, dot.words, (mark,) if name is None else (mark, name)))
