@@ -52,7 +52,7 @@ def test_the_form_is_checked_as_one_types_and_an_endpoint_is_tested_before_it_is
         form.get_by_label("Name of the header").fill("Authorization")
         form.get_by_label("Value of the header").fill(TOKEN)
         form.get_by_role("button", name="Test the endpoint").click()
-        expect(trial).to_contain_text("The endpoint works as a planner.")
+        expect(trial).to_contain_text("Correct: the reference plan of this task.")
         expect(trial).to_contain_text("Parsed as a plan with 1 step")
         assert TOKEN.split()[1] not in form.content()
     assert form.url.endswith("/submit/")

@@ -163,7 +163,7 @@ class TestTestCall:
         with guarded(echo=True) as asked:
             entered = {**ENDPOINT, "endpoint_url": asked.url, "header_name": "Authorization", "header_value": TOKEN}
             html = self.call(client, **entered).content.decode()
-        assert "The endpoint works as a planner." in html
+        assert "Correct: the reference plan of this task." in html
         assert "HTTP 200" in html
         assert "Parsed as a plan with 1 step" in html
         assert "planner/1" in html
@@ -174,7 +174,7 @@ class TestTestCall:
     def test_an_empty_plan_is_not_called_good(self, client, ada):
         with endpoint((200, b'{"plan": {"steps": [], "answers": []}}')) as (url, _):
             html = self.call(client, **{**ENDPOINT, "endpoint_url": url}).content.decode()
-        assert "The endpoint works, but returned an empty plan." in html
+        assert "Empty plan: the endpoint answers, but its plan has no steps." in html
         assert "That is a planner fault: the task would score 0." in html
         assert "Example of the format" in html
         assert "notice success" not in html
