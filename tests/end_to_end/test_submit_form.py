@@ -49,6 +49,7 @@ def test_the_form_is_checked_as_one_types_and_an_endpoint_is_tested_before_it_is
         form.get_by_role("button", name="Test the endpoint").click()
         trial = form.locator("#endpoint-test")
         expect(trial).to_contain_text("HTTP 401")
+        form.get_by_text("Timeout and secret header").click()
         form.get_by_label("Name of the header").fill("Authorization")
         form.get_by_label("Value of the header").fill(TOKEN)
         form.get_by_role("button", name="Test the endpoint").click()

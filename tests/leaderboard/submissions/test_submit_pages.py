@@ -151,6 +151,25 @@ class TestChecking:
         assert b"<script" not in page.content
 
 
+def folded(page) -> dict[str, bool]:
+    """The folded parts of the page by their titles, and whether they are open."""
+    found = re.findall(r'<details class="folded"[^>]*?( open)?>\s*<summary>([^<:]+)', page.content.decode())
+    return {title.strip(): bool(is_open) for is_open, title in found}
+
+
+class TestFoldedOptions:
+    def test_what_most_leave_as_it_is_is_folded(self, client, ada):
+        assert folded(client.get("/submit/")) == {
+            "Timeout and secret header": False, "Description and declared facts": False, "More options": False,
+        }  # fmt: skip
+
+    def test_a_part_with_an_error_or_an_entry_is_open(self, client, ada):
+        entered = {**ENDPOINT, "timeout_seconds": "0", "priority": "high"}
+        assert folded(client.post("/submit/", entered)) == {
+            "Timeout and secret header": True, "Description and declared facts": False, "More options": True,
+        }  # fmt: skip
+
+
 class TestTestCall:
     @pytest.fixture(autouse=True)
     def _on_this_machine(self, settings):
