@@ -203,6 +203,7 @@ def _print_summary(*, suite: Suite, document: dict[str, Any]) -> None:
 
 def _planner(*, name: str, suite: Suite, timeout: float) -> "Planner":
     if name.startswith(("http://", "https://")):
+        from evaluator.planners.breaker import CircuitBreaker
         from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
         from evaluator.planners.guarded_connections import EgressRefusedError
         from evaluator.planners.ssrf_guard import check_url
@@ -212,7 +213,8 @@ def _planner(*, name: str, suite: Suite, timeout: float) -> "Planner":
             check_url(url=name, allow_private=True)
         except EgressRefusedError as error:
             raise usage_error(error) from None
-        return EndpointPlanner(EndpointSettings(url=name, timeout_seconds=timeout, allow_private=True), name=name)
+        settings = EndpointSettings(url=name, timeout_seconds=timeout, allow_private=True)
+        return CircuitBreaker(EndpointPlanner(settings, name=name), has_preflight=True)
     if name.startswith(_PLANS):
         return _given(Path(name.removeprefix(_PLANS)), suite=suite)
     try:

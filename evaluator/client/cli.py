@@ -98,12 +98,11 @@ def try_endpoint(
         found = client.try_endpoint(entry, suite=suite)
         status_told = "no answer" if found.status is None else f"HTTP {found.status}"
         sys.stdout.write(f"{found.suite} {found.task}\t{status_told}\t{found.seconds:.2f} s\n{found.answer}\n")
-        for sentence in (found.problem, *found.problems):
+        for sentence in (found.summary or found.problem, *found.problems):
             if sentence:
                 say(sentence)
         if found.example is not None:
             say(f"a plan looks like this, which does not answer the request: {json.dumps(found.example)}")
-        say("the answer is good" if found.passed else "the answer would not count as a good plan")
     raise typer.Exit(ExitCode.PASSED if found.passed else ExitCode.PLANNER_FAULT)
 
 

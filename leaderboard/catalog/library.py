@@ -16,7 +16,7 @@ from leaderboard.site.problems import ProblemError
 if TYPE_CHECKING:
     from evaluator.episodes.base import Episode
     from evaluator.planners.endpoint import EndpointSettings
-    from evaluator.planners.trial import Trial
+    from evaluator.planners.trials.trial import Trial
     from evaluator.rewards.executed import Proposal
     from evaluator.suites.base import Suite
 
@@ -187,7 +187,7 @@ class Library:
         return wrong
 
     def try_endpoint(self, *, suite: str, profile: str, settings: "EndpointSettings") -> "Trial":
-        from evaluator.planners.trial_process import try_endpoint_confined
+        from evaluator.planners.trials.process import try_endpoint_confined
 
         found = _suite(suite)
         with _ready(suite):

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import connection
 
 from evaluator.planners.endpoint import EndpointSettings
-from evaluator.planners.trial import Trial
+from evaluator.planners.trials.trial import Trial
 from leaderboard.accounts.models import User
 from leaderboard.catalog.library import library
 from leaderboard.catalog.models import Suite

@@ -5,9 +5,9 @@ from typing import Any
 
 from evaluator.metrics.aggregate import TaskScore
 from evaluator.metrics.statistics import LEAST_VALUES
-from evaluator.planners import trial_process
 from evaluator.planners.endpoint import EndpointSettings
-from evaluator.planners.trial import Trial
+from evaluator.planners.trials import process as trial_process
+from evaluator.planners.trials.trial import Trial
 from evaluator.records import Outcome, Reason
 from evaluator.suites import suite_of
 from evaluator.suites.hidden import commitment, data_digest

@@ -151,6 +151,25 @@ class TestChecking:
         assert b"<script" not in page.content
 
 
+def folded(page) -> dict[str, bool]:
+    """The folded parts of the page by their titles, and whether they are open."""
+    found = re.findall(r'<details class="folded"[^>]*?( open)?>\s*<summary>([^<:]+)', page.content.decode())
+    return {title.strip(): bool(is_open) for is_open, title in found}
+
+
+class TestFoldedOptions:
+    def test_what_most_leave_as_it_is_is_folded(self, client, ada):
+        assert folded(client.get("/submit/")) == {
+            "Timeout and secret header": False, "Description and declared facts": False, "More options": False,
+        }  # fmt: skip
+
+    def test_a_part_with_an_error_or_an_entry_is_open(self, client, ada):
+        entered = {**ENDPOINT, "timeout_seconds": "0", "priority": "high"}
+        assert folded(client.post("/submit/", entered)) == {
+            "Timeout and secret header": True, "Description and declared facts": False, "More options": True,
+        }  # fmt: skip
+
+
 class TestTestCall:
     @pytest.fixture(autouse=True)
     def _on_this_machine(self, settings):
@@ -163,7 +182,7 @@ class TestTestCall:
         with guarded(echo=True) as asked:
             entered = {**ENDPOINT, "endpoint_url": asked.url, "header_name": "Authorization", "header_value": TOKEN}
             html = self.call(client, **entered).content.decode()
-        assert "The endpoint works as a planner." in html
+        assert "Correct: the reference plan of this task." in html
         assert "HTTP 200" in html
         assert "Parsed as a plan with 1 step" in html
         assert "planner/1" in html
@@ -174,7 +193,7 @@ class TestTestCall:
     def test_an_empty_plan_is_not_called_good(self, client, ada):
         with endpoint((200, b'{"plan": {"steps": [], "answers": []}}')) as (url, _):
             html = self.call(client, **{**ENDPOINT, "endpoint_url": url}).content.decode()
-        assert "The endpoint works, but returned an empty plan." in html
+        assert "Empty plan: the endpoint answers, but its plan has no steps." in html
         assert "That is a planner fault: the task would score 0." in html
         assert "Example of the format" in html
         assert "notice success" not in html

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from evaluator.limited_process import Exceeded, LimitExceededError, Limits, call, serve
 from evaluator.planners.endpoint import EndpointSettings
 from evaluator.planners.secret_header import SecretHeader
-from evaluator.planners.trial import Trial, stopped_trial, try_endpoint
+from evaluator.planners.trials.trial import Trial, stopped_trial, try_endpoint
 from evaluator.records import Reason
 from evaluator.suites.base import Suite
 from evaluator.suites.registry import suite_of
