@@ -17,6 +17,7 @@ from evaluator.cli.arbiter_options import (
 from evaluator.cli.execution_settings import ExecutionSettings, selected_tasks, setting_of
 from evaluator.cli.listing import Listing
 from evaluator.cli.progress_view import ProgressView
+from evaluator.cli.reliability import measured, print_profile
 from evaluator.cli.usage import JsonFile, VerboseOption, chosen_suite, is_stdout, log, out, usage_error, write_json
 from evaluator.episode_summary import EpisodeFigures, figures_of, summary_of
 from evaluator.episodes.base import Evaluator, Setting, SettingError
@@ -25,7 +26,6 @@ from evaluator.metrics.undecided import range_text, ranged, undecided_words
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.registry import PlannerNameError
-from evaluator.reliability.command import measured, print_profile
 from evaluator.suites import Suite, episode_of
 from evaluator.suites.base import shown_columns
 from evaluator.suites.hidden import suite_on_split
@@ -33,7 +33,7 @@ from evaluator.suites.hidden import suite_on_split
 if TYPE_CHECKING:
     from evaluator.planners.protocol import Planner
     from evaluator.records import ResultRecord
-    from evaluator.reliability.profile import Profile
+    from evaluator.reliability import Profile
 
 EXIT_INFRASTRUCTURE = 4
 _PLANS = "plans:"
@@ -103,7 +103,9 @@ def evaluate(
         document = _document(evaluator=evaluator, planner=chosen_planner, keys=keys, view=view, samples=samples)
         found = None
         if is_reliability:
-            found = _reliability(evaluator=evaluator, planner=chosen_planner, document=document, runs=runs)
+            found = _reliability(
+                evaluator=evaluator, profile=profile, planner=chosen_planner, document=document, runs=runs
+            )
             document["reliability"] = found.to_json()
     finally:
         if isinstance(chosen_planner, StrategyPlanner):
@@ -117,12 +119,14 @@ def evaluate(
         raise typer.Exit(EXIT_INFRASTRUCTURE)
 
 
-def _reliability(*, evaluator: Evaluator, planner: "Planner", document: dict[str, Any], runs: int) -> "Profile":
+def _reliability(
+    *, evaluator: Evaluator, profile: str, planner: "Planner", document: dict[str, Any], runs: int
+) -> "Profile":
     from evaluator.records import ResultRecord
 
     records = [ResultRecord.model_validate(record) for record in document["results"]]
     tasks = [record.task for record in records]
-    return measured(evaluator=evaluator, planner=planner, tasks=tasks, records=records, runs=runs)
+    return measured(evaluator=evaluator, profile=profile, planner=planner, tasks=tasks, records=records, runs=runs)
 
 
 def _asked(*, suite: Suite, setting: Setting) -> Suite:
