@@ -17,7 +17,6 @@ from evaluator.cli.arbiter_options import (
 from evaluator.cli.execution_settings import ExecutionSettings, selected_tasks, setting_of
 from evaluator.cli.listing import Listing
 from evaluator.cli.progress_view import ProgressView
-from evaluator.cli.reliability import measured, print_profile
 from evaluator.cli.usage import JsonFile, VerboseOption, chosen_suite, is_stdout, log, out, usage_error, write_json
 from evaluator.episode_summary import EpisodeFigures, figures_of, summary_of
 from evaluator.episodes.base import Evaluator, Setting, SettingError
@@ -113,6 +112,8 @@ def evaluate(
     if not is_stdout(json_out):
         _print_summary(suite=chosen, document=document)
         if found is not None:
+            from evaluator.reliability.command import print_profile
+
             print_profile(found)
     write_json(document, file=json_out)
     if document["summary"]["outcomes"].get("infra_fault"):
@@ -123,6 +124,7 @@ def _reliability(
     *, evaluator: Evaluator, profile: str, planner: "Planner", document: dict[str, Any], runs: int
 ) -> "Profile":
     from evaluator.records import ResultRecord
+    from evaluator.reliability.command import measured
 
     records = [ResultRecord.model_validate(record) for record in document["results"]]
     tasks = [record.task for record in records]
