@@ -16,6 +16,12 @@ PERTURBATIONS: Mapping[str, Perturbation] = MappingProxyType({
     one.name: one
     for one in (
         Perturbation(
+            name="paraphrased", label="paraphrased requests", kind=Kind.REQUEST, in_turns=True,
+            definition="Another wording with the same goal, by the suite's own generator. Suites without one leave it "
+            "out.",
+            change_for=changes.paraphrased,
+        ),
+        Perturbation(
             name="framed", label="framed requests", kind=Kind.REQUEST, in_turns=True,
             definition="A sentence before and sometimes one after the request, which say nothing further.",
             change_for=_of_every_suite(changes.framed),

@@ -50,7 +50,7 @@ class PerturbedEvaluator:
     """Evaluates planners on the perturbed requests of another evaluator's suite, and shares what that one has loaded.
 
     Tasks to which the perturbation does not apply are not asked for: their records are `not_run`, with the reason
-    `not_perturbed`. All others are scored as usual.
+    `not_perturbed`. All others are scored as usual, and their records have the request as it was asked.
     """
 
     def __init__(self, evaluator: Evaluator, *, perturbation: str, episode: Episode, profile: str) -> None:
@@ -80,15 +80,17 @@ class PerturbedEvaluator:
         )
         yield from not_run_records(suite=self.suite, tasks=wanted, reasons=left_out)
         asked = [task.key for task in wanted if task.key not in left_out]
-        yield from self._evaluator.run(planner=self._asked(planner), tasks=asked, run=run)
+        asking = Asking(self._perturbation, self.suite)
+        for record in self._evaluator.run(planner=self._asked(planner, asking=asking), tasks=asked, run=run):
+            text = asking.texts.get(record.task)
+            yield record if text is None else record.model_copy(update={"request": text})
 
     def facts(self) -> dict[str, JsonValue]:
         """See `Evaluator`; with the perturbation and its version."""
         changed: dict[str, JsonValue] = {"name": self._perturbation.name, "version": self._perturbation.version}
         return {**self._evaluator.facts(), "perturbation": changed}
 
-    def _asked(self, planner: Planner) -> Planner:
-        asking = Asking(self._perturbation, self.suite)
+    def _asked(self, planner: Planner, *, asking: Asking) -> Planner:
         if self._in_turns:
             # Evaluators in turns take planners of both kinds.
             return cast("Planner", perturbed_turn_planner(in_turns(planner), asking=asking))

@@ -1,5 +1,6 @@
 """The suites `tool100`, `tool2k` and `toolmini`: requests whose plans are judged, not executed."""
 
+import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -19,6 +20,7 @@ from evaluator.suites.toolbench.goals.goal import Goal
 from evaluator.suites.toolbench.goals.gold import gold_plan
 from evaluator.suites.toolbench.levels import level_of
 from evaluator.suites.toolbench.measures import COLUMNS as MEASURES
+from evaluator.suites.toolbench.mini.paraphrases import PARAPHRASES
 from evaluator.suites.toolbench.mini.requests import hidden_tasks, toolmini_tasks
 from evaluator.suites.toolbench.released.defects import RULES, flags_of, is_active
 from evaluator.suites.toolbench.released.files import TOOL2K, TOOL100, read_tool2k, read_tool100
@@ -203,6 +205,7 @@ def tool_suite(
     title: str,
     description: str,
     raw: Sequence[RawTask],
+    reworded: Callable[[Task, random.Random], str | None] | None = None,
     hidden_requests: Callable[[Suite, str], tuple[Task, ...]] | None = None,
 ) -> Suite:
     """A suite of requests with derived goals."""
@@ -222,6 +225,7 @@ def tool_suite(
         facets=FACETS,
         defects=tuple(Defect(name=rule.name, description=rule.description, excludes=rule.excludes) for rule in RULES),
         step_problems=STEP_PROBLEMS,
+        reworded=reworded,
         hidden_requests=hidden_requests,
     )
 
@@ -233,8 +237,14 @@ def toolmini_suite() -> Suite:
         title="toolmini",
         description="120 own requests over the groups of Tool100, for trying things out with nothing fetched.",
         raw=toolmini_tasks(),
+        reworded=reworded,
         hidden_requests=_hidden_toolmini,
     )
+
+
+def reworded(task: Task, rng: random.Random) -> str | None:
+    """`Suite.reworded` of requests that are made of toolmini's sentences."""
+    return PARAPHRASES.reworded(task.text, rng=rng)
 
 
 def _hidden_toolmini(_: Suite, seed: str) -> tuple[Task, ...]:

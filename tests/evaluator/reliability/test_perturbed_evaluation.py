@@ -41,5 +41,5 @@ def test_the_facts_name_the_perturbation_and_its_version():
 
 
 def test_an_unknown_perturbation_is_refused():
-    with pytest.raises(LookupError, match="there are: framed"):
+    with pytest.raises(LookupError, match="there are: paraphrased"):
         evaluated("shouted", tasks=[])
