@@ -163,6 +163,8 @@ class ToolTask(Task):
     files: Mapping[str, frozenset[ResourceType]]
     """The request's files with the types in which it gives them."""
     decomposition: Decomposition | None
+    withheld: frozenset[str] = frozenset()
+    """Tools that planners are not offered."""
 
     @cached_property
     def gold_profile(self) -> PlanProfile:
@@ -188,6 +190,10 @@ class ToolTask(Task):
     @property
     def relevant_tools(self) -> frozenset[str] | None:
         return self.goal.relevant if self.goal is not None else None
+
+    @property
+    def offers(self) -> frozenset[str] | None:
+        return frozenset(CONTROLLLM.tools) - self.withheld if self.withheld else None
 
     @property
     def types_given(self) -> Mapping[str, frozenset[ResourceType]]:
@@ -225,9 +231,18 @@ def tool_suite(
         facets=FACETS,
         defects=tuple(Defect(name=rule.name, description=rule.description, excludes=rule.excludes) for rule in RULES),
         step_problems=STEP_PROBLEMS,
+        with_outage=with_outage_of,
         reworded=reworded,
         hidden_requests=hidden_requests,
     )
+
+
+def with_outage_of(suite: Suite, offered: frozenset[str]) -> Suite:
+    """`Suite.with_outage` of requests with goals."""
+    # By need: the rules of goals without tools build on tasks.
+    from evaluator.suites.toolbench.outage import with_outage
+
+    return with_outage(suite, offered)
 
 
 def toolmini_suite() -> Suite:

@@ -22,6 +22,10 @@ PLAN = {"steps": STEPS, "answers": ["s2.image"], "subgoals": None}
 SUITE = suite_of("toolmini")
 
 
+CHANGES = [name for name, one in PERTURBATIONS.items() if one.change_for is not None]
+"""Of requests; the others are of tasks and of episodes."""
+
+
 def perturbed(name, asked):
     return PERTURBATIONS[name].applied_to(asked, suite=SUITE)
 
@@ -68,7 +72,7 @@ def understood(asked):
     }
 
 
-@pytest.mark.parametrize("name", PERTURBATIONS)
+@pytest.mark.parametrize("name", CHANGES)
 def test_a_planner_that_reads_what_is_offered_gives_the_same_plan(name):
     planner = perturbed_planner(Fixed(understood), asking=asking(name))
     reply = planner.plan(request())
@@ -76,7 +80,7 @@ def test_a_planner_that_reads_what_is_offered_gives_the_same_plan(name):
     assert plan_to_json(plan_of(reply.alternatives[0])) == PLAN
 
 
-@pytest.mark.parametrize("name", PERTURBATIONS)
+@pytest.mark.parametrize("name", CHANGES)
 def test_the_same_request_is_always_perturbed_alike_and_never_in_place(name):
     before = request()
     first, again = (perturbed(name, before) for _ in range(2))
@@ -87,7 +91,7 @@ def test_the_same_request_is_always_perturbed_alike_and_never_in_place(name):
 
 
 def test_each_kind_changes_its_own_part():
-    for perturbation in PERTURBATIONS.values():
+    for perturbation in map(PERTURBATIONS.__getitem__, CHANGES):
         before, after = request(), perturbed(perturbation.name, request()).request
         changed = {
             Kind.REQUEST: before.task.request != after.task.request,
@@ -222,3 +226,13 @@ def test_perturbations_have_unique_labels_and_turns_are_never_renamed():
     assert all(one.in_turns and not one.name.startswith("renamed") for one in in_turns)
     with pytest.raises(LookupError, match="framed"):
         perturbation_named("shouted")
+
+
+def test_every_perturbation_is_of_one_sort_only_and_says_where_it_applies():
+    for one in PERTURBATIONS.values():
+        assert sum(part is not None for part in (one.change_for, one.variant_for, one.fault)) == 1
+        assert one.whole_plans or one.in_turns
+        assert (one.fault is not None) == (one.kind is Kind.FAULTS)
+    names = [one.name for one in perturbations_of(suite=suite_of("openagi"), in_turns=False)]
+    assert "tool-outage" not in names
+    assert not [name for name in names if name.startswith("fault")]

@@ -10,6 +10,7 @@ from evaluator.metrics import rule_names
 from evaluator.suites.base import Column, Conditions, Panel, Suite, Task
 from evaluator.suites.facets import Facet
 from evaluator.suites.hidden import HIDDEN, derived
+from evaluator.suites.toolbench.outage import with_outage
 from evaluator.suites.toolbench.suite import COLUMNS as JUDGED
 from evaluator.suites.toolbench.suite import FACETS as TOOL_FACETS
 from evaluator.suites.toolbench.suite import STEP_PROBLEMS
@@ -97,6 +98,7 @@ def toolworld_suite() -> Suite:
         step_problems=STEP_PROBLEMS,
         training_splits=("validation",),
         reworded=_reworded,
+        with_outage=with_outage,
         hidden_requests=_hidden,
     )
 
