@@ -24,7 +24,7 @@ from evaluator.suites.toolbench.indicators import INDICATORS, judge_plan
 from evaluator.suites.toolbench.indicators import Judgement as Indicators
 from evaluator.suites.toolbench.measures import measures
 from evaluator.suites.toolbench.settling import settlement
-from evaluator.suites.toolbench.suite import ToolTask
+from evaluator.suites.toolbench.tasks import ToolTask
 
 _NO_RULES = frozenset(
     {"commands.py", "entry.py", "levels.py", "metadata", "mini", "plan_scores.py", "released", "search_benchmark.py"}

@@ -14,7 +14,7 @@ from evaluator.suites.base import ABSTENTION, Suite, Task
 from evaluator.suites.toolbench.goals.goal import Goal
 from evaluator.suites.toolbench.goals.gold import gold_plan
 from evaluator.suites.toolbench.goals.parts import OneOf, Pattern, Using
-from evaluator.suites.toolbench.suite import ToolTask
+from evaluator.suites.toolbench.tasks import ToolTask
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,10 @@ from evaluator.suites.facets import MODALITY, STRUCTURE, Facet, Facets
 from evaluator.suites.hidden import HIDDEN, derived
 from evaluator.suites.toolbench.abstain.requests import Need, Request, abstain_requests, hidden_abstain_requests
 from evaluator.suites.toolbench.goals.goal import Goal
+from evaluator.suites.toolbench.outage import with_outage
 from evaluator.suites.toolbench.suite import COLUMNS as TOOL_COLUMNS
-from evaluator.suites.toolbench.suite import STEP_PROBLEMS, ToolTask, reworded, tool_task, with_outage_of
+from evaluator.suites.toolbench.suite import STEP_PROBLEMS, reworded
+from evaluator.suites.toolbench.tasks import ToolTask, tool_task
 from evaluator.suites.toolbench.terms import type_of_file
 from evaluator.tools.controlllm import CONTROLLLM
 
@@ -142,7 +144,7 @@ def toolmini_abstain_suite() -> Suite:
         facets=FACETS,
         step_problems=STEP_PROBLEMS,
         may_abstain=True,
-        with_outage=with_outage_of,
+        with_outage=with_outage,
         reworded=_reworded,
         hidden_requests=_hidden,
     )
