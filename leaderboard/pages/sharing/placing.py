@@ -35,10 +35,15 @@ class Place(NamedTuple):
 def place_on_board(evaluation: Evaluation) -> Place | None:
     """The row that shows this evaluation, in at most two queries; None if it is not public or no row does, as where a
     later run of the planner took its place."""
+    snapshot = snapshot_of(evaluation)
+    return None if snapshot is None else place_in(snapshot=snapshot, evaluation=evaluation)
+
+
+def snapshot_of(evaluation: Evaluation) -> Snapshot | None:
+    """The newest snapshot of the board that may show this evaluation; None if no board may."""
     if evaluation.state != EvaluationState.COMPLETED or evaluation.hidden_at or not is_public(evaluation.submission):
         return None
-    snapshot = latest_snapshot(suite=evaluation.suite, conditions=conditions_of_board(evaluation))
-    return None if snapshot is None else place_in(snapshot=snapshot, evaluation=evaluation)
+    return latest_snapshot(suite=evaluation.suite, conditions=conditions_of_board(evaluation))
 
 
 def place_in(*, snapshot: Snapshot, evaluation: Evaluation) -> Place | None:

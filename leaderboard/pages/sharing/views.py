@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from leaderboard.boards.models import Snapshot
 from leaderboard.boards.pages.preview_views import picture_response
 from leaderboard.evaluations.gold import not_shared
 from leaderboard.evaluations.models import Evaluation
@@ -19,7 +20,7 @@ from leaderboard.pages.sharing.badge import LABEL, Badge, badge_of
 from leaderboard.pages.sharing.citing import Citation, citation, rank_words, short_score
 from leaderboard.pages.sharing.files import result_rows, results_csv, results_json
 from leaderboard.pages.sharing.picture import evaluation_preview
-from leaderboard.pages.sharing.placing import Place, place_on_board
+from leaderboard.pages.sharing.placing import Place, place_in, place_on_board, snapshot_of
 from leaderboard.pages.visibility_presenters import for_readers_of
 from leaderboard.site.api.throttling import seconds_to_wait
 from leaderboard.site.http.streaming import streamed
@@ -31,6 +32,8 @@ _RELATED = ("suite", "submission__planner__owner", "submission__team")
 class Sharing(NamedTuple):
     """What the page of an evaluation says of its rank and offers to take along."""
 
+    snapshot: Snapshot | None
+    """The newest of its board; None if no board may show it."""
     place: Place | None
     address: str
     """Absolute, of the page."""
@@ -53,9 +56,11 @@ class Sharing(NamedTuple):
 
 def sharing_of(*, request: HttpRequest, evaluation: Evaluation) -> Sharing:
     """For the page of an evaluation that the reader sees."""
-    place, address = place_on_board(evaluation), _address(request, evaluation)
+    snapshot, address = snapshot_of(evaluation), _address(request, evaluation)
+    place = place_in(snapshot=snapshot, evaluation=evaluation) if snapshot else None
     badge = reverse("sharing:badge", args=[evaluation.pk])
     return Sharing(
+        snapshot=snapshot,
         place=place,
         address=address,
         citation=citation(evaluation=evaluation, place=place, address=address) if evaluation.summary else None,
@@ -90,18 +95,21 @@ def picture(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
 
 
 @require_safe
-def results_file(request: HttpRequest, evaluation_id: UUID, extension: str) -> HttpResponse:
-    """The results as this reader may have them."""
+def results_csv_file(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
+    """The results as this reader may have them, a line for each task."""
     evaluation = _ended(request=request, evaluation_id=evaluation_id)
     rows = list(result_rows(evaluation=evaluation, reader=request.user))
-    if extension == "csv":
-        text, content_type = results_csv(evaluation=evaluation, rows=rows), "text/csv; charset=utf-8"
-    else:
-        address = _address(request, evaluation)
-        text, content_type = results_json(evaluation=evaluation, rows=rows, address=address), "application/json"
-    response = HttpResponse(text, content_type=content_type)
-    response["Content-Disposition"] = f'attachment; filename="{folder_of(evaluation)}.{extension}"'
-    return _guarded(response, evaluation=evaluation)
+    response = HttpResponse(results_csv(evaluation=evaluation, rows=rows), content_type="text/csv; charset=utf-8")
+    return _results(response, evaluation=evaluation, extension="csv")
+
+
+@require_safe
+def results_json_file(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
+    """The results as this reader may have them, with what they were measured under."""
+    evaluation = _ended(request=request, evaluation_id=evaluation_id)
+    rows = list(result_rows(evaluation=evaluation, reader=request.user))
+    text = results_json(evaluation=evaluation, rows=rows, address=_address(request, evaluation))
+    return _results(HttpResponse(text, content_type="application/json"), evaluation=evaluation, extension="json")
 
 
 @require_safe
@@ -152,6 +160,7 @@ def _address(request: HttpRequest, evaluation: Evaluation) -> str:
     return request.build_absolute_uri(reverse("evaluations:detail", args=[evaluation.pk]))
 
 
-def _guarded(response: HttpResponse, *, evaluation: Evaluation) -> HttpResponse:
+def _results(response: HttpResponse, *, evaluation: Evaluation, extension: str) -> HttpResponse:
+    response["Content-Disposition"] = f'attachment; filename="{folder_of(evaluation)}.{extension}"'
     not_shared(response, suite=evaluation.suite, split=evaluation.split)
     return for_readers_of(evaluation.submission, response=response)
