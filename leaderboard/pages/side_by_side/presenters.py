@@ -12,6 +12,7 @@ from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.visibility import Reader
 from leaderboard.pages.side_by_side.aligning import AlignedStep, aligned
 from leaderboard.pages.tasks.artefacts_shown import Reading
+from leaderboard.pages.tasks.plan_differences import flows
 from leaderboard.pages.tasks.plan_graph import Graph, draw
 from leaderboard.pages.tasks.plan_reading import DIFFERING, Marks
 from leaderboard.pages.tasks.samples_shown import ShownSample, ShownStep, samples_page
@@ -114,14 +115,14 @@ def side_by_side(
         shown=shown,
         given=next((one for one in shown if one is not None), None),
         rows=tuple(_row(row, sides=sides, shown=shown) for row in rows),
-        sentences=tuple(_sentences(rows=rows, sides=sides)),
+        sentences=tuple(_sentences(task, rows=rows, sides=sides)),
     )
 
 
 def steps_of(record: ResultRecord | None) -> Sequence[Mapping[str, Any]]:
     """The steps of a record's plan; none where there is no plan."""
-    plan = None if record is None else record.plan
-    return list(plan.get("steps") or ()) if isinstance(plan, dict) else []
+    steps = record.plan.get("steps") if record is not None and isinstance(record.plan, dict) else None
+    return [step for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
 
 
 def sample_rows(*, records: Sequence[ResultRecord | None], asked: str | None) -> tuple[SampleRow, ...]:
@@ -214,11 +215,16 @@ def _cell(step: Mapping[str, Any], *, sample: ShownSample | None) -> StepCell:
     return StepCell(str(step.get("id", "")), tuple((str(k), str(v)) for k, v in named), runs.get(str(step.get("id"))))
 
 
-def _sentences(*, rows: Sequence[AlignedStep], sides: Sequence[Side]) -> list[str]:
+def _sentences(task: Task, *, rows: Sequence[AlignedStep], sides: Sequence[Side]) -> list[str]:
     if not any(side.steps for side in sides):
         return []
     if all(row.is_in_all for row in rows):
-        return ["All plans have the same steps in the same order."]
+        _, known = known_task(task)
+        resources = {} if known is None else {name: str(kind) for name, kind in known.resources.items()}
+        plans = [side.record.plan for side in sides if side.record and isinstance(side.record.plan, dict)]
+        first, *others = (flows(plan, resources=resources) for plan in plans)
+        how = "connected in the same way" if all(one == first for one in others) else "connected in different ways"
+        return [f"All plans have the same steps in the same order, {how}."]
     found = []
     for place, side in enumerate(sides):
         own = [row.tool for row in rows if row.places[place] is not None and not row.is_in_all]
