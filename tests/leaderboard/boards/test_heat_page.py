@@ -46,7 +46,7 @@ def test_cells_show_what_a_task_counts_and_a_fault_counts_as_the_worst(client: C
 
 def test_the_address_says_the_order(client: Client, board: list[Evaluation]):
     def keys(**query: str) -> list[str]:
-        return re.findall(r'class="task-key">(\d+)<', client.get(TASKS, query).content.decode())
+        return re.findall(r'class="task-key"\s+href="[^"]+">(\d+)<', client.get(TASKS, query).content.decode())
 
     assert keys(order="suite") == [str(number) for number in range(100)]
     assert keys(order="hardest")[0] == "3"
@@ -66,5 +66,5 @@ def test_requests_of_a_hidden_split_are_not_shown(client: Client, settings, boar
     suite = board[0].suite
     publish(make_evaluation(planner=board[0].submission.planner, suite=suite, split="hidden"))
     html = client.get(TASKS, {"order": "suite"}).content.decode()
-    assert 'class="task-key">0<' in html
+    assert re.search(r'class="task-key"\s+href="[^"]+">0<', html)
     assert "Given low-resolutioned" not in html
