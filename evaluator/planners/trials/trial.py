@@ -82,7 +82,7 @@ def try_endpoint(*, suite: Suite, settings: EndpointSettings, offered: Set[str] 
         settings: how the endpoint is called; it is not called again if it is away.
         offered: names of the tools that a plan may call; None: all of the suite's catalogue.
     """
-    task, context, request = _asked(suite=suite, offered=offered)
+    task, context, request = asked(suite=suite, offered=offered)
     seen: list[tuple[int, bytes]] = []
     planner = EndpointPlanner(replace(settings, tries=1), watch=lambda status, body: seen.append((status, body)))
     started = monotonic()
@@ -102,16 +102,17 @@ def try_endpoint(*, suite: Suite, settings: EndpointSettings, offered: Set[str] 
         return replace(trial, reason=end.reason, verdict=verdict_of_fault(end.reason), problem=str(end))
     if isinstance(end, TurnReply):
         return _read_turn(trial, reply=end, context=context, suite=suite)
-    return _read(trial, reply=end, context=context, suite=suite)
+    return read(trial, reply=end, context=context, suite=suite)
 
 
 def stopped_trial(*, suite: Suite, offered: Set[str] | None, reason: Reason, problem: str) -> Trial:
     """The trial of a call whose process was stopped."""
-    task, _, request = _asked(suite=suite, offered=offered)
+    task, _, request = asked(suite=suite, offered=offered)
     return Trial(suite=suite.slug, task=task.key, request=request, seconds=0.0, reason=reason, problem=problem)
 
 
-def _asked(*, suite: Suite, offered: Set[str] | None) -> tuple[Task, PlanContext, PlannerRequest]:
+def asked(*, suite: Suite, offered: Set[str] | None) -> tuple[Task, PlanContext, PlannerRequest]:
+    """The task whose request is sent, what its plan is read against, and the request."""
     task = small_task(suite)
     context = suite.context(task=task, offered=frozenset(suite.catalogue.tools if offered is None else offered))
     if Panel.TRANSCRIPT in suite.panels:
@@ -153,7 +154,8 @@ def _read_turn(trial: Trial, *, reply: TurnReply, context: PlanContext, suite: S
     return replace(trial, verdict=Verdict.TURN)
 
 
-def _read(trial: Trial, *, reply: PlannerReply, context: PlanContext, suite: Suite) -> Trial:
+def read(trial: Trial, *, reply: PlannerReply, context: PlanContext, suite: Suite) -> Trial:
+    """The trial with its plan and the verdict on it."""
     trial = replace(
         trial,
         alternatives=len(reply.alternatives),

@@ -28,6 +28,7 @@ class ChatKind(CalledKind):
     choice = "A chat endpoint (OpenAI-compatible) with a strategy"
     card = "A worker runs the strategy you choose, which calls your /chat/completions."
     fields = (*CALL, MODEL_ID, STRATEGY, *DECLARED)
+    testable = True
     example = "https://example.org/v1"
 
     def check(self, data: PlannerData) -> Errors:

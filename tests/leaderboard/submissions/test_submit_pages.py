@@ -9,6 +9,7 @@ from django.core.cache import cache
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from evaluator.planners.language_models.chat.trial_server import ServerSettings, serving
 from evaluator.plans_file import MAX_BYTES
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, Submission
@@ -294,3 +295,44 @@ class TestSubmitting:
             make_submission(user=ada)
         with django_assert_max_num_queries(12):
             client.get("/submit/")
+
+
+class TestChatTest:
+    CHAT = {"kind": "chat", "name": "remote", "suites": ["openagi"], "model_id": "m", "strategy": "openagi/zero-shot"}
+
+    @pytest.fixture(autouse=True)
+    def _on_this_machine(self, settings):
+        settings.DEMO = True
+
+    def call(self, client: Client, **entered) -> str:
+        page = client.post("/submit/test/", {**self.CHAT, **entered}, headers={"HX-Request": "true"})
+        return unescape(page.content.decode())
+
+    def test_the_strategy_asks_the_chat_endpoint_and_its_plan_is_judged(self, client, ada):
+        with serving(ServerSettings(latency_seconds=0.0, answer="Text to Image Generation")) as url:
+            html = self.call(client, endpoint_url=url)
+        assert "Correct: the reference plan of this task." in html
+        assert "HTTP 200" in html
+        assert not Planner.objects.exists()
+
+    def test_a_model_whose_answer_holds_no_plan_does_not_pass(self, client, ada):
+        with serving(ServerSettings(latency_seconds=0.0, answer="I cannot help with that.")) as url:
+            html = self.call(client, endpoint_url=url)
+        assert "Unreadable plan." in html
+        assert "notice success" not in html
+
+    def test_an_endpoint_that_nobody_answers_at_is_said(self, client, ada):
+        assert "No valid response." in self.call(client, endpoint_url="http://127.0.0.1:1/v1")
+
+    @pytest.mark.parametrize(
+        ("change", "says"),
+        [
+            ({"model_id": ""}, "Give the name of the model"),
+            ({"strategy": "openagi/constrained"}, "needs the probabilities of tokens"),
+            ({"suites": ["turns"]}, "suite of whole plans"),
+        ],
+    )
+    def test_what_cannot_be_tested_is_not_called(self, client, ada, change, says):
+        make_suite(slug="turns", runnable=4)
+        Suite.objects.filter(slug="turns").update(panels=["transcript"])
+        assert says in self.call(client, endpoint_url="http://127.0.0.1:1/v1", **change)
