@@ -8,7 +8,8 @@ import typer
 
 from evaluator.cli.evaluate import evaluation_document
 from evaluator.cli.execution_settings import ExecutionSettings, selected_tasks, setting_of
-from evaluator.cli.usage import VerboseOption, chosen_suite, is_stdout, log, usage_error, write_json
+from evaluator.cli.program.options import VerboseOption
+from evaluator.cli.usage import chosen_suite, is_stdout, log, usage_error, write_json
 from evaluator.episodes.base import Evaluator, SettingError
 from evaluator.suites import episode_of, suite_names
 

@@ -10,7 +10,8 @@ import typer
 from evaluator.canonical_json import digest
 from evaluator.cli.execution_settings import ExecutionSettings, prepare, setting_of
 from evaluator.cli.listing import Listing
-from evaluator.cli.usage import JsonFile, VerboseOption, chosen_suite, is_stdout, log, out, usage_error, write_json
+from evaluator.cli.program.options import VerboseOption
+from evaluator.cli.usage import JsonFile, chosen_suite, is_stdout, log, out, usage_error, write_json
 
 if TYPE_CHECKING:
     from evaluator.chain import ChainRequest, ChainRunner, Finished

@@ -8,10 +8,10 @@ from rich.console import Console
 
 from evaluator.cli.execution_settings import ExecutionSettings, prepare, selected_tasks
 from evaluator.cli.listing import Listing, show_all
+from evaluator.cli.program.options import VerboseOption
 from evaluator.cli.usage import (
     ExecutedSuiteOption,
     JsonFile,
-    VerboseOption,
     chosen_suite,
     is_stdout,
     log,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from evaluator.benchmarks.chain import ChainReport
     from evaluator.planners.protocol import Planner
 
-app = typer.Typer(help="Speed, as a ratio to a baseline in the same process.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 EXIT_CLAIM_FAILED = 1
 _PHASES = ("cold", "second", "again", "released")
 _FIGURES: "Mapping[str, Callable[[Phase], str]]" = {
@@ -50,11 +50,6 @@ _FIGURES: "Mapping[str, Callable[[Phase], str]]" = {
     "peak memory in GB": lambda phase: f"{phase.peak_rss_bytes / 1e9:.2f}",
 }
 """Rows of the table of phases."""
-
-
-@app.callback()
-def bench() -> None:
-    """Speed, as a ratio to a baseline in the same process."""
 
 
 # Long: one line for each option.

@@ -16,8 +16,9 @@ from evaluator.cli.arbiter_options import (
 )
 from evaluator.cli.execution_settings import ExecutionSettings, selected_tasks, setting_of
 from evaluator.cli.listing import Listing
+from evaluator.cli.program.options import VerboseOption
 from evaluator.cli.progress_view import ProgressView
-from evaluator.cli.usage import JsonFile, VerboseOption, chosen_suite, is_stdout, log, out, usage_error, write_json
+from evaluator.cli.usage import JsonFile, chosen_suite, is_stdout, log, out, usage_error, write_json
 from evaluator.episode_summary import EpisodeFigures, figures_of, summary_of
 from evaluator.episodes.base import Evaluator, Setting, SettingError
 from evaluator.metrics.statistics import ends_in_words

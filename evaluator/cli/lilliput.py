@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
-app = typer.Typer(help="The miniature world: draw its scenes, train its models.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 WEIGHTS = Path(__file__).parents[1] / "world" / "weights"
 

@@ -14,7 +14,7 @@ from evaluator.planners.language_models.choosing import FORMS
 from evaluator.planners.language_models.protocol import Ability
 from evaluator.planners.strategies.registry import StrategyEntry, abilities_in_words, strategies
 
-app = typer.Typer(help="The planners that come with PlanArena.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

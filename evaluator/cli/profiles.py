@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 EXIT_DAMAGED = 3
 _BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 
-app = typer.Typer(help="Profiles: the expert of each tool, and its weights.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 ProfileArgument = Annotated[str, typer.Argument(help="Name of the profile, for example paper.")]
 CacheOption = Annotated[

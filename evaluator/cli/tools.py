@@ -17,7 +17,7 @@ from evaluator.tools.types import Catalogue
 CATALOGUES = {catalogue.name: catalogue for catalogue in (CONTROLLLM, OPENAGI)}
 CatalogueOption = Annotated[str, typer.Option(help=f"Catalogue of tools: {' or '.join(CATALOGUES)}.")]
 
-app = typer.Typer(help="The tools that plans may call.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command("list")

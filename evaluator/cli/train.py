@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-app = typer.Typer(help="Train planners: pretraining, fine-tuning, task feedback.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 ModelOption = Annotated[str, typer.Option(help="Folder of a model, lilliput-planner, or lilliput-planner/VARIANT.")]
 ProfileOption = Annotated[str, typer.Option(help="Profile of the experts: lilliput or paper.")]

@@ -15,11 +15,6 @@ from evaluator.suites.registry import default_suite
 EXIT_BAD_USAGE = 2
 _WIDTH = 110
 
-VerboseOption = Annotated[
-    bool, typer.Option("--verbose", help="Show logs and warnings of libraries; the same as PLANARENA_VERBOSE=1.")
-]
-"""Read by `evaluator.cli.main.main`, before any library is imported."""
-
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 JsonFile = Annotated[
     Path | None,

@@ -39,7 +39,6 @@ from evaluator.suites.base import shown_columns
 from evaluator.suites.released_files import FetchError
 from evaluator.suites.toolbench.plan_scores import Report, ScoredLine, report_to_json, score_lines
 from evaluator.suites.toolbench.released import source
-from evaluator.suites.toolbench.released.inputs_command import inputs
 from evaluator.suites.toolbench.suite import ToolTask, is_tool_suite
 from evaluator.suites.toolbench.terms import describe, interpret
 
@@ -334,11 +333,4 @@ def download_released(target: Path) -> Mapping[str, str]:
     return source.fetch(download=downloaded, target=target)
 
 
-COMMANDS = {
-    "score-plans": score_plans,
-    "score-decompositions": score_decompositions,
-    "bench search": search,
-    "bench decompositions": decompositions,
-    "suites inputs": inputs,
-}
 RELEASED = {"controlllm": fetch_released}

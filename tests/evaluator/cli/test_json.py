@@ -6,10 +6,10 @@ import json
 import sys
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from evaluator.cli.main import app
+from tests.evaluator.cli.walking import commands
 
 PLAN = '{"task": "QA/0", "plan": "[]"}\n'
 INVOCATIONS = {
@@ -61,17 +61,9 @@ TYPES = {
 """Keys that programs rely on."""
 
 
-def commands(group: typer.Typer = app, prefix: str = ""):
-    """All commands with their functions, by the words that call them."""
-    for command in group.registered_commands:
-        name = command.name or command.callback.__name__.replace("_", "-")
-        yield f"{prefix}{name}", command.callback
-    for member in group.registered_groups:
-        yield from commands(member.typer_instance, prefix=f"{prefix}{member.name} ")
-
-
 def prints_a_table(callback) -> bool:
     """Whether a function, or one of its module that it calls, makes a `Listing`."""
+    callback = inspect.unwrap(callback)
     tree = ast.parse(inspect.getsource(sys.modules[callback.__module__]))
     names = {
         node.name: {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
