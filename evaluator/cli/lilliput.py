@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from evaluator.cli.listing import Listing
-from evaluator.cli.usage import JsonFlag, out, print_json
+from evaluator.cli.program.options import JsonFlag
+from evaluator.cli.usage import out, print_json
 
 if TYPE_CHECKING:
     from evaluator.experts.profile import Profile

@@ -8,7 +8,8 @@ from typing import Any
 import typer
 
 from evaluator.cli.listing import Listing, has_width
-from evaluator.cli.usage import JsonFlag, out, print_json
+from evaluator.cli.program.options import JsonFlag
+from evaluator.cli.usage import out, print_json
 from evaluator.planners.bundled import BUNDLED
 from evaluator.planners.language_models.choosing import FORMS
 from evaluator.planners.language_models.protocol import Ability

@@ -10,7 +10,8 @@ import typer
 
 from evaluator.canonical_json import JsonValue
 from evaluator.cli.listing import Listing
-from evaluator.cli.usage import JsonFlag, chosen_suite, in_short_lines, out, print_json, usage_error
+from evaluator.cli.program.options import JsonFlag
+from evaluator.cli.usage import chosen_suite, in_short_lines, out, print_json, usage_error
 from evaluator.suites import suite_names, suite_of
 from evaluator.suites.base import Suite, Task
 from evaluator.suites.facets import STRUCTURE, Facet

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from evaluator.cli.listing import Listing
-from evaluator.cli.usage import JsonFlag, out, print_json, usage_error
+from evaluator.cli.program.options import JsonFlag
+from evaluator.cli.usage import out, print_json, usage_error
 from evaluator.tools.controlllm import CONTROLLLM
 from evaluator.tools.graph import tools_graph_svg
 from evaluator.tools.openagi import OPENAGI

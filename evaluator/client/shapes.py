@@ -171,6 +171,8 @@ class Evaluation(_Answer):
     id: str
     submission: str
     suite: str
+    planner: Any = None
+    """As the API describes planners."""
     state: str
     reason: str = ""
     reason_text: str = ""
@@ -183,6 +185,11 @@ class Evaluation(_Answer):
     """Empty: the site does not say."""
     embargo_until: datetime | None = None
     url: str = ""
+
+    @property
+    def planner_name(self) -> str:
+        """What boards call the planner; empty if the site does not say."""
+        return str(self.planner.get("name", "")) if isinstance(self.planner, dict) else ""
 
     @property
     def final(self) -> bool:
