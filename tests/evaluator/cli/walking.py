@@ -1,6 +1,7 @@
 """All commands of the program, imported."""
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import typer
@@ -9,6 +10,7 @@ from evaluator.cli.main import app
 from evaluator.cli.program.lazy import Unloaded
 
 
+@cache
 def program() -> Any:
     """The group of all commands."""
     return typer.main.get_command(app)
