@@ -10,20 +10,17 @@ from collections.abc import Mapping
 from django.conf import settings
 from django.db import connection
 
-from evaluator.planners.endpoint import EndpointSettings
-from evaluator.planners.secret_header import SecretHeader
-from evaluator.planners.trials.process import TrialSettings
 from evaluator.planners.trials.settings import ChatTrialSettings
 from evaluator.planners.trials.trial import Trial
 from leaderboard.accounts.models import User
 from leaderboard.catalog.library import library
 from leaderboard.catalog.models import Suite
 from leaderboard.planners import secret_headers
-from leaderboard.planners.call_fields import CALL, ENDPOINT_URL
+from leaderboard.planners.call_fields import CALL
 from leaderboard.planners.data import NAME, TIMEOUT, PlannerData
 from leaderboard.planners.kinds import KINDS
+from leaderboard.planners.kinds.called import CalledKind
 from leaderboard.planners.kinds.language_models import MODEL_ID, STRATEGY, check_understanding
-from leaderboard.planners.models import PlannerKind
 from leaderboard.planners.places import NoPlaceError, Places
 from leaderboard.planners.services import check_planner, find_planner
 from leaderboard.site.field_errors import FieldErrors
@@ -69,14 +66,19 @@ def try_endpoint(*, user: User, data: PlannerData, suite: str = "") -> Trial:
         BusyError: nothing was sent.
         NotReadyError: this installation cannot evaluate at present.
     """
-    if data.kind not in KINDS or not KINDS[data.kind].testable:
+    kind = KINDS.get(data.kind)
+    if not isinstance(kind, CalledKind):
         raise FieldErrors({"kind": ["Only an HTTP endpoint or a chat endpoint can be tested."]})
     errors = {field: texts for field, texts in check_planner(data).items() if field in _NEEDED}
     planner = find_planner(owner=user, name=data[NAME])
-    owned = KINDS[data.kind].check_owned(data=data, suites=[], owner=user, planner=planner)
+    owned = kind.check_owned(data=data, suites=[], owner=user, planner=planner)
     if errors := errors or owned:
         raise FieldErrors(errors)
-    called = _settings(data, header=secret_headers.header_to_send(planner=planner, data=data))
+    called = kind.trial_settings(
+        data=data,
+        timeout_seconds=min(data[TIMEOUT] or LONGEST_SECONDS, LONGEST_SECONDS),
+        header=secret_headers.header_to_send(planner=planner, data=data),
+    )
     slug = _suite(suite)
     if isinstance(called, ChatTrialSettings):
         _check_suite(slug, strategy=called.strategy)
@@ -88,14 +90,6 @@ def try_endpoint(*, user: User, data: PlannerData, suite: str = "") -> Trial:
             return library().try_endpoint(suite=slug, profile=settings.PROFILE, settings=called)
     except NoPlaceError:
         raise BusyError from None
-
-
-def _settings(data: PlannerData, *, header: SecretHeader | None) -> TrialSettings:
-    seconds = min(data[TIMEOUT] or LONGEST_SECONDS, LONGEST_SECONDS)
-    url, private = data[ENDPOINT_URL], settings.DEMO
-    if data.kind == PlannerKind.CHAT:
-        return ChatTrialSettings(url, data[MODEL_ID], data[STRATEGY], seconds, allow_private=private, header=header)
-    return EndpointSettings(url=url, timeout_seconds=seconds, allow_private=private, header=header)
 
 
 def _check_suite(slug: str, *, strategy: str) -> None:
