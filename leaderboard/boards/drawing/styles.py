@@ -11,7 +11,7 @@ _SHADES = 10
 
 
 class Style(NamedTuple):
-    """Colours as `#rrggbb`, empty where nothing is drawn; lengths in the units of the picture. A text's stroke is behind
+    """Colours as `#rrggbb`, empty where nothing is drawn; lengths in units of the picture. A text's stroke is behind
     its letters."""
 
     fill: str = ""
