@@ -38,6 +38,13 @@ class Box(NamedTuple):
         )
 
 
+def box_of(text: Text) -> Box:
+    """What a text takes up."""
+    width = text_width(text.text)
+    left = text.x - {"start": 0.0, "middle": width / 2, "end": width}[text.anchor]
+    return Box(left, text.y - SMALL * 0.8, left + width, text.y + SMALL * 0.25)
+
+
 def boxes_of(line: Line) -> list[Box]:
     """What the parts of a line take up."""
     return [
@@ -78,7 +85,13 @@ def _offsets() -> Iterator[tuple[float, float]]:
 
 
 def named(
-    *, marks: Sequence[tuple[float, float]], names: Sequence[str], frame: Frame, taken: Sequence[Box] = ()
+    *,
+    marks: Sequence[tuple[float, float]],
+    names: Sequence[str],
+    frame: Frame,
+    taken: Sequence[Box] = (),
+    lines: Sequence[Box] = (),
+    must: int = 0,
 ) -> list[Text | None]:
     """The names of marks beside them, where there is room: right, left, above or below.
 
@@ -86,7 +99,9 @@ def named(
         marks: middles, the most important first.
         names: one for each mark; empty: none.
         frame: that names do not leave.
-        taken: places of other texts, and of lines.
+        taken: places of other texts.
+        lines: places that names leave free if they can.
+        must: so many of the first names may cover lines.
 
     Returns:
         For each mark the text, or None where it would cover a mark or another text.
@@ -96,23 +111,21 @@ def named(
     found: list[Text | None] = []
     for place, ((x, y), name) in enumerate(zip(marks, names, strict=True)):
         others = [*boxes[:place], *boxes[place + 1 :], *texts]
-        chosen = next(
-            (
-                (text, box)
-                for text, box in (_beside(name, x=x, y=y) if name else ())
-                if _inside(box, frame) and not any(box.overlaps(other) for other in others)
-            ),
-            None,
-        )
+        beside = [one for one in _beside(name, x=x, y=y) if name and _is_free(one[1], frame=frame, others=others)]
+        clear = [one for one in beside if _is_free(one[1], frame=frame, others=lines)]
+        chosen = next(iter(clear or (beside if place < must else ())), None)
         found.append(None if chosen is None else chosen[0])
         if chosen is not None:
             texts.append(chosen[1])
     return found
 
 
+def _is_free(box: Box, *, frame: Frame, others: Sequence[Box]) -> bool:
+    return _inside(box, frame) and not any(box.overlaps(other) for other in others)
+
+
 def _beside(name: str, *, x: float, y: float) -> Iterator[tuple[Text, Box]]:
-    width, away = text_width(name), RADIUS + _GAP
-    up, down = SMALL * 0.8, SMALL * 0.25
+    away = RADIUS + _GAP
     for text_x, text_y, anchor in (
         (x + away, y + 4, "start"),
         (x - away, y + 4, "end"),
@@ -123,8 +136,8 @@ def _beside(name: str, *, x: float, y: float) -> Iterator[tuple[Text, Box]]:
         (x - away + 2, y - away + 2, "end"),
         (x - away + 2, y + away + 6, "end"),
     ):
-        left = text_x - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
-        yield Text("name", text_x, text_y, name, anchor), Box(left, text_y - up, left + width, text_y + down)
+        text = Text("name", text_x, text_y, name, anchor)
+        yield text, box_of(text)
 
 
 def _inside(box: Box, frame: Frame) -> bool:

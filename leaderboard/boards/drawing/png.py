@@ -51,10 +51,18 @@ class _Drawing:
         elif isinstance(item, Mark):
             self._mark(item, style=style_of(item.role))
         elif isinstance(item, Text):
-            style = style_of(item.role)
-            font = _font(round(style.size * self._scale))
-            place = (item.x * self._scale, item.y * self._scale)
-            self._canvas.text(place, item.text, fill=style.fill, font=font, anchor=_ANCHORS[item.anchor])
+            self._text(item, style=style_of(item.role))
+
+    def _text(self, text: Text, *, style: Style) -> None:
+        self._canvas.text(
+            (text.x * self._scale, text.y * self._scale),
+            text.text,
+            fill=style.fill,
+            font=_font(round(style.size * self._scale)),
+            anchor=_ANCHORS[text.anchor],
+            stroke_width=round(style.width / 2 * self._scale) if style.stroke else 0,
+            stroke_fill=style.stroke or None,
+        )
 
     def _line(self, line: Line, *, style: Style) -> None:
         width = max(1, round(style.width * self._scale))

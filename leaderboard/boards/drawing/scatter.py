@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from leaderboard.boards.drawing.axes import Axis, Tick
 from leaderboard.boards.drawing.picture import Cells, Item, Line, Link, Mark, Picture, Text, shortened
-from leaderboard.boards.drawing.placing import Frame, boxes_of, moved_apart, named
+from leaderboard.boards.drawing.placing import Frame, box_of, boxes_of, moved_apart, named
 
 WIDTH, HEIGHT = 640.0, 400.0
 LEFT, RIGHT, TOP, BOTTOM = 62.0, 14.0, 32.0, 54.0
@@ -76,14 +76,15 @@ def scatter(
     chosen = set(map(id, first))
     rest = [dot for dot in dots if id(dot) not in chosen]
     items: list[Item] = [*_axes(axes)]
+    texts: list[Text] = []
     if baseline is not None:
         y = axes.y.at(baseline[0])
         items.append(Line("baseline", ((LEFT, y), (WIDTH - RIGHT, y))))
-        items.append(Text("tick", WIDTH - RIGHT, y - 6, baseline[1], "end"))
+        texts.append(Text("tick", WIDTH - RIGHT, y - 6, baseline[1], "end"))
     if rest:
         items.append(Cells("crowd", 4, tuple((axes.x.at(dot.x), axes.y.at(dot.y), 0.0) for dot in rest)))
     line = _line(axes=axes, dots=[dot for dot in dots if dot.is_best], until=until)
-    items += [*line, *_marks(axes=axes, dots=first, lines=line)]
+    items += [*texts, *line, *_marks(axes=axes, dots=first, lines=line, texts=texts)]
     return Picture(key, title, description, WIDTH, HEIGHT, tuple(items))
 
 
@@ -115,7 +116,7 @@ def _line(*, axes: Axes, dots: Sequence[Dot], until: float | None) -> list[Line]
     return [Line("front", tuple(points))] if len(points) > 1 else []
 
 
-def _marks(*, axes: Axes, dots: Sequence[Dot], lines: Sequence[Line]) -> list[Item]:
+def _marks(*, axes: Axes, dots: Sequence[Dot], lines: Sequence[Line], texts: Sequence[Text]) -> list[Item]:
     true = [(axes.x.at(dot.x), axes.y.at(dot.y)) for dot in dots]
     placed = moved_apart(true, frame=FRAME)
     drawn: list[Line] = []
@@ -124,9 +125,14 @@ def _marks(*, axes: Axes, dots: Sequence[Dot], lines: Sequence[Line]) -> list[It
             drawn.append(Line("whisker", ((x, axes.y.at(dot.low)), (x, axes.y.at(dot.high)))))
         if (x, y) != at:
             drawn.append(Line("leader", (at, (x, y))))
-    taken = [box for line in (*lines, *drawn) for box in boxes_of(line)]
-    texts = [shortened(dot.name, most=_LETTERS) for dot in dots]
-    names = named(marks=placed, names=texts, frame=FRAME, taken=taken)
+    names = named(
+        marks=placed,
+        names=[shortened(dot.name, most=_LETTERS) for dot in dots],
+        frame=FRAME,
+        taken=list(map(box_of, texts)),
+        lines=[box for line in (*lines, *drawn) for box in boxes_of(line)],
+        must=sum(dot.is_best for dot in dots),
+    )
     items: list[Item] = [*drawn]
     for dot, (x, y), name in zip(dots, placed, names, strict=True):
         mark = Mark("dot best" if dot.is_best else "dot", x, y)

@@ -11,7 +11,8 @@ _SHADES = 10
 
 
 class Style(NamedTuple):
-    """Colours as `#rrggbb`, empty where nothing is drawn; lengths in the units of the picture."""
+    """Colours as `#rrggbb`, empty where nothing is drawn; lengths in units of the picture. A text's stroke is behind
+    its letters."""
 
     fill: str = ""
     stroke: str = ""
@@ -32,7 +33,7 @@ STYLES = {
     "edge": Style(stroke=SOFT),
     "tick": Style(fill=FAINT),
     "label": Style(fill=SOFT, size=TEXT),
-    "name": Style(fill=SOFT),
+    "name": Style(fill=SOFT, stroke=PAPER, width=3.0),
     "baseline": Style(stroke=SOFT, width=1.5, dash=5.0),
     "front": Style(stroke=ACCENT, width=2.0),
     "whisker": Style(stroke=STRONG, width=1.5),

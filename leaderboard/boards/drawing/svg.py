@@ -54,7 +54,8 @@ def _shape(item: Line | Cells | Mark | Text | Area) -> str:
         return f'<g transform="{item.place}">{_SHAPES[item.shape].format(f"{fill}{_stroke(style)}")}</g>'
     if isinstance(item, Text):
         font = f'font-size="{number(style.size)}" text-anchor="{item.anchor}" fill="{style.fill}"'
-        return f'<text x="{number(item.x)}" y="{number(item.y)}" {font}>{_text(item.text)}</text>'
+        halo = f' paint-order="stroke"{_stroke(style)}' if style.stroke else ""
+        return f'<text x="{number(item.x)}" y="{number(item.y)}" {font}{halo}>{_text(item.text)}</text>'
     return ""
 
 

@@ -43,7 +43,7 @@ def plots(request: HttpRequest, suite: str) -> HttpResponse:
 
 
 @require_safe
-def picture_file(request: HttpRequest, suite: str, name: str, extension: str) -> HttpResponse:
+def picture_file(request: HttpRequest, suite: str, picture: str, drawn_as: str) -> HttpResponse:
     """A picture of a board as it is now, as SVG or PNG: `tasks`, `time`, a key of `COSTS`, or `group-` and a facet."""
     found = get_object_or_404(Suite, slug=suite, current=True)
     snapshot = latest_snapshot(suite=found)
@@ -53,15 +53,15 @@ def picture_file(request: HttpRequest, suite: str, name: str, extension: str) ->
     tag = page_tag(request=request, parts=_shown(suite=found, snapshot=snapshot, version=version))
     if answer := not_modified(request=request, tag=tag):
         return answer
-    picture = _picture(request=request, suite=found, snapshot=snapshot, version=version, name=name)
-    if picture is None:
+    drawn = _picture(request=request, suite=found, snapshot=snapshot, version=version, name=picture)
+    if drawn is None:
         raise Http404("this board has no such picture")
-    if extension == "png":
-        response = HttpResponse(png_file(picture), content_type="image/png")
+    if drawn_as == "png":
+        response = HttpResponse(png_file(drawn), content_type="image/png")
     else:
-        text = svg_file(picture, absolute=request.build_absolute_uri)
+        text = svg_file(drawn, absolute=request.build_absolute_uri)
         response = HttpResponse(text, content_type="image/svg+xml")
-    response["Content-Disposition"] = f'attachment; filename="{found.slug}-{picture.key}.{extension}"'
+    response["Content-Disposition"] = f'attachment; filename="{found.slug}-{drawn.key}.{drawn_as}"'
     return with_tag(response=response, tag=tag)
 
 

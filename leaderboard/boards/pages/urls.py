@@ -33,7 +33,7 @@ urlpatterns = [
         "boards/<slug:suite>/snapshots/<int:number>/rows/<uuid:evaluation>.bib", export_views.row_file, name="row-file"
     ),
     re_path(
-        rf"{_SUITE}/pictures/(?P<name>[a-z][-a-z0-9_]*)\.(?P<extension>svg|png)$",
+        rf"{_SUITE}/pictures/(?P<picture>[a-z][-a-z0-9_]*)\.(?P<drawn_as>svg|png)$",
         plot_views.picture_file,
         name="picture-file",
     ),

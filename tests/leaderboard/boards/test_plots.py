@@ -3,6 +3,7 @@
 import pytest
 
 from leaderboard.boards.drawing.picture import Cells, Line, Link, Mark, Picture, Text, flat
+from leaderboard.boards.drawing.placing import Box, box_of
 from leaderboard.boards.drawing.scatter import FRAME, MOST_LINKED
 from leaderboard.boards.pages.presenters import dollars_in_words
 from leaderboard.boards.plots import Plot, against_cost, over_time
@@ -115,6 +116,16 @@ def test_intervals_are_whiskers():
     [whisker] = shapes(plot.picture, Line, "whisker")
     assert whisker.points[0][0] == whisker.points[1][0]
     assert [line[4] for line in plot.table] == ["0.400 to 0.600", ""]
+
+
+def test_no_name_covers_a_mark_or_another_name():
+    rows = [row(f"planner {n}", overall=0.3 + (n % 7) / 50, **usage(1.0 + n % 5)) for n in range(40)]
+    plot = against_cost(rows=rows, metric=HIGHER, cost="seconds")
+    boxes = [box_of(text) for text in shapes(plot.picture, Text, "name")]
+    assert 3 < len(boxes) < 40
+    assert not [n for n, box in enumerate(boxes) for other in boxes[:n] if box.overlaps(other)]
+    marks = [Box(mark.x - 4, mark.y - 4, mark.x + 4, mark.y + 4) for mark in shapes(plot.picture, Mark)]
+    assert not [box for box in boxes for mark in marks if box.overlaps(mark)]
 
 
 def test_of_very_many_the_best_are_links_and_the_others_small_dots():
