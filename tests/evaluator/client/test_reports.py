@@ -3,7 +3,6 @@
 import io
 import re
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -17,7 +16,6 @@ from evaluator.client.tables import outcomes, scores, states, tasks
 from evaluator.client.verdict import Verdict
 from evaluator.client.waiting import wait
 
-ROOT = Path(__file__).resolve().parents[3]
 SUITES = {
     "openagi": SuiteInfo(
         slug="openagi",
@@ -157,9 +155,3 @@ def test_waiting_says_where_it_is_every_ten_seconds_even_if_nothing_changes():
     assert now[0] > 100
     assert max(gaps) <= 20
     assert len(told) >= now[0] / 20
-
-
-def test_the_table_of_exit_codes_for_users_is_that_of_the_commands():
-    text = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
-    table = text.partition("## Exit codes")[2].partition("\n## ")[0]
-    assert [int(number) for number in re.findall(r"^\| (\d) \|", table, re.M)] == [int(code) for code in ExitCode]
