@@ -10,11 +10,11 @@ from rich.console import Console
 from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.client.errors import UsageError
 from evaluator.client.markdown import MOST_TASKS, markdown
-from evaluator.client.output import Reports
+from evaluator.client.output import Reports, say
 from evaluator.client.shapes import Evaluation, Submission, SuiteInfo, TaskRow
 from evaluator.client.tables import outcomes, scores, states, tasks
 from evaluator.client.verdict import Verdict
-from evaluator.client.waiting import wait
+from evaluator.client.waiting import progress, wait
 
 SUITES = {
     "openagi": SuiteInfo(
@@ -76,6 +76,19 @@ def test_tasks_have_their_reasons_within_80_columns():
     assert max(map(len, text.splitlines())) <= 80
     assert " ".join(LONG.split()[-4:]) in " ".join(text.split())
     assert outcomes(rows) == "2 tasks: 1 scored, 1 infra_fault"
+
+
+def test_a_terminal_does_not_obey_the_texts_of_strangers(capsys):
+    escape = "\x1b]0;title\x07"
+    hostile = evaluation(planner={"name": escape}, reason_text=escape)
+    say(escape)
+    texts = [
+        shown(states([hostile], suites=SUITES)),
+        shown(tasks([TaskRow(task="1", outcome="planner_fault", reason_text=escape)])),
+        progress(hostile),
+        capsys.readouterr().err,
+    ]
+    assert [text for text in texts if "\x1b" in text or "\x07" in text or "?]0;title?" not in text] == []
 
 
 class TestMarkdown:
