@@ -21,7 +21,7 @@ WORKER, SITE = "worker", "site"
 PROGRAMS: Mapping[str, str] = {
     "worker": "A worker that evaluates for a site.",
     "manage": "Django's management commands.",
-    "demo": "The whole arena on this machine; --once ends after its evaluations.",
+    "demo": "The whole arena on this machine; --port chooses its port, --once ends after its evaluations.",
 }
 """Commands that are programs of their own, each with its help."""
 CHECKOUT: Mapping[str, str] = {

@@ -17,6 +17,7 @@ _GAP = "  "
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 _LEAST_PROSE = 36
 """Columns that a sentence needs to be readable."""
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _NUMBER = re.compile(r"[+-]?\d[\d.,]*[%x]?|-|")
 
 
@@ -27,7 +28,7 @@ class Listing:
         """`prose` is the column, if any, that holds sentences, which need no label where rows are blocks of lines."""
         self._columns = columns
         self._prose = prose
-        self._title = title
+        self._title = printable(title)
         self._rows: list[tuple[str, ...]] = []
         self._headings: dict[int, str] = {}
 
@@ -35,7 +36,7 @@ class Listing:
         """Add a row with a cell for each column."""
         if len(cells) != len(self._columns):
             raise ValueError(f"a row of {len(cells)} cells in a list of {len(self._columns)} columns")
-        self._rows.append(tuple(" ".join(cell.split()) for cell in cells))
+        self._rows.append(tuple(printable(" ".join(cell.split())) for cell in cells))
 
     def add_section(self, heading: str) -> None:
         """Put a heading above the rows that follow."""
@@ -127,6 +128,11 @@ class Listing:
             for text in filter(None, (sentences, facts)):
                 lines += [Text(f"  {line}") for line in _wrapped(text, width=width - 2)]
         return lines
+
+
+def printable(text: str) -> str:
+    """The text without control characters but tabs and ends of lines: a terminal would obey those of a stranger."""
+    return _CONTROL.sub("?", text)
 
 
 def show_all(listings: Iterable[Listing], *, console: Console) -> None:

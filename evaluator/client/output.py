@@ -12,6 +12,7 @@ from typing import Literal
 
 import typer
 
+from evaluator.cli.listing import printable
 from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.client.errors import RefusedError, UnreachableError, UsageError
 from evaluator.client.markdown import markdown
@@ -46,7 +47,7 @@ def _failed(text: str, *, code: ExitCode) -> typer.Exit:
 
 def say(text: str) -> None:
     for line in text.splitlines():
-        sys.stderr.write(f"planarena: {line}\n")
+        sys.stderr.write(f"planarena: {printable(line)}\n")
     sys.stderr.flush()
 
 

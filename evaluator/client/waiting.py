@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 
+from evaluator.cli.listing import printable
 from evaluator.client.api import Client
 from evaluator.client.errors import UnreachableError
 from evaluator.client.shapes import Evaluation, Submission
@@ -49,4 +50,4 @@ def wait(
 def progress(evaluation: Evaluation) -> str:
     """Where an evaluation stands, in one line."""
     tasks = f"{evaluation.done} of {evaluation.tasks_total} tasks"
-    return f"{evaluation.suite}: {evaluation.state}, {tasks}. {evaluation.reason_text}".rstrip()
+    return printable(f"{evaluation.suite}: {evaluation.state}, {tasks}. {evaluation.reason_text}".rstrip())

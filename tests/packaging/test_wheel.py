@@ -139,7 +139,8 @@ def test_help_lists_every_command_and_needs_no_package(unpacked, tmp_path):
 def test_an_unknown_command_is_refused(unpacked, tmp_path):
     done = without_packages(unpacked, "sumbit", folder=tmp_path)
     assert done.returncode == 2
-    assert done.stderr == "planarena: there is no command 'sumbit'. planarena --help lists them.\n"
+    meant = "Did you mean 'submit' or 'suites'?"
+    assert done.stderr == f"planarena: there is no command 'sumbit'. {meant} planarena --help lists them.\n"
 
 
 def test_an_installed_site_finds_its_pages_and_keeps_its_data_in_the_working_directory(unpacked, tmp_path):

@@ -1,4 +1,4 @@
-"""How commands end. The table for users is in docs/ci.md; a test compares them."""
+"""How commands end. The table for users is in docs/ci.md."""
 
 from enum import IntEnum
 

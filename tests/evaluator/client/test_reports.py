@@ -3,7 +3,6 @@
 import io
 import re
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -11,13 +10,12 @@ from rich.console import Console
 from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.client.errors import UsageError
 from evaluator.client.markdown import MOST_TASKS, markdown
-from evaluator.client.output import Reports
+from evaluator.client.output import Reports, say
 from evaluator.client.shapes import Evaluation, Submission, SuiteInfo, TaskRow
 from evaluator.client.tables import outcomes, scores, states, tasks
 from evaluator.client.verdict import Verdict
-from evaluator.client.waiting import wait
+from evaluator.client.waiting import progress, wait
 
-ROOT = Path(__file__).resolve().parents[3]
 SUITES = {
     "openagi": SuiteInfo(
         slug="openagi",
@@ -78,6 +76,19 @@ def test_tasks_have_their_reasons_within_80_columns():
     assert max(map(len, text.splitlines())) <= 80
     assert " ".join(LONG.split()[-4:]) in " ".join(text.split())
     assert outcomes(rows) == "2 tasks: 1 scored, 1 infra_fault"
+
+
+def test_a_terminal_does_not_obey_the_texts_of_strangers(capsys):
+    escape = "\x1b]0;title\x07"
+    hostile = evaluation(planner={"name": escape}, reason_text=escape)
+    say(escape)
+    texts = [
+        shown(states([hostile], suites=SUITES)),
+        shown(tasks([TaskRow(task="1", outcome="planner_fault", reason_text=escape)])),
+        progress(hostile),
+        capsys.readouterr().err,
+    ]
+    assert [text for text in texts if "\x1b" in text or "\x07" in text or "?]0;title?" not in text] == []
 
 
 class TestMarkdown:
@@ -157,9 +168,3 @@ def test_waiting_says_where_it_is_every_ten_seconds_even_if_nothing_changes():
     assert now[0] > 100
     assert max(gaps) <= 20
     assert len(told) >= now[0] / 20
-
-
-def test_the_table_of_exit_codes_for_users_is_that_of_the_commands():
-    text = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
-    table = text.partition("## Exit codes")[2].partition("\n## ")[0]
-    assert [int(number) for number in re.findall(r"^\| (\d) \|", table, re.M)] == [int(code) for code in ExitCode]

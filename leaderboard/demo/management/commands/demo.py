@@ -52,7 +52,8 @@ class Command(SiteCommand):
             note.write_text(url)
             if port is None and number != FIRST_PORT:
                 console.print(f"127.0.0.1:{FIRST_PORT} is in use, so the site will be at {url}")
-            console.print("Preparing the database and the site ...")
+                console.print("Another port: --port NUMBER")
+            console.print(f"Preparing the database and the site, which will be at {url} ...")
             prepare_database()
             call_command("collectstatic", verbosity=0, interactive=False)
             environment = os.environ | {"PLANARENA_DEMO": "1", "PLANARENA_API_URL": url, "PYTHONUNBUFFERED": "1"}

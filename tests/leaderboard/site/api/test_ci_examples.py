@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from evaluator.client.verdict import ExitCode
+from evaluator.cli.program.exit_codes import ExitCode
 from leaderboard.accounts.services import create_token
 from tests.leaderboard.factories import make_suite, make_user
 from tests.leaderboard.serving import server
@@ -58,6 +58,7 @@ def test_the_workflow_for_github_is_well_formed_and_its_command_works(environmen
     steps = yaml.safe_load((CI / "github-actions.yml").read_text())["jobs"]["evaluate"]["steps"]
     (step,) = [step for step in steps if step["name" if "name" in step else "uses"] == "Evaluate"]
     named = {"GITHUB_REPOSITORY": "ada/planner", "GITHUB_SHA": "0123456789", "GITHUB_RUN_ID": "7"}
+    named["GITHUB_STEP_SUMMARY"] = str(tmp_path / "summary.md")
     planner = {
         "PLANNER_URL": "https://example.org/plan",
         "PATH": f"{Path(sys.executable).parent}:{environment['PATH']}",
@@ -69,6 +70,7 @@ def test_the_workflow_for_github_is_well_formed_and_its_command_works(environmen
     assert process.returncode == 0, said
     assert ended.submission.planner.name == "planner 0123456"
     assert (tmp_path / "out.xml").exists()
+    assert (tmp_path / "summary.md").read_text().startswith("## PlanArena: passed")
 
 
 def test_the_packages_that_the_examples_install_are_pinned():
