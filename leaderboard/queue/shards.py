@@ -9,6 +9,7 @@ from leaderboard.catalog.models import Task
 from leaderboard.evaluations.events import NewResult, announce
 from leaderboard.evaluations.models import Evaluation, Shard, ShardState, TaskResult
 from leaderboard.evaluations.states import move_shard
+from leaderboard.results.causes import causes_of_fault
 from leaderboard.site.clock import database_now
 
 
@@ -49,9 +50,12 @@ def end_shard(*, shard: Shard, evaluation: Evaluation, outcome: Outcome, reason:
                 reason=reason,
                 reason_text=text,
                 score=score,
+                causes=causes_of_fault(task=task, outcome=outcome, reason=reason),
                 updated=timezone.now(),
             )
-            for task in Task.objects.filter(suite=evaluation.suite_id, key__in=keys).order_by("position")
+            for task in Task.objects.filter(suite=evaluation.suite_id, key__in=keys)
+            .select_related("suite")
+            .order_by("position")
         ],
         ignore_conflicts=True,
     )

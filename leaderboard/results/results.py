@@ -25,6 +25,7 @@ from leaderboard.evaluations.events import NewResult, announce
 from leaderboard.evaluations.models import Attempt, Evaluation, TaskResult
 from leaderboard.evaluations.states import note_progress
 from leaderboard.planners.secret_headers import header_to_hide
+from leaderboard.results.causes import causes_of_record
 from leaderboard.results.indicators import mark_columns
 from leaderboard.results.usage import usage_fields
 from leaderboard.site.field_errors import FieldErrors
@@ -273,6 +274,7 @@ def _insert(
                 indicators=record.indicators,
                 sample_indicators=indicators_of_samples(record),
                 episodes=episodes_of(record),
+                causes=causes_of_record(record),
                 seconds=_seconds(record),
                 **usage_fields(record.planner),
                 plan_summary=plan_summary(record),
