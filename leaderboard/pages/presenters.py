@@ -24,7 +24,6 @@ from leaderboard.results.cause_counts import CauseBars, cause_bars
 from leaderboard.results.episodes import EpisodeLines, episode_lines
 from leaderboard.results.failures import FailureGroup, failures
 from leaderboard.results.filters import Filter
-from leaderboard.results.finding_causes import causes_were_found
 from leaderboard.results.task_filters import (
     FIRST,
     INDICATORS,
@@ -37,6 +36,7 @@ from leaderboard.results.task_filters import (
     select,
 )
 from leaderboard.results.task_rows import task_rows
+from leaderboard.results.task_scores import unknown_causes
 from leaderboard.site.lru_cache import SharedCache
 
 TASKS_PER_PAGE = 50
@@ -181,7 +181,8 @@ def gather(evaluation: Evaluation) -> Gathered:
     version: Hashable = evaluation.state, withheld_from(reader=None, evaluation=evaluation)
     if rows is not None:
         version = hash(tuple((row.ended, row.outcome, row.score, row.why) for row in rows))
-    elif found is not None and found.causes.unknown and causes_were_found(evaluation, unknown=found.causes.unknown):
+    elif found is not None and found.causes.unknown not in {0, unknown_causes([evaluation.pk])}:
+        # `find_causes` has run since.
         found = None
     if found is None or found.version != version:
         found = _gather(evaluation, rows=task_rows(evaluation) if rows is None else rows, version=version)

@@ -11,6 +11,8 @@ NOT_FOUND = "not_found_yet"
 """Value of the filter `why` for tasks whose causes are not known."""
 RAN = frozenset({Outcome.SCORED, Outcome.PLANNER_FAULT, Outcome.INFRA_FAULT})
 """Outcomes that have causes; tasks that never ran have none."""
+WHY = "Why below gold"
+"""Label of the filter `why`."""
 VALUES = (*Cause, NOT_FOUND)
 """Values of the filter, in the order in which they are listed."""
 _PLACES: Mapping[str, int] = {str(value): place for place, value in enumerate(VALUES)}

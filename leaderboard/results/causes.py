@@ -17,7 +17,6 @@ MOST_FINDINGS = 24
 """Findings kept of a task; a hostile plan may have thousands."""
 LONGEST_TEXT = 160
 """Characters kept of each text of a finding."""
-_TEXTS = ("step", "tool", "input", "wanted", "given", "where")
 _OF_THE_PLAN = frozenset(
     {
         Cause.MISSING_STEP, Cause.EXTRA_STEP, Cause.WRONG_TOOL, Cause.WRONG_INPUT, Cause.WRONG_ORDER,
@@ -36,7 +35,7 @@ def causes_of_record(record: ResultRecord) -> list[dict[str, JsonValue]] | None:
     """
     try:
         found = _findings(record)
-        return [_storable(finding).to_json() for finding in found[:MOST_FINDINGS]]
+        return [_storable(finding) for finding in found[:MOST_FINDINGS]]
     except Exception:  # noqa: BLE001 - intake must not lose a result to a defect of a rule
         _log.exception("no causes found: suite %s, task %s", record.suite, record.task)
         return None
@@ -74,10 +73,9 @@ def _findings(record: ResultRecord) -> Sequence[Finding]:
     raise NotImplementedError(record.task)
 
 
-def _storable(finding: Finding) -> Finding:
+def _storable(finding: Finding) -> dict[str, JsonValue]:
     """The finding with texts that a row can keep."""
-    texts = {name: text for name in _TEXTS if (text := getattr(finding, name)) is not None}
-    return replace(finding, **{name: _cut(keepable_text(text)) for name, text in texts.items()})
+    return {name: _cut(keepable_text(str(text))) for name, text in finding.to_json().items()}
 
 
 def _cut(text: str) -> str:

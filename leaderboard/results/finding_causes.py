@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from evaluator.canonical_json import JsonValue
 from evaluator.records import Outcome, Reason
-from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.evaluations.models import TaskResult
 from leaderboard.results.cause_counts import RAN
 from leaderboard.results.causes import causes_of_fault, causes_of_record
 from leaderboard.results.objects import read_record, server_store
@@ -40,11 +40,6 @@ def find_causes(*, batch: int = BATCH, again: bool = False) -> Iterator[Batch]:
         # Without `updated`, which says when the task ended.
         TaskResult.objects.bulk_update(done, ["causes"])
         yield Batch(found=len(done), missed=len(rows) - len(done))
-
-
-def causes_were_found(evaluation: Evaluation, *, unknown: int) -> bool:
-    """Whether `find_causes` has found causes since `unknown` results of an evaluation had none."""
-    return TaskResult.objects.filter(evaluation=evaluation, outcome__in=RAN, causes=None).count() != unknown
 
 
 def _causes_of(row: TaskResult) -> list[dict[str, JsonValue]] | None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from evaluator.episode_summary import EpisodeSummary
 from evaluator.suites import facets as declared
 from leaderboard.results.badges import OUTCOMES, badge_of
-from leaderboard.results.cause_counts import place_of_cause, words_of_cause
+from leaderboard.results.cause_counts import WHY, place_of_cause, words_of_cause
 from leaderboard.results.filters import Facet, Filter, Index, Sort, chosen_of, in_words, sort_by, written
 from leaderboard.results.filters import index as index_rows
 from leaderboard.results.filters import select as select_rows
@@ -186,7 +186,7 @@ _TOOL: Facet[TaskRow] = Facet("tool", "Step used", lambda row: row.tools, str, s
 _CAUSE: Facet[TaskRow] = Facet(
     "cause", "Cause", _one("cause"), lambda _: "one of “What went wrong”", section=FIRST, is_offered=False
 )
-_WHY: Facet[TaskRow] = Facet("why", "Why below gold", lambda row: row.why, words_of_cause, sort_key=place_of_cause)
+_WHY: Facet[TaskRow] = Facet("why", WHY, lambda row: row.why, words_of_cause, sort_key=place_of_cause)
 _STOP: Facet[TaskRow] = Facet("stop", "Why the episode ended", stops_of)
 _PROBLEM: Facet[TaskRow] = Facet("problem", "Action error", problems_of)
 _TOOL_PROBLEM: Facet[TaskRow] = Facet("tool_problem", "Action error", tool_problems_of, str, is_offered=False)

@@ -4,11 +4,12 @@ import json
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from django.db.models import Aggregate, F, Func, TextField
+from django.db.models import Aggregate, F, Func, JSONField, TextField, Value
 
 from evaluator.metrics.aggregate import TaskScore
 from evaluator.records import Outcome
 from leaderboard.evaluations.models import TaskResult
+from leaderboard.results.cause_counts import RAN, ordered
 
 _OUTCOMES = {str(outcome): outcome for outcome in Outcome}
 
@@ -65,3 +66,33 @@ def packed_scores(
             for task, outcome, score, indicators, samples, sample_indicators in json.loads(text)
         }
     return results
+
+
+def packed_causes(evaluations: Sequence[UUID]) -> dict[UUID, dict[int, tuple[str, ...] | None]]:
+    """The causes of each evaluation by the task's primary key, in one query: of tasks that ran, None where they are not
+    found yet."""
+    row = Func(F("task_id"), cause_codes(), function="json_build_array", output_field=TextField())
+    packed = Aggregate(
+        row, function="json_agg", template="%(function)s(%(expressions)s)::text", output_field=TextField()
+    )
+    rows = TaskResult.objects.filter(evaluation__in=evaluations, outcome__in=RAN)
+    found: dict[UUID, dict[int, tuple[str, ...] | None]] = {pk: {} for pk in evaluations}
+    for evaluation, text in rows.values_list("evaluation_id").annotate(packed=packed).order_by():
+        found[evaluation] = {task: None if codes is None else ordered(codes) for task, codes in json.loads(text)}
+    return found
+
+
+def cause_codes() -> Func:
+    """The causes of a row as a JSON list; null where they are not found yet."""
+    return Func(
+        F("causes"),
+        Value("$[*].cause"),
+        function="jsonb_path_query_array",
+        template="%(function)s(%(expressions)s::jsonpath)",
+        output_field=JSONField(),
+    )
+
+
+def unknown_causes(evaluations: Sequence[UUID]) -> int:
+    """How many results of evaluations have no causes yet, although their tasks ran."""
+    return TaskResult.objects.filter(evaluation__in=evaluations, outcome__in=RAN, causes=None).count()
