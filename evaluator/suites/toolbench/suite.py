@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from evaluator.canonical_json import JsonValue
 from evaluator.metrics.planning import PlanProfile
@@ -24,9 +25,14 @@ from evaluator.suites.toolbench.released.defects import RULES, flags_of, is_acti
 from evaluator.suites.toolbench.released.files import TOOL2K, TOOL100, read_tool2k, read_tool100
 from evaluator.suites.toolbench.released.raw import RawTask
 from evaluator.suites.toolbench.released.source import fetched_folder, gold_file, problem_of_fetched
+from evaluator.suites.toolbench.right_plans import nearest_plans
 from evaluator.suites.toolbench.shortest import shortest_length
 from evaluator.tools.controlllm import CONTROLLLM
 from evaluator.tools.types import ResourceType
+
+if TYPE_CHECKING:
+    from evaluator.records import ResultRecord
+    from evaluator.suites.right_plans import RightPlans
 
 VERSION = "2"
 
@@ -223,6 +229,22 @@ def tool_suite(
         defects=tuple(Defect(name=rule.name, description=rule.description, excludes=rule.excludes) for rule in RULES),
         step_problems=STEP_PROBLEMS,
         hidden_requests=hidden_requests,
+        right_plans=partial(right_plans, executed=False),
+    )
+
+
+def right_plans(task: Task, record: "ResultRecord", plan: Plan, *, executed: bool) -> "RightPlans":
+    """See `Suite.right_plans`.
+
+    Args:
+        task: a request of a suite of this family.
+        record: its record.
+        plan: the record's plan.
+        executed: whether the suite executes plans.
+    """
+    assert isinstance(task, ToolTask)
+    return nearest_plans(
+        goal=task.goal, record=record, plan=plan, files=tuple(task.files), catalogue=CONTROLLLM, executed=executed
     )
 
 

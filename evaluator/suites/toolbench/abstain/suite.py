@@ -1,6 +1,7 @@
 """The suite `toolmini-abstain`: 120 requests that no plan can meet among 120 that plans can meet."""
 
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -12,7 +13,7 @@ from evaluator.suites.hidden import HIDDEN, derived
 from evaluator.suites.toolbench.abstain.requests import Need, Request, abstain_requests, hidden_abstain_requests
 from evaluator.suites.toolbench.goals.goal import Goal
 from evaluator.suites.toolbench.suite import COLUMNS as TOOL_COLUMNS
-from evaluator.suites.toolbench.suite import STEP_PROBLEMS, ToolTask, tool_task
+from evaluator.suites.toolbench.suite import STEP_PROBLEMS, ToolTask, right_plans, tool_task
 from evaluator.suites.toolbench.terms import type_of_file
 from evaluator.tools.controlllm import CONTROLLLM
 
@@ -142,6 +143,7 @@ def toolmini_abstain_suite() -> Suite:
         step_problems=STEP_PROBLEMS,
         may_abstain=True,
         hidden_requests=_hidden,
+        right_plans=partial(right_plans, executed=False),
     )
 
 

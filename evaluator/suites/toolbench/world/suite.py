@@ -1,6 +1,7 @@
 """The suite `toolworld`: requests about the miniature world for ControlLLM's tools, executed and judged."""
 
 from dataclasses import replace
+from functools import partial
 
 from evaluator.episodes.base import Setting
 from evaluator.episodes.beside_gold import RELATIVE
@@ -11,7 +12,7 @@ from evaluator.suites.facets import Facet
 from evaluator.suites.hidden import HIDDEN, derived
 from evaluator.suites.toolbench.suite import COLUMNS as JUDGED
 from evaluator.suites.toolbench.suite import FACETS as TOOL_FACETS
-from evaluator.suites.toolbench.suite import STEP_PROBLEMS
+from evaluator.suites.toolbench.suite import STEP_PROBLEMS, right_plans
 from evaluator.suites.toolbench.world import SLUG
 from evaluator.suites.toolbench.world.data import WorldSamples, world_samples
 from evaluator.suites.toolbench.world.requests import hidden_requests, public_requests
@@ -95,6 +96,7 @@ def toolworld_suite() -> Suite:
         step_problems=STEP_PROBLEMS,
         training_splits=("validation",),
         hidden_requests=_hidden,
+        right_plans=partial(right_plans, executed=True),
     )
 
 
