@@ -20,7 +20,7 @@ from leaderboard.evaluations.transitions import FINAL
 from leaderboard.evaluations.visibility import Reader, visible_evaluations
 from leaderboard.results.task_filters import TaskRow
 from leaderboard.results.task_rows import facts_of
-from leaderboard.results.task_scores import packed_causes, packed_scores, unknown_causes
+from leaderboard.results.task_scores import causes_version, packed_causes, packed_scores
 from leaderboard.site.lru_cache import SharedCache
 
 MOST = 6
@@ -113,7 +113,7 @@ def comparison_of(evaluations: Sequence[Evaluation]) -> Comparison:
     make = partial(_comparison, pks=pks, suite=suite, shows_gold=shows_gold)
     if all(evaluation.state in FINAL for evaluation in evaluations):
         # Final evaluations never change, but their causes may be found later.
-        return _comparisons.get_or_make((pks, shows_gold, unknown_causes(pks)), make)
+        return _comparisons.get_or_make((pks, shows_gold, causes_version(pks)), make)
     return make()
 
 
@@ -182,4 +182,4 @@ def _comparison(*, pks: Sequence[UUID], suite: Suite, shows_gold: bool) -> Compa
     )
 
 
-_comparisons: SharedCache[tuple[tuple[UUID, ...], bool, int], Comparison] = SharedCache(maxsize=16)
+_comparisons: SharedCache[tuple[tuple[UUID, ...], bool, tuple[int, int | None]], Comparison] = SharedCache(maxsize=16)

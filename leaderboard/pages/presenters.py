@@ -36,7 +36,7 @@ from leaderboard.results.task_filters import (
     select,
 )
 from leaderboard.results.task_rows import task_rows
-from leaderboard.results.task_scores import unknown_causes
+from leaderboard.results.task_scores import causes_version
 from leaderboard.site.lru_cache import SharedCache
 
 TASKS_PER_PAGE = 50
@@ -177,13 +177,13 @@ def gather(evaluation: Evaluation) -> Gathered:
     Cached until a result changes: a reader who watches asks often, and computing intervals takes most of the time.
     """
     rows = None if evaluation.state in FINAL else task_rows(evaluation)
-    found = _gathered.get(evaluation.pk)
-    version: Hashable = evaluation.state, withheld_from(reader=None, evaluation=evaluation)
+    version: Hashable
     if rows is not None:
         version = hash(tuple((row.ended, row.outcome, row.score, row.why) for row in rows))
-    elif found is not None and found.causes.unknown not in {0, unknown_causes([evaluation.pk])}:
-        # `find_causes` has run since.
-        found = None
+    else:
+        withheld = withheld_from(reader=None, evaluation=evaluation)
+        version = evaluation.state, withheld, causes_version([evaluation.pk])
+    found = _gathered.get(evaluation.pk)
     if found is None or found.version != version:
         found = _gather(evaluation, rows=task_rows(evaluation) if rows is None else rows, version=version)
         _gathered.put(evaluation.pk, found)

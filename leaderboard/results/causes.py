@@ -1,22 +1,32 @@
-"""Why tasks are below the gold score: found for a record, kept in its row, and shown as far as a reader may know it."""
+"""Why tasks are below the gold score: found for records, kept in rows, and shown as far as a reader may know it."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from evaluator.canonical_json import JsonValue
-from evaluator.causes.taxonomy import Cause, Finding
-from evaluator.planners.storable import keepable_text
-from evaluator.records import Outcome, Reason, ResultRecord
-from leaderboard.catalog.models import Task
-from leaderboard.evaluations.gold import Withheld
-from leaderboard.results.cause_counts import place_of_cause
+from django.db.models import QuerySet
 
-MOST_FINDINGS = 24
-"""Findings kept of a task; a hostile plan may have thousands."""
-LONGEST_TEXT = 160
+from evaluator.canonical_json import JsonValue
+from evaluator.causes import Cause, CauseContext, Finding, causes_of
+from evaluator.planners.storable import keepable_text
+from evaluator.records import FAULT_SCORE, Outcome, Reason, ResultRecord
+from evaluator.suites.base import Suite as LibrarySuite
+from evaluator.suites.hidden import HIDDEN, suite_on_split
+from evaluator.suites.registry import suite_of
+from leaderboard.catalog.models import Task
+from leaderboard.catalog.seasons import seed_of
+from leaderboard.evaluations.gold import Withheld
+from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.site.lru_cache import SharedCache
+
+GOLD = "gold"
+"""The bundled planner whose scores are the gold scores."""
+LONGEST_TEXT = 200
 """Characters kept of each text of a finding."""
+Kept = list[dict[str, JsonValue]]
+"""The findings of a task as its row keeps them."""
 _OF_THE_PLAN = frozenset(
     {
         Cause.MISSING_STEP, Cause.EXTRA_STEP, Cause.WRONG_TOOL, Cause.WRONG_INPUT, Cause.WRONG_ORDER,
@@ -28,61 +38,98 @@ _OF_THE_PLAN = frozenset(
 _log = logging.getLogger(__name__)
 
 
-def causes_of_record(record: ResultRecord) -> list[dict[str, JsonValue]] | None:
-    """The findings of a record as its row keeps them; None, and an entry in the log, if they cannot be found.
+class OtherSuiteError(Exception):
+    """This release does not have the suite that the evaluation was made on."""
 
-    Never raises: a result counts whether or not its causes are known.
+
+def find_causes_of(*, evaluation: Evaluation, records: Sequence[ResultRecord]) -> list[Kept | None]:
+    """The findings of records of an evaluation, in their order; None, and an entry in the log, where there are none.
+
+    Never raises for what a record says: a result counts whether or not its causes are known.
     """
-    try:
-        found = _findings(record)
-        return [_storable(finding) for finding in found[:MOST_FINDINGS]]
-    except Exception:  # noqa: BLE001 - intake must not lose a result to a defect of a rule
-        _log.exception("no causes found: suite %s, task %s", record.suite, record.task)
-        return None
+    found: list[Kept | None] = []
+    context: CauseContext | None = None
+    for record in records:
+        try:
+            context = context or _context(evaluation=evaluation, records=records)
+            found.append(_kept(causes_of(record, context=context)))
+        except Exception:  # noqa: BLE001 - intake must not lose a result to a defect of a rule
+            _log.exception("no causes found: evaluation %s, task %s", evaluation.pk, record.task)
+            found.append(None)
+    return found
 
 
-def causes_of_fault(*, task: Task, outcome: Outcome, reason: Reason | None) -> list[dict[str, JsonValue]] | None:
-    """The same for a task that the site ended itself, without a record; its suite is read with it."""
-    score = 0.0 if outcome is Outcome.PLANNER_FAULT else None
-    return causes_of_record(
-        ResultRecord(
-            suite=task.suite.slug,
-            task=task.key,
-            request="",
-            metric=task.metric,
-            outcome=outcome,
-            reason=reason,
-            score=score,
-        )
+def record_of_fault(*, task: Task, suite: str, outcome: Outcome, reason: Reason) -> ResultRecord:
+    """The record of a task that the site ended itself, so that it has none in the store."""
+    score = FAULT_SCORE if outcome is Outcome.PLANNER_FAULT else None
+    return ResultRecord(
+        suite=suite, task=task.key, request="", metric=task.metric, outcome=outcome, reason=reason, score=score
     )
 
 
 def read_findings(kept: Sequence[Mapping[str, Any]] | None, *, withheld: Withheld) -> tuple[Finding, ...] | None:
-    """The findings of a row as a reader may see them, in the order in which causes are listed; None if not found yet.
+    """The findings of a row as a reader may see them, the weightiest first; None if not found yet.
 
     Where the plan is withheld, only the causes are left. Where gold plans are, findings name nothing but the planner's
     own plan. Equal ones become one: their number would tell how many steps a gold plan has.
     """
     if kept is None:
         return None
-    found = (_shown(finding, withheld=withheld) for finding in _read(kept))
-    return tuple(sorted(dict.fromkeys(found), key=lambda finding: place_of_cause(finding.cause)))
+    return tuple(dict.fromkeys(_shown(finding, withheld=withheld) for finding in _read(kept)))
 
 
-def _findings(record: ResultRecord) -> Sequence[Finding]:
-    raise NotImplementedError(record.task)
+def _context(*, evaluation: Evaluation, records: Sequence[ResultRecord]) -> CauseContext:
+    """What is right on the evaluation's suite, with the gold scores of the records' tasks."""
+    suite = _suite(evaluation)
+    if not suite.conditions.experts:
+        return CauseContext(suite=suite)
+    if evaluation.submission.planner.bundled_name == GOLD:
+        own = {record.task: record.score for record in records}
+        return CauseContext(suite=suite, gold_scores={task: score for task, score in own.items() if score is not None})
+    # One measured it on a self-hosted worker may be made up.
+    same = beside(evaluation).filter(submission__planner__bundled_name=GOLD, own_worker_run=None)
+    rows = TaskResult.objects.filter(
+        evaluation__in=same, task__key__in=[record.task for record in records], outcome=Outcome.SCORED
+    )
+    found = rows.order_by("pk").values_list("task__key", "score")
+    return CauseContext(suite=suite, gold_scores={task: score for task, score in found if score is not None})
 
 
-def _storable(finding: Finding) -> dict[str, JsonValue]:
-    """The finding with texts that a row can keep."""
-    return {name: _cut(keepable_text(str(text))) for name, text in finding.to_json().items()}
+def beside(evaluation: Evaluation) -> QuerySet[Evaluation]:
+    """The evaluations with the conditions of this one, whose scores are about the same samples."""
+    names = "suite", "profile", "profile_digest", "split", "samples", "data_digest", "season"
+    return Evaluation.objects.filter(verifies=None, **{name: getattr(evaluation, name) for name in names})
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
+def _suite(evaluation: Evaluation) -> LibrarySuite:
+    """The suite as the evaluation's planner was asked.
+
+    Raises:
+        OtherSuiteError: this release has another one of that name.
+        NoSeedError: the seed of its hidden data is not known.
+    """
+    suite = suite_of(evaluation.suite.slug)
+    if suite.digest != evaluation.suite.digest:
+        raise OtherSuiteError(f"{suite.slug} {evaluation.suite.version} is not the one of this release")
+    if evaluation.split != HIDDEN:
+        return suite
+    seed = seed_of(evaluation)
+    make = partial(suite_on_split, suite=suite, split=HIDDEN, hidden_seed=seed)
+    return _hidden.get_or_make((suite.digest, seed), make)
 
 
-def _read(kept: Iterable[Mapping[str, Any]]) -> Iterable[Finding]:
+_hidden: SharedCache[tuple[str, str], LibrarySuite] = SharedCache(maxsize=4)
+"""Suites with hidden requests."""
+
+
+def _kept(findings: Iterable[Finding]) -> Kept:
+    return [
+        {name: keepable_text(str(text))[:LONGEST_TEXT] for name, text in finding.to_json().items()}
+        for finding in findings
+    ]
+
+
+def _read(kept: Iterable[Mapping[str, Any]]) -> Iterator[Finding]:
     """The findings that this release knows; others were written by another one."""
     for one in kept:
         try:

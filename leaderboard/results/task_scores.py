@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from django.db.models import Aggregate, F, Func, JSONField, TextField, Value
+from django.db.models import Aggregate, Count, F, Func, IntegerField, JSONField, Sum, TextField, Value
 
 from evaluator.metrics.aggregate import TaskScore
 from evaluator.records import Outcome
@@ -93,6 +93,9 @@ def cause_codes() -> Func:
     )
 
 
-def unknown_causes(evaluations: Sequence[UUID]) -> int:
-    """How many results of evaluations have no causes yet, although their tasks ran."""
-    return TaskResult.objects.filter(evaluation__in=evaluations, outcome__in=RAN, causes=None).count()
+def causes_version(evaluations: Sequence[UUID]) -> tuple[int, int | None]:
+    """Changes when causes of evaluations do, which may be long after their end: their number, and a sum of hashes."""
+    hashed = Func(F("causes"), function="jsonb_hash", output_field=IntegerField())
+    rows = TaskResult.objects.filter(evaluation__in=evaluations)
+    found = rows.aggregate(count=Count("causes"), sum=Sum(hashed))
+    return found["count"], found["sum"]
