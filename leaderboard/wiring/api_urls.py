@@ -4,6 +4,7 @@ from django.urls import path, re_path
 
 from leaderboard.accounts.api import teams, tokens
 from leaderboard.boards import api as boards
+from leaderboard.boards.causes_api import BoardCausesView
 from leaderboard.boards.signing import api as proofs
 from leaderboard.catalog import api as catalog
 from leaderboard.compare.api import ComparisonView
@@ -71,6 +72,7 @@ urlpatterns = [
     path("boards/<slug:slug>/", boards.BoardView.as_view(), name="board"),
     path("boards/<slug:slug>/rows/", boards.BoardRowsView.as_view(), name="board-rows"),
     path("boards/<slug:slug>/plots/", boards.PlotsView.as_view(), name="board-plots"),
+    path("boards/<slug:slug>/causes/", BoardCausesView.as_view(), name="board-causes"),
     path("boards/<slug:slug>/snapshots/", boards.SnapshotsView.as_view(), name="snapshots"),
     path("boards/<slug:slug>/snapshots/<int:number>/", boards.SnapshotView.as_view(), name="snapshot"),
     path("boards/<slug:slug>/snapshots/<int:number>/proof/", proofs.SnapshotProofView.as_view(), name="snapshot-proof"),

@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from leaderboard.boards.pages import export_views, plot_views, season_views, snapshot_views, views
+from leaderboard.boards.pages import cause_views, export_views, plot_views, season_views, snapshot_views, views
 
 app_name = "boards"
 
@@ -15,6 +15,7 @@ urlpatterns = [
     path("feed.atom", export_views.site_feed, name="site-feed"),
     path("boards/<slug:suite>/", views.board, name="board"),
     path("boards/<slug:suite>/plots/", plot_views.plots, name="plots"),
+    path("boards/<slug:suite>/causes/", cause_views.causes, name="causes"),
     path("boards/<slug:suite>/seasons/", season_views.seasons, name="seasons"),
     path("boards/<slug:suite>/feed.atom", export_views.feed, name="feed"),
     path("boards/<slug:suite>/snapshots/", snapshot_views.snapshots, name="snapshots"),
