@@ -9,7 +9,7 @@ from django.db.models import Count
 
 from evaluator.causes import Cause
 from leaderboard.evaluations.models import TaskResult
-from leaderboard.results.cause_counts import RAN, ordered, words_of_cause
+from leaderboard.results.cause_counts import RAN, ordered, percent, words_of_cause
 from leaderboard.results.task_scores import cause_codes, causes_version
 
 MOST_ROWS = 50
@@ -31,8 +31,8 @@ class CauseCell(NamedTuple):
 
     cause: str
     tasks: int
-    percent: int
-    """Of the tasks that ran."""
+    percent: str
+    """Of the tasks that ran; empty without a task."""
     level: int
     """Shade: 0 for no task, to `LEVELS`."""
 
@@ -62,9 +62,14 @@ class BoardCauses(NamedTuple):
     """Rows of the board that are not counted."""
 
     @property
-    def is_incomplete(self) -> bool:
-        """Whether the causes of some tasks are not found yet."""
-        return any(line.unknown for line in self.lines)
+    def ran(self) -> int:
+        """Tasks of all these rows that ran."""
+        return sum(line.ran for line in self.lines)
+
+    @property
+    def unknown(self) -> int:
+        """Those whose causes are not found yet."""
+        return sum(line.unknown for line in self.lines)
 
 
 class _Counted(NamedTuple):
@@ -108,7 +113,7 @@ def _line(*, row: Mapping[str, Any], codes: Sequence[str], counted: _Counted) ->
 def _cell(*, code: str, tasks: int, ran: int) -> CauseCell:
     share = tasks / ran if ran else 0.0
     # Rounded up, so that one task in a thousand is not shown as none.
-    return CauseCell(code, tasks, round(100 * share), min(LEVELS, int(share * LEVELS) + 1) if tasks else 0)
+    return CauseCell(code, tasks, percent(share) if tasks else "", min(LEVELS, int(share * LEVELS) + 1) if tasks else 0)
 
 
 def _counts(evaluations: Sequence[UUID]) -> dict[str, _Counted]:

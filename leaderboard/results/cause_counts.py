@@ -28,8 +28,11 @@ class CauseBar(NamedTuple):
     tasks: int
     share: float
     """Of the tasks that ran, in (0, 1]."""
-    length: float
-    """Of the most frequent cause, in (0, 1]."""
+
+    @property
+    def percent(self) -> str:
+        """The share in whole per cent."""
+        return percent(self.share)
 
 
 class CauseBars(NamedTuple):
@@ -44,6 +47,11 @@ class CauseBars(NamedTuple):
     """Those at the gold score."""
     unknown: int
     """Those whose causes are not found yet."""
+
+
+def percent(share: float) -> str:
+    """A share in whole per cent; what would round to none is told apart from it."""
+    return f"{100 * share:.0f}" if not 0 < share < 0.005 else "< 1"
 
 
 def codes_of(kept: Sequence[Mapping[str, Any]] | None) -> tuple[str, ...] | None:
@@ -92,10 +100,9 @@ def cause_bars(tasks: Iterable[tuple[str, tuple[str, ...]]]) -> CauseBars:
     counts = Counter(code for codes in ran for code in codes)
     unknown = counts.pop(NOT_FOUND, 0)
     found = sorted(counts.items(), key=lambda pair: (-pair[1], place_of_cause(pair[0])))
-    most = max(counts.values(), default=1)
     return CauseBars(
         bars=tuple(
-            CauseBar(code, words_of_cause(code), Cause(code).definition, count, count / len(ran), count / most)
+            CauseBar(code, words_of_cause(code), Cause(code).definition, count, count / len(ran))
             for code, count in found
         ),
         ran=len(ran),

@@ -34,7 +34,7 @@ def find_causes(*, batch: int = BATCH, again: bool = False) -> Iterator[Batch]:
         batch: results that are read and saved at once.
         again: whether results that have causes get new ones.
     """
-    return _found(TaskResult.objects.filter(Q() if again else Q(causes=None)), batch=batch)
+    return _found(TaskResult.objects.filter(Q() if again else Q(causes__isnull=True)), batch=batch)
 
 
 def find_causes_beside(evaluation: Evaluation) -> None:

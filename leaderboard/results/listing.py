@@ -78,7 +78,7 @@ def filter_results(
     found = found.filter(**{name: values[name] for name in ("outcome", "reason") if values[name]})
     if cause := values["why"]:
         found = (
-            found.filter(causes=None, outcome__in=RAN)
+            found.filter(causes__isnull=True, outcome__in=RAN)
             if cause == NOT_FOUND
             else found.filter(causes__contains=[{"cause": cause}])
         )
