@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import struct
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
@@ -60,6 +61,14 @@ class Page(NamedTuple):
 
 GROUPS: Sequence[Group] = (
     Group(
+        "Start",
+        (
+            Chapter("tutorial", "First evaluation"),
+            Chapter("glossary", "Concepts"),
+            Chapter("troubleshooting", "Troubleshooting"),
+        ),
+    ),
+    Group(
         "Submit",
         (
             Chapter("submitting", "Kinds of planners"),
@@ -101,6 +110,7 @@ GROUPS: Sequence[Group] = (
         "Run a site",
         (
             Chapter("operating", "Operating"),
+            Chapter("runbook", "Runbook"),
             Chapter("adding-a-suite", "Adding a suite"),
             Chapter("extending", "Extending"),
             Chapter("testing", "Testing"),
@@ -177,6 +187,11 @@ def example(name: str) -> Path | None:
     return found.get(name)
 
 
+def picture(name: str) -> Path | None:
+    """A picture of `docs/` that a chapter shows."""
+    return {path.name: path for path in DOCS.glob("*.png")}.get(name)
+
+
 def _plain(inline: Token) -> str:
     return "".join(child.content for child in inline.children or () if child.type in {"text", "code_inline"})
 
@@ -185,6 +200,18 @@ def _rewrite_links(token: Token) -> None:
     for child in token.children or ():
         if child.type == "link_open":
             child.attrSet("href", _target(str(child.attrGet("href"))))
+        elif child.type == "image":
+            child.attrs |= {"src": reverse("handbook:picture", args=[str(child.attrGet("src"))]), **_size(child)}
+
+
+def _size(image: Token) -> dict[str, str | int | float]:
+    """Width and height, so that nothing moves when the picture comes."""
+    found = picture(str(image.attrGet("src")))
+    if found is None:
+        raise LookupError(f"docs/ has no picture {image.attrGet('src')}.")
+    # The fields of a PNG's first chunk.
+    width, height = struct.unpack(">II", found.read_bytes()[16:24])
+    return {"width": width, "height": height, "loading": "lazy"}
 
 
 def _target(link: str) -> str:

@@ -5,7 +5,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from leaderboard.docs_pages.chapters import BY_SLUG, GROUPS, example, page_of
+from leaderboard.docs_pages.chapters import BY_SLUG, GROUPS, example, page_of, picture
 from leaderboard.docs_pages.reference import api_topics
 from leaderboard.site.http.security_txt import contact_link
 
@@ -34,3 +34,12 @@ def example_file(request: HttpRequest, name: str) -> FileResponse:  # noqa: ARG0
     if found is None:
         raise Http404(f"There is no example {name!r}.")
     return FileResponse(found.open("rb"), content_type="text/plain; charset=utf-8", filename=found.name)
+
+
+@require_safe
+def picture_file(request: HttpRequest, name: str) -> FileResponse:  # noqa: ARG001 - the view's signature
+    """A picture of a chapter."""
+    found = picture(name)
+    if found is None:
+        raise Http404(f"There is no picture {name!r}.")
+    return FileResponse(found.open("rb"), content_type="image/png", filename=found.name)
