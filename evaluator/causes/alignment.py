@@ -21,6 +21,8 @@ INVENTED = 0.5
 """Cost of a tool that does not exist in the place of one that does."""
 INPUT = 0.4
 ORDER = 0.35
+REPEATED = 0.1
+"""Added for a step that repeats another one: rather the first stands for a right step."""
 _NEVER = 2.5
 """More than a missing and an extra step."""
 _SIMILARITY = 0.2
@@ -153,7 +155,7 @@ def _kinds(*, plan: Graph, right: Graph, catalogue: Catalogue) -> list[list[floa
     """What it costs, inputs aside, that a step of the plan stands for one of the sufficient plan."""
     return [
         [
-            _NEVER if place in plan.repeated else _kind(step.tool, wanted=wanted.tool, catalogue=catalogue)
+            _kind(step.tool, wanted=wanted.tool, catalogue=catalogue) + (REPEATED if place in plan.repeated else 0.0)
             for place, step in enumerate(plan.steps)
         ]
         for wanted in right.steps
@@ -225,7 +227,7 @@ def _pair_cost(found: Alignment, *, row: int, column: int, kind: float) -> float
 
 def _matched_cost(*, kind: float, wrong: int) -> float:
     # A tool of the same types elsewhere in the plan is no exchanged tool.
-    return _NEVER if wrong and kind == EXCHANGED else kind + INPUT * wrong
+    return _NEVER if wrong and kind >= EXCHANGED else kind + INPUT * wrong
 
 
 def _assigned(costs: list[list[float]], *, steps: int) -> dict[int, int]:

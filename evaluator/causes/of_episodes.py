@@ -22,8 +22,8 @@ _ENDS: Mapping[StopReason, Cause] = MappingProxyType(
         StopReason.TOOL_FAILED: Cause.SITE_FAULT,
     }
 )
-_SHARED_WORDS = 0.5
 _WORD = re.compile(r"\w+")
+_REFERENCE = re.compile(r"\bR\d+\b")
 
 
 def of_endings(transcripts: Sequence[Transcript]) -> tuple[Finding, ...]:
@@ -114,7 +114,9 @@ def _followed(transcript: Transcript) -> ActionRun | None:
 
 
 def _does_all(transcript: Transcript, *, gold: Plan) -> bool:
-    """Whether every action of the gold plan was done: an action of the same tool whose words are much the same."""
+    """Whether every action of the gold plan was done: one of the same tool with the same words, names of results aside.
+
+    What is calculated or looked up by rules is never wrong after that; what an expert says may be."""
     left = [action for turn in transcript.turns for action in turn.actions if action.problem is None]
     for step in gold.steps:
         wanted = " ".join(step.inputs.values())
@@ -126,8 +128,11 @@ def _does_all(transcript: Transcript, *, gold: Plan) -> bool:
 
 
 def _is_alike(one: str, other: str) -> bool:
-    first, second = _words(one), _words(other)
-    return not first | second or len(first & second) / len(first | second) >= _SHARED_WORDS
+    return _spelling(one) == _spelling(other)
+
+
+def _spelling(arguments: str) -> str:
+    return " ".join(_REFERENCE.sub("R", arguments).casefold().split()).rstrip(".?! ")
 
 
 def _words(text: str) -> frozenset[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from evaluator.causes.forms import unreadable
+from evaluator.causes.forms import prose_in, unreadable
 from evaluator.causes.of_episodes import of_answers, of_endings, of_failures
 from evaluator.causes.of_outcomes import EXPLAINED, of_fault
 from evaluator.causes.of_problems import of_problems
@@ -85,8 +85,10 @@ def _causes(record: ResultRecord, *, task: Task, suite: Suite) -> Iterator[Findi
     yield from of_endings(transcripts)
     ended = [one for one in transcripts if not of_endings([one])]
     if record.transcripts and not suite.named_inputs:
-        yield from of_failures(ended, gold=task.gold)
-        yield from of_answers(ended, gold=task.gold, indicators=record.indicators)
+        failed = [one for one in ended if of_failures([one], gold=task.gold)]
+        yield from of_failures(failed, gold=task.gold)
+        others = [one for one in ended if one not in failed]
+        yield from of_answers(others, gold=task.gold, indicators=record.indicators)
     elif ended or not record.transcripts:
         yield from of_failures(ended, gold=task.gold)
         yield from _of_plan(record, task=task, suite=suite, context=all_tools)
@@ -105,10 +107,15 @@ def _of_plan(record: ResultRecord, *, task: Task, suite: Suite, context: PlanCon
     if wants_nothing or not plan.steps:
         yield Finding(cause=Cause.NEEDLESS_PLAN if plan.steps else Cause.EMPTY_PLAN)
         return
+    if prose := prose_in(record.plan_received, plan=plan, catalogue=suite.catalogue):
+        yield prose
+        return
     right = right_plans_of(suite=suite, record=record, plan=plan)
     problems = of_problems(problems=record.problems, plan=plan)
     doubts = tuple(_of_pairs(record))
-    found = () if right.is_sufficient else differences(
+    # Steps that wait for each other are in no order that could be compared.
+    is_cyclic = any(problem.code == "cycle" for problem in record.problems)
+    found = () if right.is_sufficient or is_cyclic else differences(
         plan=plan, right=right, catalogue=context.known or context.catalogue, resources=task.resources
     )  # fmt: skip
     told = (*problems, *doubts, *_without_doubles(found, problems=problems))
@@ -136,9 +143,10 @@ def _without_doubles(found: Sequence[Finding], *, problems: Sequence[Finding]) -
     """The differences that no problem tells already."""
     told = {(one.step, one.input) for one in problems}
     invented = {one.step for one in problems if one.cause is Cause.INVENTED_TOOL and one.input is None}
+    misnamed = {one.step for one in problems if one.cause is Cause.INVENTED_TOOL and one.input is not None}
     has_answers = any(one.step is None for one in problems)
     for one in found:
-        is_told = one.input is not None and (one.step, one.input) in told
+        is_told = one.input is not None and ((one.step, one.input) in told or one.step in misnamed)
         is_answer = one.cause is Cause.WRONG_ANSWERS and has_answers
         if not (is_told or is_answer or (one.step is not None and one.step in invented)):
             yield one

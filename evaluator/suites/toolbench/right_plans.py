@@ -23,6 +23,8 @@ from evaluator.tools.types import Catalogue
 if TYPE_CHECKING:
     from evaluator.records import ResultRecord
 
+_OTHER = 0.25
+"""Cost of a step that a way does not use, so that the way is taken that uses most."""
 _MOST_WAYS = 64
 """Of one part; the rules have at most some twenty."""
 
@@ -77,10 +79,10 @@ class _Nearest:
         return self._chosen[part]
 
     def _lacking(self, way: _Call | str) -> float:
-        """The cost of what the plan has otherwise, steps aside that serve another part."""
+        """The cost of what the plan has otherwise. Other steps cost little, since they may serve another part."""
         right = Graph.of(_plan([way], catalogue=self._catalogue), resources=self._files)
         found = align(plan=self._own, right=right, catalogue=self._catalogue)
-        return cost_of(found, catalogue=self._catalogue, check_answers=False) - STEP * len(found.extra)
+        return cost_of(found, catalogue=self._catalogue, check_answers=False) - (STEP - _OTHER) * len(found.extra)
 
     def _ways(self, pattern: Pattern, *, tool: str, name: str) -> Iterator["_Call | str | None"]:
         """Everything that a pattern may become in an argument of a tool; None is any text."""
