@@ -19,6 +19,7 @@ from leaderboard.compare.services import Comparison, NotComparableError, compari
 from leaderboard.compare.words import verdicts
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.site.api.examples import ATTEMPT_ID, EVALUATION_ID, EXAMPLE_SUITE, example
+from leaderboard.site.api.shapes import Output
 
 MOST_TASKS = 500
 
@@ -67,7 +68,7 @@ class GroupOutput(serializers.Serializer[Any]):
     ties = serializers.IntegerField()
 
 
-class ComparedCauseOutput(serializers.Serializer[Any]):
+class ComparedCauseOutput(Output):
     """Tasks with one cause why they are below the gold score; a task may have several."""
 
     cause = serializers.ChoiceField(choices=[cause.value for cause in Cause])

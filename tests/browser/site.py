@@ -52,7 +52,7 @@ from tests.leaderboard.pages.factories import (
     make_suite,
     make_summary,
 )
-from tests.leaderboard.planning import REAL, make_clumsy_evaluation
+from tests.leaderboard.planning import MISTAKES, REAL, make_clumsy_evaluation
 from tests.leaderboard.serving import server
 
 PASSWORD = "correct horse"
@@ -149,8 +149,7 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
     User.objects.filter(pk=operator.pk).update(is_staff=True)
     operator.refresh_from_db()
     # First: running it sweeps, and would bring on what is to stay as it is.
-    clumsy = make_clumsy_evaluation(user=ada)
-    awkward = make_clumsy_evaluation(user=bea, mistakes=AWKWARD)
+    clumsy, awkward = (make_clumsy_evaluation(user=who, mistakes=how) for who, how in ((ada, MISTAKES), (bea, AWKWARD)))
     states = _executed(ada=ada, bea=bea) | {"found": _with_findings(bea), "grids": _with_grids(bea)}
     register_suite(
         tool_suite(slug="tool100", title="Tool100", description="A suite without a row.", raw=toolmini_tasks()[:3])

@@ -28,7 +28,10 @@ from leaderboard.site.api.examples import DIGEST, PLAN, example, example_of
 from leaderboard.site.api.selection import Selected
 from leaderboard.site.api.shapes import ModelOutput, Output
 
+FINDING = {"cause": "wrong_tool", "step": "s1", "tool": "Image Denoising", "wanted": "Image Super Resolution"}
 
+
+@example(FINDING, may_lack=("step", "tool", "input", "wanted", "given", "where"))
 class FindingOutput(Output):
     """One cause why a task is below the gold score, with what it is about. What does not apply is absent."""
 
@@ -45,7 +48,7 @@ class FindingOutput(Output):
     "task": "14", "metric": "vit", "outcome": "scored", "reason": "", "reason_text": "", "score": 0.71,
     "indicators": {}, "seconds": 1.8, "plan_summary": "Image Denoising, Image Classification", "accepted": False,
     "record_digest": DIGEST, "episodes": None,
-    "causes": [{"cause": "wrong_tool", "step": "s1", "tool": "Image Denoising", "wanted": "Image Super Resolution"}],
+    "causes": [FINDING],
 })  # fmt: skip
 class ResultOutput(ModelOutput[TaskResult]):
     """How one task ended."""
