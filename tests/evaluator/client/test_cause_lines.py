@@ -17,7 +17,7 @@ CAUSES = {
 
 
 def asked(answer):
-    client = Client("http://site.test", transport=httpx.MockTransport(lambda _: answer))
+    client = Client(url="http://site.test", transport=httpx.MockTransport(lambda _: answer))
     return causes_of_evaluation(client, Evaluation.model_construct(id="abc"))
 
 
