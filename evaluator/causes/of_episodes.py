@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from evaluator.causes.taxonomy import Cause, Finding, shortened
 from evaluator.plans.model import Plan
-from evaluator.transcripts import ActionRun, StopReason, Transcript
+from evaluator.transcripts import ActionProblem, ActionRun, StopReason, Transcript, TurnRun
 
 MISLED, ERRORS = "misled", "errors"
 """Indicators of suites whose answers are programs: one that passes everything that could be tried is wrong; the first
@@ -37,10 +37,20 @@ def _of_ending(transcript: Transcript) -> Iterator[Finding]:
         place = f"turn {len(turns)}"
         yield Finding(cause=cause, step=place, where=place, given=shortened(turns[-1].error) if turns else None)
     elif cause is not None:
-        yield Finding(cause=cause, given=f"{len(turns)} turns")
+        yield Finding(cause=cause, given=_counted(turns))
     elif not (transcript.answer or "").strip():
         failed = _unresolved(transcript, needed=None)
-        yield failed or Finding(cause=Cause.STOPPED_EARLY, given=f"{len(turns)} turns")
+        yield failed or Finding(cause=_of_no_answer(transcript), given=_counted(turns))
+
+
+def _of_no_answer(transcript: Transcript) -> Cause:
+    """Of an episode in which every action worked, or none was tried."""
+    is_empty = not any(turn.actions for turn in transcript.turns)
+    return Cause.EMPTY_PLAN if is_empty and transcript.stop is StopReason.COMPLETED else Cause.STOPPED_EARLY
+
+
+def _counted(turns: Sequence[TurnRun]) -> str:
+    return f"{len(turns)} turn{'' if len(turns) == 1 else 's'}"
 
 
 def of_failures(transcripts: Sequence[Transcript], *, gold: Plan | None) -> tuple[Finding, ...]:
@@ -63,9 +73,10 @@ def _unresolved(transcript: Transcript, *, needed: frozenset[str] | None) -> Fin
         if action.problem is None or any(one.tool == action.tool and one.problem is None for one in later):
             continue
         if needed is None or action.tool in needed or not needed.intersection(_successful(transcript)):
+            is_invented = action.problem is ActionProblem.UNKNOWN_TOOL
             return Finding(
-                cause=Cause.FAILED_ACTION, step=f"turn {number}", tool=shortened(action.tool),
-                given=shortened(action.error),
+                cause=Cause.INVENTED_TOOL if is_invented else Cause.FAILED_ACTION,
+                step=f"turn {number}", tool=shortened(action.tool), given=shortened(action.error),
             )  # fmt: skip
     return None
 

@@ -1,7 +1,7 @@
 """The closed taxonomy of causes, and a finding: one cause with what it is about."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple, Self
@@ -149,9 +149,7 @@ class Finding:
     def without_reference(self) -> "Finding":
         """The finding as it may be told where the sufficient plans are withheld: the planner's own part only."""
         tool = None if self.cause is Cause.MISSING_STEP else self.tool
-        return Finding(
-            cause=self.cause, step=self.step, tool=tool, input=self.input, given=self.given, where=self.where
-        )
+        return replace(self, tool=tool, wanted=None)
 
 
 def sentence_of(finding: Finding) -> str:

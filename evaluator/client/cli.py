@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from evaluator.client.cause_lines import cause_lines, causes_of_evaluation
 from evaluator.client.choices import chosen_visibility, client_of, entry_of
 from evaluator.client.entering import header_of_options
 from evaluator.client.options import (
@@ -61,7 +62,8 @@ def results(
 ) -> None:
     """Print suite, key, outcome and score of every task, separated by tabs.
 
-    Of suites in turns, standard error says how the episodes ended, in how many turns, and which errors actions had.
+    Standard error says why tasks are below the gold score. Of suites in turns it also says how the episodes ended, in
+    how many turns, and which errors actions had.
     """
     with exit_codes(), client_of(url=url, patience=patience) as client:
         found = client.find(any_id)
@@ -72,6 +74,8 @@ def results(
                 sys.stdout.write(f"{evaluation.suite}\t{row.task}\t{row.outcome}\t{score}\n")
             if figures := episode_figures(rows[evaluation.id]):
                 say("\n".join(f"{evaluation.suite}: {sentence}" for sentence in figures.sentences()))
+            for line in cause_lines(causes_of_evaluation(client, evaluation), suite=evaluation.suite):
+                say(line)
         write_json(json_out, submission=found[0].submission, evaluations=found, results=rows)
         if junit_out is not None:
             write_text(junit_out, junit(evaluations=found, results=rows, checks=[]))

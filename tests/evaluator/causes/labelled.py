@@ -36,7 +36,13 @@ class Case:
 
 def cases() -> Iterator[Case]:
     """All labelled failures."""
-    makers = {"plans": _of_plan, "received": _of_received, "faults": _of_fault, "episodes": _of_episode}
+    makers = {
+        "plans": _of_plan,
+        "held_out_plans": _of_plan,
+        "received": _of_received,
+        "faults": _of_fault,
+        "episodes": _of_episode,
+    }
     for kind, listed in tomllib.loads(FILE.read_text(encoding="utf-8")).items():
         for number, given in enumerate(listed):
             suite = suite_of(given.get("suite", "openagi"))
@@ -56,7 +62,7 @@ def plan_of(suite: Suite, task: str, given: Mapping[str, Any]) -> dict[str, Any]
         steps.append({"id": f"s{number}", "tool": tool, "inputs": inputs, "outputs": outputs})
     for step in steps:
         step["inputs"] = {name: made.get(value, value) for name, value in step["inputs"].items()}
-    answers = given.get("answers", [f"s{len(steps)}"])
+    answers = given.get("answers", [f"s{len(steps)}"] if steps else [])
     return {"steps": steps, "answers": [made.get(answer, answer) for answer in answers]}
 
 
@@ -122,7 +128,10 @@ def _of_episode(suite: Suite, task: str, given: Mapping[str, Any]) -> ResultReco
         }
     )  # fmt: skip
     record = new_record(suite=suite, task=suite.task(task))
-    update = {"outcome": Outcome.SCORED, "score": 0.0, "transcripts": [transcript], "indicators": indicators}
+    plan = plan_of(suite, task, given) if "chain" in given or "steps" in given else None
+    update = {
+        "outcome": Outcome.SCORED, "score": 0.0, "transcripts": [transcript], "indicators": indicators, "plan": plan,
+    }  # fmt: skip
     return record.model_copy(update=update)
 
 
