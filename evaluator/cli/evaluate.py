@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evaluator.canonical_json import JsonValue
+from evaluator.causes.command import causes_document, print_causes
 from evaluator.cli.arbiter_options import (
     DEFAULT_KEY_ENV,
     DEFAULT_THRESHOLD,
@@ -113,6 +114,7 @@ def evaluate(
             chosen_planner.close()
     if not as_json:
         _print_summary(suite=chosen, document=document)
+        print_causes(document["causes"], tasks=len(document["results"]))
         if found is not None:
             from evaluator.reliability.command import print_profile
 
@@ -157,9 +159,11 @@ def _document(
             records.append(record)
             view.task_completed()
     identity = planner.identity() if isinstance(planner, StrategyPlanner) else {}
-    return evaluation_document(
+    records.sort(key=lambda record: keys.index(record.task))
+    document = evaluation_document(
         evaluator=evaluator, planner=planner.name, identity=identity, keys=keys, records=records, samples=samples
     )
+    return {**document, "causes": causes_document(suite=evaluator.suite, records=records)}
 
 
 def evaluation_document(

@@ -12,6 +12,7 @@ from evaluator.cli.listing import show_all
 from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.cli.program.options import JsonFlag, OutputFile
 from evaluator.client.api import Client
+from evaluator.client.cause_lines import cause_lines, causes_of_evaluation
 from evaluator.client.choices import chosen_visibility, client_of, entry_of
 from evaluator.client.entering import header_of_options
 from evaluator.client.options import (
@@ -76,7 +77,8 @@ def results(
 ) -> None:
     """Print scores of evaluations, and outcome, score and reason of every task.
 
-    Of suites in turns, also how the episodes ended, in how many turns, and which errors actions had.
+    Standard error says why tasks are below the gold score. Of suites in turns it also says how the episodes ended, in
+    how many turns, and which errors actions had.
 
     Exit codes as for `status`.
     """
@@ -89,6 +91,8 @@ def results(
         suites = {} if as_json else _suites(client)
         for evaluation in () if as_json else found:
             _print_results(evaluation, rows=rows[evaluation.id], suites=suites)
+            for line in cause_lines(causes_of_evaluation(client, evaluation), suite=evaluation.suite):
+                say(line)
         asked.write(submission=found[0].submission, evaluations=found, results=rows)
         code = _code_of(found)
     raise typer.Exit(code)

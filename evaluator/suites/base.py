@@ -19,6 +19,7 @@ from evaluator.tools.types import Catalogue, ResourceType
 
 if TYPE_CHECKING:
     from evaluator.records import ResultRecord
+    from evaluator.suites.right_plans import RightPlans
 
 ABSTENTION = "abstention"
 """The metric of requests that no tool can meet: 1 for a plan without steps, else 0. No scorer is needed."""
@@ -294,6 +295,11 @@ class Suite:
     )
     """Of suites in turns: values by which results are filtered and grouped, by the names of facets. None: only tasks
     have such values."""
+    right_plans: "Callable[[Task, ResultRecord, Plan], RightPlans] | None" = field(
+        default=None, compare=False, repr=False
+    )
+    """The sufficient plans of a task that are nearest to the plan of a record (`evaluator.causes`). None: the gold plan
+    is the only one that is known."""
     named_inputs: bool = False
     """Of suites in turns: whether tools take named inputs of declared types, as in whole plans. Otherwise an action's
     arguments are one text."""

@@ -88,6 +88,7 @@ GROUPS: Sequence[Group] = (
             Chapter("arc", "ARC"),
             Chapter("validity", "What the figures mean"),
             Chapter("reliability", "Reliability"),
+            Chapter("causes", "Why a score is below the top"),
             Chapter("boards", "Boards and ranks"),
             Chapter("paper-profile", "The papers' experts"),
             Chapter("datasheets", "Datasheets of the suites"),

@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evaluator.suites.base import Column, Conditions, Defect, IntervalMethod, Panel, StepProblem, Suite, Task
 from evaluator.suites.facets import MODALITY, STRUCTURE, Facet, Facets
@@ -16,8 +17,13 @@ from evaluator.suites.toolbench.released.defects import RULES
 from evaluator.suites.toolbench.released.files import TOOL2K, TOOL100, read_tool2k, read_tool100
 from evaluator.suites.toolbench.released.raw import RawTask
 from evaluator.suites.toolbench.released.source import fetched_folder, gold_file, problem_of_fetched
+from evaluator.suites.toolbench.right_plans import nearest_plans
 from evaluator.suites.toolbench.tasks import ToolTask, tool_task
 from evaluator.tools.controlllm import CONTROLLLM
+
+if TYPE_CHECKING:
+    from evaluator.records import ResultRecord
+    from evaluator.suites.right_plans import RightPlans
 
 VERSION = "2"
 
@@ -169,6 +175,22 @@ def tool_suite(
         with_outage=with_outage,
         reworded=reworded,
         hidden_requests=hidden_requests,
+        right_plans=partial(right_plans, executed=False),
+    )
+
+
+def right_plans(task: Task, record: "ResultRecord", plan: Plan, *, executed: bool) -> "RightPlans":
+    """See `Suite.right_plans`.
+
+    Args:
+        task: a request of a suite of this family.
+        record: its record.
+        plan: the record's plan.
+        executed: whether the suite executes plans.
+    """
+    assert isinstance(task, ToolTask)
+    return nearest_plans(
+        goal=task.goal, record=record, plan=plan, files=tuple(task.files), catalogue=CONTROLLLM, executed=executed
     )
 
 

@@ -3,6 +3,7 @@
 from django.urls import path, re_path
 
 from leaderboard.boards.pages import (
+    cause_views,
     export_views,
     heat_views,
     plot_views,
@@ -24,6 +25,7 @@ urlpatterns = [
     path("boards/<slug:suite>/", views.board, name="board"),
     path("boards/<slug:suite>/plots/", plot_views.plots, name="plots"),
     path("boards/<slug:suite>/tasks/", heat_views.heat, name="tasks"),
+    path("boards/<slug:suite>/causes/", cause_views.causes, name="causes"),
     path("boards/<slug:suite>/seasons/", season_views.seasons, name="seasons"),
     path("boards/<slug:suite>/feed.atom", export_views.feed, name="feed"),
     path("boards/<slug:suite>/snapshots/", snapshot_views.snapshots, name="snapshots"),

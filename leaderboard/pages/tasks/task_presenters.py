@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from evaluator.causes.taxonomy import Finding
 from evaluator.plans.abstaining import reason_received
 from evaluator.records import ResultRecord
 from evaluator.suites.base import ABSTENTION, Panel
@@ -31,6 +32,8 @@ from leaderboard.pages.tasks.transcript_shown import (
     shown_transcripts,
 )
 from leaderboard.results.badges import sentence_in_place_of_steps
+from leaderboard.results.cause_counts import RAN
+from leaderboard.results.causes import read_findings
 from leaderboard.results.filters import in_words
 from leaderboard.results.objects import object_url, read_record, server_store
 from leaderboard.results.task_filters import raw_values, words_of
@@ -62,6 +65,9 @@ class TaskPage(NamedTuple):
     samples: SamplesPage | None
     steps: tuple[StepTotal, ...]
     """The steps over all samples."""
+    findings: tuple[Finding, ...] | None
+    """Why the task is below the gold score, as far as the reader may know it; None if not found yet, or if it has not
+    run."""
     figures: tuple[tuple[str, str], ...]
     """Of suites that execute plans: further figures of the plan, each with its name."""
     score_words: str
@@ -117,6 +123,7 @@ def task_page(
         differences=differs,
         samples=_samples(record=open_record, number=samples, split=split, library=library),
         steps=step_totals(open_record) if open_record else (),
+        findings=_findings(result=result, withheld=withheld),
         figures=_figures(task=task, record=record) if not (judged or withheld.gold) else (),
         score_words=score_in_words(open_record) if open_record else "",
         received=received[:MAX_RECEIVED],
@@ -142,6 +149,12 @@ def _samples(
     return samples_page(
         samples=record.samples, number=number, reading=reading, catalogue=library.catalogue if library else None
     )
+
+
+def _findings(*, result: TaskResult | None, withheld: Withheld) -> tuple[Finding, ...] | None:
+    if result is None or result.outcome not in RAN:
+        return None
+    return read_findings(result.causes, withheld=withheld)
 
 
 def _figures(*, task: Task, record: ResultRecord | None) -> tuple[tuple[str, str], ...]:

@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -14,7 +15,7 @@ from evaluator.suites.toolbench.abstain.requests import Need, Request, abstain_r
 from evaluator.suites.toolbench.goals.goal import Goal
 from evaluator.suites.toolbench.outage import with_outage
 from evaluator.suites.toolbench.suite import COLUMNS as TOOL_COLUMNS
-from evaluator.suites.toolbench.suite import STEP_PROBLEMS, reworded
+from evaluator.suites.toolbench.suite import STEP_PROBLEMS, reworded, right_plans
 from evaluator.suites.toolbench.tasks import ToolTask, tool_task
 from evaluator.suites.toolbench.terms import type_of_file
 from evaluator.tools.controlllm import CONTROLLLM
@@ -147,6 +148,7 @@ def toolmini_abstain_suite() -> Suite:
         with_outage=with_outage,
         reworded=_reworded,
         hidden_requests=_hidden,
+        right_plans=partial(right_plans, executed=False),
     )
 
 

@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from functools import partial
 
 from evaluator.episodes.base import Setting
 from evaluator.episodes.beside_gold import RELATIVE
@@ -13,7 +14,7 @@ from evaluator.suites.hidden import HIDDEN, derived
 from evaluator.suites.toolbench.outage import with_outage
 from evaluator.suites.toolbench.suite import COLUMNS as JUDGED
 from evaluator.suites.toolbench.suite import FACETS as TOOL_FACETS
-from evaluator.suites.toolbench.suite import STEP_PROBLEMS
+from evaluator.suites.toolbench.suite import STEP_PROBLEMS, right_plans
 from evaluator.suites.toolbench.world import SLUG
 from evaluator.suites.toolbench.world.data import WorldSamples, world_samples
 from evaluator.suites.toolbench.world.paraphrases import PARAPHRASES
@@ -100,6 +101,7 @@ def toolworld_suite() -> Suite:
         reworded=_reworded,
         with_outage=with_outage,
         hidden_requests=_hidden,
+        right_plans=partial(right_plans, executed=True),
     )
 
 
