@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evaluator.plans.model import Plan
 from evaluator.suites.base import Column, Conditions, Defect, IntervalMethod, Panel, StepProblem, Suite, Task
 from evaluator.suites.facets import MODALITY, STRUCTURE, Facet, Facets
 from evaluator.suites.hidden import HIDDEN, derived
