@@ -114,7 +114,8 @@ class EvaluatorRunner:
             return
         with self._planner(lease=lease, suite=evaluator.suite) as planner:
             self.phase.enter(Phase.PLANNING)
-            yield from evaluator.run(planner=planner, tasks=lease.tasks, run=lease.evaluation)
+            asked = _perturbed(planner, name=lease.perturbation)
+            yield from evaluator.run(planner=asked, tasks=lease.tasks, run=lease.evaluation)
 
     def _planner(self, *, lease: HeldLease, suite: "Suite") -> "AbstractContextManager[Planner]":
         wanted = lease.planner
@@ -172,6 +173,18 @@ class EvaluatorRunner:
             listener=lambda _: self.phase.enter(Phase.EXECUTING),
             arbiter=self._arbiter, arbiter_key=self._arbiter_key,
         )  # fmt: skip
+
+
+def _perturbed(planner: "Planner", *, name: str) -> "Planner":
+    """The planner, asked in the form that a lease names."""
+    if not name:
+        return planner
+    from evaluator.reliability.perturbations import PERTURBATIONS
+    from evaluator.reliability.perturbed import perturbed_planner
+
+    if name not in PERTURBATIONS:
+        raise LeaseRefusedError(f"this worker knows no perturbation {name!r}.")
+    return perturbed_planner(planner, perturbation=PERTURBATIONS[name])
 
 
 def _seed(lease: HeldLease) -> str | None:

@@ -134,6 +134,8 @@ class Lease(Message):
     commitment: str = ""
     """The published commitment to the season's seed; empty for open data."""
     planner: Annotated[LeasedPlanner, Field(discriminator="kind")]
+    perturbation: str = ""
+    """How the requests are changed (`evaluator.reliability.perturbations`); empty: not at all."""
     tasks: tuple[str, ...]
     """Keys of the tasks that have no result yet."""
     needs_seed: bool = False

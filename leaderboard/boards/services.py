@@ -24,6 +24,7 @@ from leaderboard.catalog.seasons import open_seasons
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.board_of import Conditions, conditions_of_board, lock_board
 from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.submitted import submitted
 from leaderboard.evaluations.visibility import Reader, on_boards, visible_evaluations
 from leaderboard.planners.kinds import KINDS
 from leaderboard.queue.publishing import Changed
@@ -129,7 +130,7 @@ def unranked(*, suite: Suite, reader: Reader) -> QuerySet[Evaluation]:
     final = [EvaluationState.COMPLETED, EvaluationState.FAILED, EvaluationState.CANCELLED]
     return (
         visible_evaluations(reader)
-        .filter(suite=suite, verifies=None, hidden_at=None)
+        .filter(submitted(), suite=suite, hidden_at=None)
         .exclude(state__in=final)
         .select_related("submission__planner__owner")
         .order_by("created")
@@ -157,7 +158,7 @@ def published() -> QuerySet[Evaluation]:
     """Every evaluation that may be ranked on any board: completed, public now, and not hidden by an operator."""
     # What its owner's own worker measured is ranked when a worker of this site has verified it.
     verified = Q(own_worker_run__isnull=True) | Q(own_worker_run__verified_by__isnull=False)
-    return Evaluation.objects.filter(verified, on_boards(), state=EvaluationState.COMPLETED, verifies=None)
+    return Evaluation.objects.filter(verified, on_boards(), submitted(), state=EvaluationState.COMPLETED)
 
 
 def _content(*, suite: Suite, conditions: Conditions) -> dict[str, Any]:

@@ -94,6 +94,14 @@ class EvaluatorLibrary(Protocol):
         """
         ...
 
+    def perturbed_tasks(self, *, suite: str, profile: str) -> Mapping[str, Sequence[str]]:
+        """By perturbation, in the order of reports, the keys of the tasks whose requests it changes, at least one.
+
+        Raises:
+            NotReadyError: suite or profile cannot be read.
+        """
+        ...
+
     def summarise(self, *, suite: str, results: Sequence[TaskScore], samples: int) -> dict[str, Any]:
         """The metrics of an evaluation with intervals, as `Evaluation.summary` documents it."""
         ...
@@ -159,6 +167,15 @@ class Library:
         found = _suite(suite)
         with _ready(suite):
             return _episode(suite).not_run(suite=found, setting=Setting(profile=profile, split=split, hidden_seed=seed))
+
+    def perturbed_tasks(self, *, suite: str, profile: str) -> Mapping[str, Sequence[str]]:
+        from evaluator.reliability.changed_tasks import changed_tasks
+
+        found, episode = _suite(suite), _episode(suite)
+        if episode.in_turns:
+            return {}
+        with _ready(suite):
+            return changed_tasks(suite=found, offered=episode.offered(suite=found, profile=profile))
 
     def summarise(self, *, suite: str, results: Sequence[TaskScore], samples: int) -> dict[str, Any]:
         return summarise(suite=_suite(suite), results=results, samples=samples)

@@ -19,6 +19,7 @@ from leaderboard.evaluations import transitions
 from leaderboard.evaluations.acting import NotPossibleError, may_act, reader_in_team, remember_reader
 from leaderboard.evaluations.gold import not_shared, withheld_from
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
+from leaderboard.evaluations.submitted import is_submitted, submitted
 from leaderboard.evaluations.visibility import may_see, visible_evaluations
 from leaderboard.pages.others import others_on
 from leaderboard.pages.presenters import evaluation_page
@@ -247,7 +248,7 @@ def allowed_actions(evaluation: Evaluation) -> tuple[Action, ...]:
         actions += (RESUME, ACCEPT)
     if evaluation.state in transitions.CANCELLABLE:
         actions += (CANCEL,)
-    if evaluation.state in transitions.FINAL:
+    if evaluation.state in transitions.FINAL and is_submitted(evaluation):
         actions += (RERUN,)
     return actions
 
@@ -270,7 +271,7 @@ def _evaluation(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
 def _reruns(*, evaluation: Evaluation, seen: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
     if evaluation.state not in transitions.FINAL:
         return Evaluation.objects.none()
-    return seen.filter(submission__rerun_of=evaluation, verifies=None).order_by("created")
+    return seen.filter(submitted(), submission__rerun_of=evaluation).order_by("created")
 
 
 def _actable(*, request: HttpRequest, evaluation_id: UUID, staff_may: bool = False) -> Evaluation:

@@ -7,6 +7,7 @@ from leaderboard.accounts.models import User
 from leaderboard.catalog.conditions import conditions_of
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.submitted import submitted
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.kinds.bundled import BundledKind
 from leaderboard.submissions.services import SubmissionData, resume, submit, validate
@@ -41,7 +42,7 @@ def _evaluation(*, name: str, suite: str, owner: User) -> Evaluation:
     found = Suite.objects.get(slug=suite, current=True)
     present = (
         Evaluation.objects.filter(
-            verifies=None,
+            submitted(),
             submission__planner__owner=owner,
             submission__planner__name=name,
             suite=found,

@@ -20,6 +20,7 @@ from leaderboard.accounts.teams import teams_of
 from leaderboard.catalog.library import TryLaterError
 from leaderboard.evaluations.acting import acted_on_by
 from leaderboard.evaluations.models import Evaluation, Submission
+from leaderboard.evaluations.submitted import submitted
 from leaderboard.planners import plans_files, secret_headers
 from leaderboard.planners.kinds import KINDS, SECRETS, fields_of
 from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
@@ -67,7 +68,7 @@ def submit(request: HttpRequest) -> HttpResponse:
         status, submission = _entered(request, form=form)
         if submission is not None:
             messages.success(request, "Submitted. This page follows the evaluation.")
-            first = submission.evaluations.filter(verifies=None).order_by("created").values_list("pk", flat=True)[0]
+            first = submission.evaluations.filter(submitted()).order_by("created").values_list("pk", flat=True)[0]
             return redirect("evaluations:detail", evaluation_id=first)
     return _page(request, form=form, status=status)
 
@@ -248,11 +249,11 @@ def remove_header(request: HttpRequest, submission_id: UUID) -> HttpResponse:
 @login_required
 def submissions(request: HttpRequest) -> HttpResponse:
     """The reader's own submissions and those of their teams, newest first."""
-    submitted = Evaluation.objects.filter(verifies=None)
+    entered = Evaluation.objects.filter(submitted())
     own = (
         Submission.objects.filter(acted_on_by(user_of(request)))
         .select_related("planner__secret", "submitted_by", "team")
-        .prefetch_related(Prefetch("evaluations", submitted.select_related("suite").order_by("created")))
+        .prefetch_related(Prefetch("evaluations", entered.select_related("suite").order_by("created")))
         .order_by("-created")
     )
     page = Paginator(own, SUBMISSIONS_PER_PAGE).get_page(request.GET.get("page"))
