@@ -25,7 +25,6 @@ from evaluator.metrics.undecided import range_text, ranged, undecided_words
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.registry import PlannerNameError
-from evaluator.reliability.command import measured, print_profile
 from evaluator.suites import Suite, episode_of
 from evaluator.suites.base import shown_columns
 from evaluator.suites.hidden import suite_on_split
@@ -33,7 +32,7 @@ from evaluator.suites.hidden import suite_on_split
 if TYPE_CHECKING:
     from evaluator.planners.protocol import Planner
     from evaluator.records import ResultRecord
-    from evaluator.reliability.profile import Profile
+    from evaluator.reliability import Profile
 
 EXIT_INFRASTRUCTURE = 4
 _PLANS = "plans:"
@@ -103,7 +102,9 @@ def evaluate(
         document = _document(evaluator=evaluator, planner=chosen_planner, keys=keys, view=view, samples=samples)
         found = None
         if is_reliability:
-            found = _reliability(evaluator=evaluator, planner=chosen_planner, document=document, runs=runs)
+            found = _reliability(
+                evaluator=evaluator, profile=profile, planner=chosen_planner, document=document, runs=runs
+            )
             document["reliability"] = found.to_json()
     finally:
         if isinstance(chosen_planner, StrategyPlanner):
@@ -111,18 +112,23 @@ def evaluate(
     if not is_stdout(json_out):
         _print_summary(suite=chosen, document=document)
         if found is not None:
+            from evaluator.reliability.command import print_profile
+
             print_profile(found)
     write_json(document, file=json_out)
     if document["summary"]["outcomes"].get("infra_fault"):
         raise typer.Exit(EXIT_INFRASTRUCTURE)
 
 
-def _reliability(*, evaluator: Evaluator, planner: "Planner", document: dict[str, Any], runs: int) -> "Profile":
+def _reliability(
+    *, evaluator: Evaluator, profile: str, planner: "Planner", document: dict[str, Any], runs: int
+) -> "Profile":
     from evaluator.records import ResultRecord
+    from evaluator.reliability.command import measured
 
     records = [ResultRecord.model_validate(record) for record in document["results"]]
     tasks = [record.task for record in records]
-    return measured(evaluator=evaluator, planner=planner, tasks=tasks, records=records, runs=runs)
+    return measured(evaluator=evaluator, profile=profile, planner=planner, tasks=tasks, records=records, runs=runs)
 
 
 def _asked(*, suite: Suite, setting: Setting) -> Suite:
