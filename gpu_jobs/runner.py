@@ -105,7 +105,7 @@ class EvaluatorRunner:
         self._evaluators: dict[_Key, tuple[Evaluator, _Digests]] = {}
 
     def run(self, lease: HeldLease) -> Iterator[ResultRecord]:
-        evaluator = self._evaluator(lease)
+        evaluator = _perturbed(self._evaluator(lease), lease=lease)
         if isinstance(lease.planner, AgentPlanner):
             if self._agents is None:
                 raise LeaseRefusedError("this worker has no way to ask agents.")
@@ -114,8 +114,7 @@ class EvaluatorRunner:
             return
         with self._planner(lease=lease, suite=evaluator.suite) as planner:
             self.phase.enter(Phase.PLANNING)
-            asked = _perturbed(planner, name=lease.perturbation)
-            yield from evaluator.run(planner=asked, tasks=lease.tasks, run=lease.evaluation)
+            yield from evaluator.run(planner=planner, tasks=lease.tasks, run=lease.evaluation)
 
     def _planner(self, *, lease: HeldLease, suite: "Suite") -> "AbstractContextManager[Planner]":
         wanted = lease.planner
@@ -175,16 +174,19 @@ class EvaluatorRunner:
         )  # fmt: skip
 
 
-def _perturbed(planner: "Planner", *, name: str) -> "Planner":
-    """The planner, asked in the form that a lease names."""
-    if not name:
-        return planner
-    from evaluator.reliability.perturbations import PERTURBATIONS
-    from evaluator.reliability.perturbed import perturbed_planner
+def _perturbed(evaluator: "Evaluator", *, lease: HeldLease) -> "Evaluator":
+    """The evaluator, which asks in the form that the lease names."""
+    if not lease.perturbation:
+        return evaluator
+    from evaluator.reliability import PerturbedEvaluator
+    from evaluator.suites.registry import episode_of
 
-    if name not in PERTURBATIONS:
-        raise LeaseRefusedError(f"this worker knows no perturbation {name!r}.")
-    return perturbed_planner(planner, perturbation=PERTURBATIONS[name])
+    try:
+        return PerturbedEvaluator(
+            evaluator, perturbation=lease.perturbation, episode=episode_of(lease.suite), profile=lease.profile
+        )
+    except LookupError as error:
+        raise LeaseRefusedError(f"this worker cannot perturb requests: {error}.") from error
 
 
 def _seed(lease: HeldLease) -> str | None:

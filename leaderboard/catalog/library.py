@@ -169,13 +169,16 @@ class Library:
             return _episode(suite).not_run(suite=found, setting=Setting(profile=profile, split=split, hidden_seed=seed))
 
     def perturbed_tasks(self, *, suite: str, profile: str) -> Mapping[str, Sequence[str]]:
-        from evaluator.reliability.changed_tasks import changed_tasks
+        from evaluator.reliability import not_perturbed, perturbations_of
 
         found, episode = _suite(suite), _episode(suite)
-        if episode.in_turns:
-            return {}
         with _ready(suite):
-            return changed_tasks(suite=found, offered=episode.offered(suite=found, profile=profile))
+            offered = episode.offered(suite=found, profile=profile)
+        changed = {}
+        for one in perturbations_of(suite=found, in_turns=episode.in_turns):
+            left_out = not_perturbed(perturbation=one.name, suite=found, offered=offered)
+            changed[one.name] = [task.key for task in found.tasks if task.key not in left_out]
+        return {name: tasks for name, tasks in changed.items() if tasks}
 
     def summarise(self, *, suite: str, results: Sequence[TaskScore], samples: int) -> dict[str, Any]:
         return summarise(suite=_suite(suite), results=results, samples=samples)

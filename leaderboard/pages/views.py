@@ -24,6 +24,7 @@ from leaderboard.evaluations.visibility import may_see, visible_evaluations
 from leaderboard.pages.others import others_on
 from leaderboard.pages.presenters import evaluation_page
 from leaderboard.pages.progress import progress as progress_of
+from leaderboard.pages.reliability.presenters import reliability_panel
 from leaderboard.pages.tasks.task_presenters import task_page
 from leaderboard.pages.tasks.walking import query_of, walk
 from leaderboard.pages.visibility_presenters import for_readers_of, visibility_panel
@@ -118,6 +119,7 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
         "rerun_of": before if before and may_see(reader=request.user, submission=before.submission) else None,
         "visibility": visibility_panel(evaluation=evaluation, reader=request.user),
         "verification": verification_panel(evaluation),
+        "reliability": reliability_panel(evaluation, acts=acts),
         "offered": best_of_board(evaluation) if can_be_compared(evaluation) else [],
         "log": tail(evaluation) if may_read(user=request.user, evaluation=evaluation) else None,
     }
@@ -262,6 +264,7 @@ def _evaluation(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
         "submission__team",
         "submission__rerun_of__submission",
         "own_worker_run",
+        "reliability",
     )
     found = get_object_or_404(related.annotate(in_team=reader_in_team(request.user)), pk=evaluation_id)
     remember_reader(reader=request.user, submission=found.submission, in_team=found.in_team)  # type: ignore[attr-defined]  # annotated above

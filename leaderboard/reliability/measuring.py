@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from evaluator.canonical_json import JsonValue
 from evaluator.metrics.aggregate import TaskScore
 from evaluator.records import Outcome, ResultRecord
-from evaluator.reliability.perturbations import PERTURBATIONS
-from evaluator.reliability.profile import PerturbedRun, Records, Runs, profile_of
+from evaluator.reliability import PERTURBATIONS, VERSION, profile_of
+from evaluator.reliability.profile import Records
 from evaluator.suites.base import IntervalMethod
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.states import Entered
@@ -55,9 +55,10 @@ def measure_when_ended(event: Entered) -> None:
 
 
 def unmeasured() -> QuerySet[ReliabilityProfile]:
-    """Profiles whose members have all ended, and whose figures were not computed since."""
+    """Profiles whose members have all ended, and whose figures were not computed since, or by another release."""
     running = Evaluation.objects.filter(member_of=OuterRef("pk")).exclude(state__in=_ENDED)
-    return ReliabilityProfile.objects.filter(~Exists(running), measured_at=None).order_by("requested_at")
+    stale = Q(measured_at=None) | ~Q(figures__version=VERSION)
+    return ReliabilityProfile.objects.filter(stale, ~Exists(running)).order_by("requested_at")
 
 
 def measure(evaluation_id: UUID) -> bool:
@@ -71,7 +72,9 @@ def measure(evaluation_id: UUID) -> bool:
         return False
     # All of it has ended, so that nothing changes what is read here; asked for again, it has another time.
     figures, gaps = _figures(profile)
-    same = ReliabilityProfile.objects.filter(pk=profile.pk, measured_at=None, requested_at=profile.requested_at)
+    same = ReliabilityProfile.objects.filter(
+        pk=profile.pk, measured_at=profile.measured_at, requested_at=profile.requested_at
+    )
     return bool(same.update(figures=figures, gaps=[gap.as_json() for gap in gaps], measured_at=timezone.now()))
 
 
@@ -82,14 +85,11 @@ def _figures(profile: ReliabilityProfile) -> tuple[dict[str, JsonValue], list[_G
     runs = {one: _run(condition=one, member=members.get(one)) for one in wanted}
     first, lost = records_of(evaluation)
     plain = [run for one, run in runs.items() if not one.perturbation and isinstance(run, dict)]
-    perturbed = [_perturbed(one, run) for one, run in runs.items() if one.perturbation and isinstance(run, dict)]
     figures = profile_of(
-        Runs(
-            column=evaluation.suite.ranking_column,
-            plain=[first, *plain],
-            perturbed=perturbed,
-            gold=_gold_records(evaluation),
-        )
+        column=evaluation.suite.ranking_column,
+        plain_runs=[first, *plain],
+        perturbed={one.perturbation: run for one, run in runs.items() if one.perturbation and isinstance(run, dict)},
+        gold=_gold_records(evaluation),
     ).to_json()
     gaps = [_Gap(_FIRST, f"{_lost(lost)} They are left out.")] if lost else []
     return figures, [*gaps, *(run for run in runs.values() if isinstance(run, _Gap))]
@@ -115,11 +115,6 @@ def _run(*, condition: Condition, member: Evaluation | None) -> dict[str, Result
 
 def _lost(count: int) -> str:
     return f"The records of {count} tasks are not in the store any more."
-
-
-def _perturbed(condition: Condition, records: Records) -> PerturbedRun:
-    found = PERTURBATIONS[condition.perturbation]
-    return PerturbedRun(name=found.name, kind=str(found.kind), description=found.description, records=records)
 
 
 def records_of(evaluation: Evaluation) -> tuple[dict[str, ResultRecord], int]:

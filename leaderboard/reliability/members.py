@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-RUNS = 5
-"""On unchanged requests, with the evaluation itself."""
+from evaluator.reliability import RUNS
 
 
 class Condition(NamedTuple):

@@ -5,7 +5,8 @@ perturbed form. Members are evaluations like any other to the queue; boards and 
 (`evaluations/submitted.py`). They belong to the same submission, so that whoever sees the evaluation sees them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from django.db import transaction
 from django.utils import timezone
@@ -30,6 +31,7 @@ from leaderboard.queue.workers.own import runs_on_own_worker
 from leaderboard.quotas.services import charge
 from leaderboard.reliability.members import Condition, wanted_members
 from leaderboard.reliability.models import ReliabilityProfile
+from leaderboard.site.lru_cache import SharedCache
 
 _WITHOUT_MEMBER = (EvaluationState.FAILED, EvaluationState.CANCELLED)
 
@@ -48,13 +50,13 @@ def request_profile(evaluation: Evaluation, *, by: User) -> ReliabilityProfile:
     if why := why_not(evaluation):
         raise NotPossibleError(why)
     _check_conditions(evaluation)
-    changed = library().perturbed_tasks(suite=evaluation.suite.slug, profile=evaluation.profile)
+    changed = _changed_tasks(evaluation)
     with transaction.atomic():
         current = lock_evaluation(evaluation.pk)
         if why := why_not(current):
             raise NotPossibleError(why)
         wanted = wanted_members(tasks=_tasks_of(current), changed=changed)
-        missing = [one for one in wanted if one not in _present(current)]
+        missing = _missing(evaluation=current, wanted=wanted)
         if not missing:
             raise NotPossibleError("Every run of this profile was measured.")
         for condition in missing:
@@ -63,6 +65,31 @@ def request_profile(evaluation: Evaluation, *, by: User) -> ReliabilityProfile:
         details = {"members": [one.in_words() for one in missing]}
         record(by=by, action=Action.PROFILE_REQUESTED, target=current, label=current.in_words(), details=details)
     return profile
+
+
+def missing_members(evaluation: Evaluation) -> list[Condition]:
+    """What `request_profile` would queue now, in the order of reports.
+
+    Raises:
+        NotReadyError: this installation cannot evaluate at present.
+    """
+    wanted = wanted_members(tasks=_tasks_of(evaluation), changed=_changed_tasks(evaluation))
+    return _missing(evaluation=evaluation, wanted=wanted)
+
+
+_changed: SharedCache[tuple[str, str, str], Mapping[str, Sequence[str]]] = SharedCache(maxsize=32)
+
+
+def _changed_tasks(evaluation: Evaluation) -> Mapping[str, Sequence[str]]:
+    suite, profile = evaluation.suite, evaluation.profile
+    make = partial(library().perturbed_tasks, suite=suite.slug, profile=profile)
+    return _changed.get_or_make((suite.slug, suite.digest, profile), make)
+
+
+def _missing(*, evaluation: Evaluation, wanted: Iterable[Condition]) -> list[Condition]:
+    members = evaluation.members.exclude(state__in=_WITHOUT_MEMBER)
+    present = {Condition(*pair) for pair in members.values_list("perturbation", "repetition")}
+    return [one for one in wanted if one not in present]
 
 
 def why_not(evaluation: Evaluation) -> str:
@@ -128,11 +155,6 @@ def _tasks_of(evaluation: Evaluation) -> list[str]:
     """The tasks that the evaluation ran, in order."""
     ran = evaluation.results.exclude(outcome=Outcome.NOT_RUN)
     return list(ran.order_by("task__position").values_list("task__key", flat=True))
-
-
-def _present(evaluation: Evaluation) -> frozenset[Condition]:
-    members = evaluation.members.exclude(state__in=_WITHOUT_MEMBER)
-    return frozenset(Condition(*pair) for pair in members.values_list("perturbation", "repetition"))
 
 
 def _queue(*, evaluation: Evaluation, condition: Condition, tasks: Sequence[str], by: User) -> None:
