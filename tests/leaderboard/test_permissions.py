@@ -38,6 +38,7 @@ from tests.leaderboard.factories import (
     make_team,
     make_user,
 )
+from tests.leaderboard.reliability.factories import make_profile
 from tests.leaderboard.site.api.helpers import session_of
 from tests.leaderboard.site.api.test_reading import finish
 from tests.routes import ALLAUTH, METHODS, ROLES, Route, named_routes, table
@@ -82,8 +83,9 @@ def world(settings, tmp_path, launcher):
         evaluation=waiting, task=result.task, outcome=result.outcome, score=result.score,
         record_digest=result.record_digest, seconds=result.seconds,
     )  # fmt: skip
+    make_profile(done)
     things = {
-        "evaluation": waiting.pk, "submission": waiting.submission_id, "task": "0", "key": "0",
+        "profiled": done.pk, "evaluation": waiting.pk, "submission": waiting.submission_id, "task": "0", "key": "0",
         "team": "lab", "suite": "openagi", "number": Snapshot.objects.get().number, "attempt": lease.attempt.pk,
         "digest": result.record_digest, "username": "member", "member": "member", "invited": "stranger",
         "token_id": "1", "worker_token": create_worker_token(owner=owner, name="desktop").id,
