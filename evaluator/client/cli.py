@@ -20,6 +20,7 @@ from evaluator.client.options import (
     UrlOption,
 )
 from evaluator.client.output import STDOUT, exit_codes, say, write_json, write_text
+from evaluator.client.reliability import reliability
 from evaluator.client.reports import episode_figures, junit
 from evaluator.client.submitting import submit
 from evaluator.client.verdict import ExitCode, verdict_of
@@ -122,4 +123,6 @@ def visibility(
         sys.stdout.write(f"{after.id}\t{after.visibility}{until}\n")
 
 
-COMMANDS: Sequence[Callable[..., None]] = (submit, status, cancel, results, visibility, try_endpoint, verify)
+COMMANDS: Sequence[Callable[..., None]] = (
+    submit, status, cancel, results, reliability, visibility, try_endpoint, verify
+)  # fmt: skip

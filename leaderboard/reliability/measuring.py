@@ -20,7 +20,6 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.states import Entered
 from leaderboard.evaluations.submitted import submitted
 from leaderboard.evaluations.transitions import FINAL
-from leaderboard.planners.models import PlannerKind
 from leaderboard.reliability.members import Condition
 from leaderboard.reliability.models import ReliabilityProfile
 from leaderboard.results.objects import read_record, server_store
@@ -147,7 +146,6 @@ def _gold_records(evaluation: Evaluation) -> Records | None:
         data_digest=evaluation.data_digest,
         state=EvaluationState.COMPLETED,
         own_worker_run=None,
-        submission__planner__kind=PlannerKind.BUNDLED,
         submission__planner__bundled_name=_GOLD,
     )
     newest = alike.order_by("-finished", "pk").first()

@@ -83,9 +83,8 @@ def world(settings, tmp_path, launcher):
         evaluation=waiting, task=result.task, outcome=result.outcome, score=result.score,
         record_digest=result.record_digest, seconds=result.seconds,
     )  # fmt: skip
-    make_profile(done)
     things = {
-        "profiled": done.pk, "evaluation": waiting.pk, "submission": waiting.submission_id, "task": "0", "key": "0",
+        "profiled": make_profile(done).pk, "evaluation": waiting.pk, "submission": waiting.submission_id, "task": "0", "key": "0",
         "team": "lab", "suite": "openagi", "number": Snapshot.objects.get().number, "attempt": lease.attempt.pk,
         "digest": result.record_digest, "username": "member", "member": "member", "invited": "stranger",
         "token_id": "1", "worker_token": create_worker_token(owner=owner, name="desktop").id,
@@ -97,7 +96,8 @@ def world(settings, tmp_path, launcher):
         "name": "planner_server.py", "season": make_season().name,
         "hidden_digest": server_store(split=HIDDEN).put(Artefact(data=b"secret", media_type=MediaType.TEXT)),
     }  # fmt: skip
-    users = {"stranger": stranger, "member": member, "owner": owner, "staff": User.objects.get(pk=staff.pk)}
+    staff.refresh_from_db()
+    users = {"stranger": stranger, "member": member, "owner": owner, "staff": staff}
     tokens = {role: create_token(user=user, scopes=Scope.values).token for role, user in users.items()}
     return World(things, users, {**tokens, "worker": session_of(settings.WORKER_TOKEN), "attempt": lease.token})
 

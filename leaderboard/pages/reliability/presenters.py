@@ -139,7 +139,7 @@ def figures_of(profile: ReliabilityProfile, *, members: Sequence[MemberRow]) -> 
         ratio_plot=dot_plot(
             key="ratios",
             title="Score kept under each perturbation",
-            x_label="Score on perturbed requests over that on unchanged ones",
+            x_label="Ratio to the score on unchanged requests",
             values=[(one.label, one.ratio) for one in ratios if one.ratio is not None],
             reference="nothing lost",
         ),

@@ -13,7 +13,11 @@ from leaderboard.reliability.members import RUNS, Condition
 from leaderboard.reliability.models import ReliabilityProfile
 
 TASKS = 30
-_PLAN = {"steps": [{"id": "s1", "tool": "Image Denoising"}], "answers": ["s1.image"], "subgoals": None}
+_PLAN = {
+    "steps": [{"id": "s1", "tool": "Image Denoising", "inputs": {"image": "$image"}}],
+    "answers": ["s1.image"],
+    "subgoals": None,
+}
 
 
 def make_profile(
