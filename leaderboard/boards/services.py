@@ -17,6 +17,7 @@ from leaderboard.boards.normalising import normalised_scores
 from leaderboard.boards.policy import shown_runs, with_means
 from leaderboard.boards.rank_tests import scores_of, tests_of
 from leaderboard.boards.ranking import Entry, rank_entries, read_metrics, runs_of, to_row
+from leaderboard.boards.reliability import dimensions_of
 from leaderboard.boards.signing.services import sign_when_possible
 from leaderboard.catalog.conditions import profile_of, samples_of, split_of
 from leaderboard.catalog.models import Suite
@@ -193,6 +194,7 @@ class _Source(NamedTuple):
     samples: int
     summary: Mapping[str, Any]
     own_worker_run: UUID | None
+    reliability__figures__dimensions: Mapping[str, Any] | None
     submission__team__name: str | None
     submission__version: str
     submission__planner__name: str
@@ -236,6 +238,7 @@ def _entry(source: _Source) -> Entry:
         strategy=source.submission__planner__bundled_name or source.submission__planner__strategy,
         usage={name: round(mean["mean"], 6) for name, mean in source.summary.get("usage", {}).items()},
         run_by_owner=source.own_worker_run is not None,
+        reliability=dimensions_of(source.reliability__figures__dimensions),
         model_name=source.submission__planner__model_name,
         parameters=source.submission__planner__parameters,
         open_weights=source.submission__planner__open_weights,

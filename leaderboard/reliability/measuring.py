@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from uuid import UUID
 
+from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
@@ -20,6 +21,7 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.states import Entered
 from leaderboard.evaluations.submitted import submitted
 from leaderboard.evaluations.transitions import FINAL
+from leaderboard.queue.publishing import publish_again
 from leaderboard.reliability.members import Condition
 from leaderboard.reliability.models import ReliabilityProfile
 from leaderboard.results.objects import read_record, server_store
@@ -64,9 +66,15 @@ def measure(evaluation_id: UUID) -> bool:
     """Compute the figures of a profile whose members have all ended.
 
     Before: nothing is assumed; another process may have been faster.
-    After: figures and gaps are stored (True); or there was nothing to do and nothing changed (False).
+    After: figures and gaps are stored, and its board has a snapshot with them (True); or there was nothing to do and
+    nothing changed (False).
     """
-    profile = unmeasured().filter(pk=evaluation_id).select_related("evaluation__suite").first()
+    profile = (
+        unmeasured()
+        .filter(pk=evaluation_id)
+        .select_related("evaluation__suite", "evaluation__submission__planner")
+        .first()
+    )
     if profile is None:
         return False
     # All of it has ended, so that nothing changes what is read here; asked for again, it has another time.
@@ -74,7 +82,12 @@ def measure(evaluation_id: UUID) -> bool:
     same = ReliabilityProfile.objects.filter(
         pk=profile.pk, measured_at=profile.measured_at, requested_at=profile.requested_at
     )
-    return bool(same.update(figures=figures, gaps=[gap.as_json() for gap in gaps], measured_at=timezone.now()))
+    with transaction.atomic():
+        done = same.update(figures=figures, gaps=[gap.as_json() for gap in gaps], measured_at=timezone.now())
+        if done:
+            # Boards have a column group of it.
+            publish_again(profile.evaluation)
+    return bool(done)
 
 
 def _figures(profile: ReliabilityProfile) -> tuple[dict[str, JsonValue], list[_Gap]]:

@@ -36,8 +36,9 @@ from leaderboard.site.lru_cache import SharedCache
 _WITHOUT_MEMBER = (EvaluationState.FAILED, EvaluationState.CANCELLED)
 
 
-def request_profile(evaluation: Evaluation, *, by: User) -> ReliabilityProfile:
-    """Queue the members that an evaluation's profile lacks, each charged to `by` and to the submission's team.
+def request_profile(evaluation: Evaluation, *, by: User, charged: bool = True) -> ReliabilityProfile:
+    """Queue the members that an evaluation's profile lacks, each charged to `by` and to the submission's team, unless
+    no quota counts them.
 
     Before: nothing; several may ask at once.
     After: every member of a whole profile has ended or is queued, and the profile is to be measured.
@@ -60,7 +61,9 @@ def request_profile(evaluation: Evaluation, *, by: User) -> ReliabilityProfile:
         if not missing:
             raise NotPossibleError("Every run of this profile was measured.")
         for condition in missing:
-            _queue(evaluation=current, condition=condition, tasks=wanted[condition], by=by)
+            member = _queue(evaluation=current, condition=condition, tasks=wanted[condition])
+            if charged:
+                charge(user=by, team=current.submission.team, evaluation=member)
         profile = _opened(current, by=by, wanted=list(wanted))
         details = {"members": [one.in_words() for one in missing]}
         record(by=by, action=Action.PROFILE_REQUESTED, target=current, label=current.in_words(), details=details)
@@ -157,8 +160,8 @@ def _tasks_of(evaluation: Evaluation) -> list[str]:
     return list(ran.order_by("task__position").values_list("task__key", flat=True))
 
 
-def _queue(*, evaluation: Evaluation, condition: Condition, tasks: Sequence[str], by: User) -> None:
-    member = queue_tasks(
+def _queue(*, evaluation: Evaluation, condition: Condition, tasks: Sequence[str]) -> Evaluation:
+    return queue_tasks(
         submission=evaluation.submission,
         suite=evaluation.suite,
         conditions=conditions_of_run(evaluation),
@@ -167,7 +170,6 @@ def _queue(*, evaluation: Evaluation, condition: Condition, tasks: Sequence[str]
         member_of=evaluation,
         **condition._asdict(),
     )
-    charge(user=by, team=evaluation.submission.team, evaluation=member)
 
 
 def conditions_of_run(evaluation: Evaluation) -> RunConditions:

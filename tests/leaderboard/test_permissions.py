@@ -84,20 +84,19 @@ def world(settings, tmp_path, launcher):
         record_digest=result.record_digest, seconds=result.seconds,
     )  # fmt: skip
     things = {
-        "profiled": make_profile(done).pk, "evaluation": waiting.pk, "submission": waiting.submission_id, "task": "0", "key": "0",
+        "evaluation": waiting.pk, "submission": waiting.submission_id, "task": "0", "key": "0",
         "team": "lab", "suite": "openagi", "number": Snapshot.objects.get().number, "attempt": lease.attempt.pk,
         "digest": result.record_digest, "username": "member", "member": "member", "invited": "stranger",
         "token_id": "1", "worker_token": create_worker_token(owner=owner, name="desktop").id,
         "planner_id": waiting.submission.planner_id, "chapter": "api",
         "webhook": add_webhook(owner=owner, url="https://example.org/hook").pk,
         "ticket": upload_tickets.ask(owner_id=owner.pk, address="", size=1).row.pk,
-        "ended": done.pk, "compared": done.pk, "extension": "csv",
+        "ended": done.pk, "compared": done.pk, "extension": "csv", "profiled": make_profile(done).pk,
         "checkpoint": checkpoint, "personal_token": create_token(user=owner).id, "uidb36": "a",
         "name": "planner_server.py", "season": make_season().name,
         "hidden_digest": server_store(split=HIDDEN).put(Artefact(data=b"secret", media_type=MediaType.TEXT)),
     }  # fmt: skip
-    staff.refresh_from_db()
-    users = {"stranger": stranger, "member": member, "owner": owner, "staff": staff}
+    users = {"stranger": stranger, "member": member, "owner": owner, "staff": User.objects.get(pk=staff.pk)}
     tokens = {role: create_token(user=user, scopes=Scope.values).token for role, user in users.items()}
     return World(things, users, {**tokens, "worker": session_of(settings.WORKER_TOKEN), "attempt": lease.token})
 

@@ -46,7 +46,8 @@ def make_profile(
 
 def _member(evaluation: Evaluation, *, condition: Condition, state: str) -> None:
     names = ("submission_id", "suite_id", "profile", "profile_digest", "split", "samples", "data_digest", "tasks_total")
-    done = {"summary": evaluation.summary, "finished": timezone.now()} if state == "completed" else {}
+    summary = {"metrics": {}, "outcomes": {}}
+    done = {"summary": summary, "finished": timezone.now()} if state == "completed" else {}
     Evaluation.objects.create(
         **{name: getattr(evaluation, name) for name in names},
         **done,

@@ -109,6 +109,8 @@ def test_the_profile_is_measured_when_the_last_member_has_ended(
     # Success is what gold plans have, whose evaluation this is: 0.5. Its own run and one other have that.
     assert profile.figures["success_rate"]["mean"] == 0.4
     ratios = {one["name"]: one["ratio"]["mean"] for one in profile.figures["robustness"]}
+    row = Snapshot.objects.latest("number").content["rows"][0]
+    assert row["reliability"]["success"]["mean"] == 0.4, "the board has a column of it"
     # The plain runs have 0.5, 0, 1, 0 and 0, so 0.3 in the mean.
     assert ratios == {"framed": 0.0, "lower-case": pytest.approx(0.25 / 0.3)}
 
