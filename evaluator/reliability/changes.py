@@ -5,8 +5,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from evaluator.planners.protocol import OfferedTool, PlannerRequest, RequestedTask
-from evaluator.reliability.perturbation import Perturbed
+from evaluator.reliability.perturbation import Change, Perturbed
 from evaluator.reliability.renaming import Names
+from evaluator.suites.base import Suite
 
 _FRAMES = (
     "Please do the following for me. {} Thank you!",
@@ -37,6 +38,19 @@ def lower_case(request: PlannerRequest, rng: random.Random) -> Perturbed | None:
     if not text[:1].isupper() or text[1:2].isupper():
         return None
     return _with_text(request, text=text[0].lower() + text[1:].removesuffix("."))
+
+
+def paraphrased(suite: Suite) -> Change | None:
+    """The change that the suite's own generator of wordings makes; None if it has none."""
+    reworded = suite.reworded
+    if reworded is None:
+        return None
+
+    def change(request: PlannerRequest, rng: random.Random) -> Perturbed | None:
+        text = reworded(suite.task(request.task.id), rng)
+        return None if text is None or text == request.task.request else _with_text(request, text=text)
+
+    return change
 
 
 def styled_tools(request: PlannerRequest, rng: random.Random) -> Perturbed:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from evaluator.episodes.turns.faults import Fault
 from evaluator.reliability import changes
 from evaluator.reliability.perturbation import Change, Kind, Perturbation
 from evaluator.suites.base import Suite
@@ -12,9 +13,22 @@ def _of_every_suite(change: Change) -> Callable[[Suite], Change]:
     return lambda _: change
 
 
+def _fault(fault: Fault, *, label: str, definition: str) -> Perturbation:
+    return Perturbation(
+        name=f"fault-{fault}", label=label, kind=Kind.FAULTS, definition=definition, fault=fault, whole_plans=False,
+        in_turns=True,
+    )  # fmt: skip
+
+
 PERTURBATIONS: Mapping[str, Perturbation] = MappingProxyType({
     one.name: one
     for one in (
+        Perturbation(
+            name="paraphrased", label="paraphrased requests", kind=Kind.REQUEST, in_turns=True,
+            definition="Another wording with the same goal, by the suite's own generator. Suites without one leave it "
+            "out.",
+            change_for=changes.paraphrased,
+        ),
         Perturbation(
             name="framed", label="framed requests", kind=Kind.REQUEST, in_turns=True,
             definition="A sentence before and sometimes one after the request, which say nothing further.",
@@ -55,6 +69,29 @@ PERTURBATIONS: Mapping[str, Perturbation] = MappingProxyType({
             definition="A further input of a type that the request does not speak of.",
             change_for=_of_every_suite(changes.further_input),
         ),
+        Perturbation(
+            name="tool-outage", label="tool outage", kind=Kind.TOOLS,
+            definition="A tool of the gold plan is not offered. Where the others suffice, another plan must be found; "
+            "elsewhere abstaining is right.",
+            variant_for=lambda suite: suite.with_outage,
+        ),
+        _fault(
+            Fault.ONCE, label="action that fails once",
+            definition="The first action that runs does not answer. Repeated, it works.",
+        ),
+        _fault(
+            Fault.ALWAYS, label="action that fails always",
+            definition="The first action that runs does not answer, however often it is repeated. Others work.",
+        ),
+        _fault(
+            Fault.LATE, label="late answer",
+            definition="The first result comes after half of the time that an episode may take. Nobody waits for it: "
+            "the time is only counted.",
+        ),
+        _fault(
+            Fault.NONSENSE, label="nonsense answer",
+            definition="The first result is a text without sense. Repeated, the action works.",
+        ),
     )
 })  # fmt: skip
 """By name, in the order of reports."""
@@ -79,6 +116,4 @@ def perturbations_of(*, suite: Suite, in_turns: bool) -> tuple[Perturbation, ...
         suite: one of the registry's, or as planners are asked.
         in_turns: whether its planners are asked turn by turn.
     """
-    return tuple(
-        one for one in PERTURBATIONS.values() if (one.in_turns or not in_turns) and one.change_for(suite) is not None
-    )
+    return tuple(one for one in PERTURBATIONS.values() if one.is_of(suite, in_turns=in_turns))

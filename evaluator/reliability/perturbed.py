@@ -24,15 +24,14 @@ class Asking:
     perturbation: Perturbation
     suite: Suite
     """As planners are asked."""
-    unchanged: set[str] = field(default_factory=set)
-    """The tasks, as they are asked for, whose request has no other form."""
+    texts: dict[str, str] = field(default_factory=dict)
+    """The requests that were asked, by key of the task."""
 
     def perturbed(self, request: PlannerRequest) -> Perturbed:
         """The request in another form, or as it is."""
-        found = self.perturbation.applied_to(request, suite=self.suite)
-        if found is None:
-            self.unchanged.add(request.task.id)
-        return found or Perturbed(request)
+        found = self.perturbation.applied_to(request, suite=self.suite) or Perturbed(request)
+        self.texts[self.suite.task(request.task.id).key] = found.request.task.request
+        return found
 
     def turn(self, request: TurnRequest) -> TurnRequest:
         """A turn in another form, or as it is."""

@@ -1,11 +1,12 @@
 """A perturbed evaluation: the tasks of a suite in one other form, as an evaluator like any other."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import cast
+from typing import Protocol, cast, runtime_checkable
 
 from evaluator.canonical_json import JsonValue
 from evaluator.episodes.base import Episode, Evaluator
 from evaluator.episodes.parts import not_run_records
+from evaluator.episodes.turns.faults import Fault
 from evaluator.planners.protocol import Planner, request_for
 from evaluator.planners.turns.one_shot import in_turns
 from evaluator.records import Reason, ResultRecord
@@ -34,23 +35,46 @@ def not_perturbed(
         LookupError: there is no such perturbation.
     """
     chosen = perturbation_named(perturbation)
+    variant = chosen.variant(suite, offered=offered)
     return {
         task.key: (Reason.NOT_PERTURBED, WHY_NOT_PERTURBED)
         for task in (suite.tasks if tasks is None else tasks)
-        if not _applies(chosen, suite=suite, task=task, offered=offered)
+        if not _applies(chosen, suite=suite, variant=variant, task=task, offered=offered)
     }
 
 
-def _applies(perturbation: Perturbation, *, suite: Suite, task: Task, offered: frozenset[str]) -> bool:
+def _applies(perturbation: Perturbation, *, suite: Suite, variant: Suite, task: Task, offered: frozenset[str]) -> bool:
+    if perturbation.fault is not None:
+        return True
+    if variant is not suite:
+        return variant.task(task.key) is not suite.task(task.key)
     request = request_for(suite=suite, task=task, context=suite.context(task=task, offered=offered))
     return perturbation.applied_to(request, suite=suite) is not None
+
+
+@runtime_checkable
+class VariantEvaluator(Evaluator, Protocol):
+    """An evaluator that can evaluate other forms of its tasks."""
+
+    def on(self, suite: Suite) -> Evaluator:
+        """The same on another form of the suite's tasks."""
+        ...
+
+
+@runtime_checkable
+class FaultyEvaluator(Evaluator, Protocol):
+    """An evaluator in turns, into whose episodes faults can be injected."""
+
+    def with_fault(self, fault: Fault) -> Evaluator:
+        """The same, with a fault in every episode."""
+        ...
 
 
 class PerturbedEvaluator:
     """Evaluates planners on the perturbed requests of another evaluator's suite, and shares what that one has loaded.
 
     Tasks to which the perturbation does not apply are not asked for: their records are `not_run`, with the reason
-    `not_perturbed`. All others are scored as usual.
+    `not_perturbed`. All others are scored as usual, and their records have the request as it was asked.
     """
 
     def __init__(self, evaluator: Evaluator, *, perturbation: str, episode: Episode, profile: str) -> None:
@@ -62,15 +86,13 @@ class PerturbedEvaluator:
 
         Raises:
             LookupError: there is no such perturbation.
+            ValueError: it does not apply to the suite.
         """
         self._perturbation = perturbation_named(perturbation)
-        self._evaluator, self._in_turns = evaluator, episode.in_turns
-        self._offered = episode.offered(suite=evaluator.suite, profile=profile)
-
-    @property
-    def suite(self) -> Suite:
-        """See `Evaluator`."""
-        return self._evaluator.suite
+        self.suite = evaluator.suite
+        self._in_turns = episode.in_turns
+        self._offered = episode.offered(suite=self.suite, profile=profile)
+        self._evaluator = self._disturbed(evaluator)
 
     def run(self, *, planner: Planner, tasks: Sequence[str], run: str = "") -> Iterator[ResultRecord]:
         """See `Evaluator.run`."""
@@ -80,15 +102,30 @@ class PerturbedEvaluator:
         )
         yield from not_run_records(suite=self.suite, tasks=wanted, reasons=left_out)
         asked = [task.key for task in wanted if task.key not in left_out]
-        yield from self._evaluator.run(planner=self._asked(planner), tasks=asked, run=run)
+        asking = Asking(self._perturbation, self.suite)
+        for record in self._evaluator.run(planner=self._asked(planner, asking=asking), tasks=asked, run=run):
+            text = asking.texts.get(record.task)
+            yield record if text is None else record.model_copy(update={"request": text})
 
     def facts(self) -> dict[str, JsonValue]:
         """See `Evaluator`; with the perturbation and its version."""
         changed: dict[str, JsonValue] = {"name": self._perturbation.name, "version": self._perturbation.version}
         return {**self._evaluator.facts(), "perturbation": changed}
 
-    def _asked(self, planner: Planner) -> Planner:
-        asking = Asking(self._perturbation, self.suite)
+    def _disturbed(self, evaluator: Evaluator) -> Evaluator:
+        """The evaluator, with other tasks or faults where these are what is perturbed."""
+        about = self._perturbation
+        if about.is_of(self.suite, in_turns=self._in_turns):
+            variant = about.variant(self.suite, offered=self._offered)
+            if about.fault is None and variant is self.suite:
+                return evaluator
+            if about.fault is not None and isinstance(evaluator, FaultyEvaluator):
+                return evaluator.with_fault(about.fault)
+            if about.fault is None and isinstance(evaluator, VariantEvaluator):
+                return evaluator.on(variant)
+        raise ValueError(f"the perturbation {about.name} does not apply to {self.suite.slug}")
+
+    def _asked(self, planner: Planner, *, asking: Asking) -> Planner:
         if self._in_turns:
             # Evaluators in turns take planners of both kinds.
             return cast("Planner", perturbed_turn_planner(in_turns(planner), asking=asking))

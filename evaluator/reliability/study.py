@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from evaluator.episodes.base import Episode, Evaluator
 from evaluator.planners.bundled import GoldPlanner
-from evaluator.planners.protocol import Planner
+from evaluator.planners.protocol import Planner, reseeded
 from evaluator.reliability.perturbations import perturbations_of
 from evaluator.reliability.perturbed_evaluation import PerturbedEvaluator
 from evaluator.reliability.profile import Profile, Records, profile_of
@@ -45,7 +45,7 @@ def reliability(study: Study, *, first: Records, say: Callable[[str], None] = la
     plain = [first]
     for number in range(2, study.runs + 1):
         say(f"run {number} of {study.runs}")
-        plain.append(_run(study, evaluator=study.evaluator, planner=study.planner))
+        plain.append(_run(study, evaluator=study.evaluator, planner=reseeded(study.planner, run=number - 1)))
     suite = study.evaluator.suite
     perturbed = {}
     for one in perturbations_of(suite=suite, in_turns=study.episode.in_turns):

@@ -41,5 +41,29 @@ def test_the_facts_name_the_perturbation_and_its_version():
 
 
 def test_an_unknown_perturbation_is_refused():
-    with pytest.raises(LookupError, match="there are: framed"):
+    with pytest.raises(LookupError, match="there are: paraphrased"):
         evaluated("shouted", tasks=[])
+
+
+def test_a_perturbation_that_the_suite_does_not_have_is_refused():
+    with pytest.raises(ValueError, match="fault-once does not apply to toolmini"):
+        evaluated("fault-once", tasks=[])
+
+
+def test_faults_disturb_planners_in_turns_on_every_task():
+    suite, episode = suite_of("arc-mini"), episode_of("arc-mini")
+    plain = episode.evaluator(suite=suite, setting=Setting())
+    planner, tasks = planner_named(name="gold", suite=suite), [task.key for task in suite.tasks[:3]]
+    assert not not_perturbed(perturbation="fault-once", suite=suite, offered=frozenset(suite.catalogue.tools))
+    disturbed = PerturbedEvaluator(plain, perturbation="fault-once", episode=episode, profile="")
+    # Gold plans are whole: nobody repeats their action.
+    assert [one.score for one in plain.run(planner=planner, tasks=tasks)] == [1.0] * 3
+    assert [one.score for one in disturbed.run(planner=planner, tasks=tasks)] == [0.0] * 3
+    assert [one.score for one in plain.run(planner=planner, tasks=tasks)] == [1.0] * 3
+
+
+def test_records_show_the_request_as_it_was_asked():
+    key = "image_editing/0"
+    _, records = evaluated("paraphrased", tasks=[key])
+    assert records[key].request != SUITE.task(key).text
+    assert records[key].score == 1.0
