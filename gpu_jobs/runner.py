@@ -114,7 +114,8 @@ class EvaluatorRunner:
             return
         with self._planner(lease=lease, suite=evaluator.suite) as planner:
             self.phase.enter(Phase.PLANNING)
-            yield from evaluator.run(planner=planner, tasks=lease.tasks, run=lease.evaluation)
+            asked = _reseeded(planner, repetition=lease.repetition)
+            yield from evaluator.run(planner=asked, tasks=lease.tasks, run=lease.evaluation)
 
     def _planner(self, *, lease: HeldLease, suite: "Suite") -> "AbstractContextManager[Planner]":
         wanted = lease.planner
@@ -172,6 +173,12 @@ class EvaluatorRunner:
             listener=lambda _: self.phase.enter(Phase.EXECUTING),
             arbiter=self._arbiter, arbiter_key=self._arbiter_key,
         )  # fmt: skip
+
+
+def _reseeded(planner: "Planner", *, repetition: int) -> "Planner":
+    from evaluator.planners.protocol import reseeded
+
+    return reseeded(planner, run=repetition - 1)
 
 
 def _perturbed(evaluator: "Evaluator", *, lease: HeldLease) -> "Evaluator":

@@ -86,11 +86,11 @@ class ReliabilityView(APIView):
     def get_permissions(self) -> list[Any]:
         if self.request.method == "POST":
             return [permission() for permission in (*LOGGED_IN, MayAct)]
-        return super().get_permissions()
+        return list(super().get_permissions())
 
     def get_throttles(self) -> list[Any]:
         self.throttle_scope = "submissions" if self.request.method == "POST" else None
-        return super().get_throttles()
+        return list(super().get_throttles())
 
     @extend_schema(responses=ReliabilityOutput)
     def get(self, request: Request, evaluation_id: UUID) -> Response:

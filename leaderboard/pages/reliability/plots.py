@@ -4,6 +4,8 @@ All plots are `WIDTH` wide; y grows downwards.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import count
+from math import ceil
 from typing import Any, NamedTuple
 
 from leaderboard.results.figures import score
@@ -13,6 +15,7 @@ LEFT, RIGHT, TOP, BOTTOM = 62, 18, 18, 56
 _LABELS = 230
 """Width of the labels of a dot plot's rows."""
 _ROW = 34
+_MOST_TICKS = 7
 _SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
@@ -138,11 +141,10 @@ def in_words(value: Interval) -> str:
 
 
 def _scale(largest: float) -> tuple[float, float]:
-    """Distance of ticks and end of a scale that holds 1 and `largest`, with some room."""
-    step = 0.2
-    while largest > step * 6.75:
-        step *= 2 if f"{step:.0e}"[0] != "2" else 2.5
-    return step, max(1.0, step * (int(largest / step - 0.25) + 1)) if largest > 1 else 1.0
+    """Distance of ticks and end of a scale from 0 that holds 1 and `largest`."""
+    steps = (base * 10**power for power in count() for base in (0.2, 0.5, 1.0))
+    step = next(step for step in steps if largest <= step * _MOST_TICKS)
+    return step, max(1.0, step * ceil(round(largest / step, 6)))
 
 
 def reliability_diagram(bins: Sequence[Mapping[str, Any]]) -> SquarePlot:
