@@ -227,9 +227,9 @@ def _executed(*, ada: User, bea: User) -> dict[str, Evaluation]:
         make_results(evaluation, faults=False, samples=1)
         publish(evaluation)
         found.setdefault("other", evaluation)
-    publish(found["completed"])
     make_profile(found["completed"])
     make_profile(found["other"], has_confidence=False, missing=[Condition("", 5), Condition("renamed-tools", 1)])
+    publish(found["completed"])
     found["unmeasured"] = make_evaluation(planner=planner, suite=suite, **_when(hours=4))
     found["measuring"] = make_evaluation(planner=planner, suite=suite, **_when(hours=5))
     found["profile_member"] = make_profile(found["measuring"], state="running").evaluation.members.get(
