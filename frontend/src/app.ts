@@ -1,7 +1,10 @@
 import htmx from "htmx.org";
-import { enableCopyButtons } from "./copy";
+import { addCopyButtons, enableCopyButtons } from "./copy";
 import { checkAsOneTypes } from "./checking";
+import { enableFolding } from "./folding";
 import { followEvaluation } from "./live";
+import { Palette } from "./palette";
+import { enableShortcuts } from "./shortcuts";
 import { showCurrentTabs } from "./tabs";
 import { enableThemeToggle } from "./toggle";
 import "./styles/app.css";
@@ -16,7 +19,10 @@ htmx.config.refreshOnHistoryMiss = true;
 htmx.config.scrollIntoViewOnBoost = false;
 
 enableThemeToggle();
+addCopyButtons();
 enableCopyButtons();
+enableFolding();
+enableShortcuts(Palette.find());
 followEvaluation();
 showCurrentTabs();
 checkAsOneTypes();

@@ -1,3 +1,19 @@
+/** Blocks of code in running text get a button that copies them. */
+export function addCopyButtons(): void {
+  document.querySelectorAll<HTMLPreElement>(".prose pre").forEach((block, index) => {
+    if (block.id === "") block.id = `code-${index + 1}`;
+    const frame = document.createElement("div");
+    frame.className = "code-block";
+    block.replaceWith(frame);
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "button small copy-code";
+    button.dataset["copy"] = block.id;
+    button.textContent = "Copy";
+    frame.append(block, button);
+  });
+}
+
 /** Buttons with `data-copy="element id"` copy that element's text; where that is refused, they select it. */
 export function enableCopyButtons(): void {
   for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-copy]")) {

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import struct
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
@@ -41,6 +42,15 @@ class Section(NamedTuple):
     title: str
 
 
+class Passage(NamedTuple):
+    """What stands under one heading, as plain text."""
+
+    anchor: str
+    """Empty for the beginning of a chapter."""
+    heading: str
+    text: str
+
+
 class Page(NamedTuple):
     """A chapter, ready to be shown."""
 
@@ -50,6 +60,14 @@ class Page(NamedTuple):
 
 
 GROUPS: Sequence[Group] = (
+    Group(
+        "Start",
+        (
+            Chapter("tutorial", "First evaluation"),
+            Chapter("glossary", "Concepts"),
+            Chapter("troubleshooting", "Troubleshooting"),
+        ),
+    ),
     Group(
         "Submit",
         (
@@ -92,6 +110,7 @@ GROUPS: Sequence[Group] = (
         "Run a site",
         (
             Chapter("operating", "Operating"),
+            Chapter("runbook", "Runbook"),
             Chapter("adding-a-suite", "Adding a suite"),
             Chapter("extending", "Extending"),
             Chapter("testing", "Testing"),
@@ -109,27 +128,52 @@ def page_of(slug: str) -> Page:
     Raises:
         KeyError: there is no such chapter.
     """
-    chapter = BY_SLUG[slug]
-    text = (DOCS / f"{chapter.slug}.md").read_text(encoding="utf-8")
-    if slug in APPENDICES:
-        text = f"{text}\n{APPENDICES[slug]()}"
-    tokens = MARKDOWN.parse(text)
-    title, sections, anchors = chapter.title, list[Section](), Counter[str]()
+    title, sections = BY_SLUG[slug].title, list[Section]()
+    text = f"{_file(slug)}\n{APPENDICES[slug]()}" if slug in APPENDICES else _file(slug)
+    tokens = _tokens(text)
     for index, token in enumerate(tokens):
-        if token.type == "heading_open":
-            text = _plain(tokens[index + 1])
-            anchor = anchor_of(text)
-            anchors[anchor] += 1
-            # As code forges do: a heading that occurs again is numbered.
-            anchor = anchor if anchors[anchor] == 1 else f"{anchor}-{anchors[anchor] - 1}"
-            token.attrSet("id", anchor)
-            if token.tag == "h1":
-                title = text
-            elif token.tag == "h2":
-                sections.append(Section(anchor, text))
+        if token.tag == "h1" and token.type == "heading_open":
+            title = _plain(tokens[index + 1])
+        elif token.tag == "h2" and token.type == "heading_open":
+            sections.append(Section(str(token.attrGet("id")), _plain(tokens[index + 1])))
         _rewrite_links(token)
     body = tokens[3:] if tokens and tokens[0].tag == "h1" else tokens
     return Page(title=title, html=_rendered(body), sections=sections)
+
+
+def passages_of(slug: str) -> list[Passage]:
+    """The text of a chapter by its headings, without its appendix: making those loads every suite.
+
+    Raises:
+        KeyError: there is no such chapter.
+    """
+    found, tokens = [Passage("", "", "")], _tokens(_file(slug))
+    for index, token in enumerate(tokens):
+        if token.type == "heading_open" and token.tag != "h1":
+            found.append(Passage(str(token.attrGet("id")), _plain(tokens[index + 1]), ""))
+        elif token.type in {"inline", "fence"} and tokens[index - 1].type != "heading_open":
+            text = _plain(token) if token.type == "inline" else token.content
+            found[-1] = found[-1]._replace(text=f"{found[-1].text} {text}".strip())
+    return found
+
+
+def _file(slug: str) -> str:
+    return (DOCS / f"{BY_SLUG[slug].slug}.md").read_text(encoding="utf-8")
+
+
+def _tokens(text: str) -> list[Token]:
+    """A chapter as it was parsed, with the anchors of its headings as ids."""
+    tokens, anchors = MARKDOWN.parse(text), Counter[str]()
+    for index, token in enumerate(tokens):
+        if token.type == "heading_open":
+            anchor = anchor_of(_plain(tokens[index + 1]))
+            anchors[anchor] += 1
+            # As code forges do: a heading that occurs again is numbered.
+            token.attrSet("id", anchor if anchors[anchor] == 1 else f"{anchor}-{anchors[anchor] - 1}")
+        elif token.type == "code_block":
+            # Only fences are highlighted.
+            token.type = "fence"
+    return tokens
 
 
 def anchor_of(heading: str) -> str:
@@ -143,6 +187,11 @@ def example(name: str) -> Path | None:
     return found.get(name)
 
 
+def picture(name: str) -> Path | None:
+    """A picture of `docs/` that a chapter shows."""
+    return {path.name: path for path in DOCS.glob("*.png")}.get(name)
+
+
 def _plain(inline: Token) -> str:
     return "".join(child.content for child in inline.children or () if child.type in {"text", "code_inline"})
 
@@ -151,6 +200,18 @@ def _rewrite_links(token: Token) -> None:
     for child in token.children or ():
         if child.type == "link_open":
             child.attrSet("href", _target(str(child.attrGet("href"))))
+        elif child.type == "image":
+            child.attrs |= {"src": reverse("handbook:picture", args=[str(child.attrGet("src"))]), **_size(child)}
+
+
+def _size(image: Token) -> dict[str, str | int | float]:
+    """Width and height, so that nothing moves when the picture comes."""
+    found = picture(str(image.attrGet("src")))
+    if found is None:
+        raise LookupError(f"docs/ has no picture {image.attrGet('src')}.")
+    # The fields of a PNG's first chunk.
+    width, height = struct.unpack(">II", found.read_bytes()[16:24])
+    return {"width": width, "height": height, "loading": "lazy"}
 
 
 def _target(link: str) -> str:

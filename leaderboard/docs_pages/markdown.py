@@ -2,7 +2,17 @@
 
 from markdown_it import MarkdownIt
 
-MARKDOWN = MarkdownIt("js-default", {"html": False, "linkify": False, "typographer": False})
+from leaderboard.docs_pages.highlighting import highlighted
+
+MARKDOWN = MarkdownIt(
+    "js-default",
+    {
+        "html": False,
+        "linkify": False,
+        "typographer": False,
+        "highlight": lambda code, language, _: highlighted(code=code, language=language),
+    },
+)
 """HTML in it is shown as text: only what Markdown can say gets onto a page."""
 
 

@@ -2,7 +2,10 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
+
+from drf_spectacular.generators import SchemaGenerator
 
 from leaderboard.docs_pages.markdown import inline
 
@@ -50,6 +53,12 @@ class Topic(NamedTuple):
     anchor: str
     title: str
     calls: Sequence[Call]
+
+
+@cache
+def api_topics() -> list[Topic]:
+    """The calls of this release's API; made once in each process, since they follow from the code alone."""
+    return topics(SchemaGenerator().get_schema(request=None, public=True))
 
 
 def topics(schema: Mapping[str, Any]) -> list[Topic]:

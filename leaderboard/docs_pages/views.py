@@ -1,15 +1,12 @@
 """Pages of the documentation."""
 
-from functools import cache
-
 from django.conf import settings
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
-from drf_spectacular.generators import SchemaGenerator
 
-from leaderboard.docs_pages.chapters import BY_SLUG, GROUPS, example, page_of
-from leaderboard.docs_pages.reference import Topic, topics
+from leaderboard.docs_pages.chapters import BY_SLUG, GROUPS, example, page_of, picture
+from leaderboard.docs_pages.reference import api_topics
 from leaderboard.site.http.security_txt import contact_link
 
 
@@ -27,7 +24,7 @@ def chapter(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def reference(request: HttpRequest) -> HttpResponse:
     """Every call of the API, with examples."""
-    return render(request, "handbook/reference.html", {"topics": _topics(), "groups": GROUPS, "slug": "reference"})
+    return render(request, "handbook/reference.html", {"topics": api_topics(), "groups": GROUPS, "slug": "reference"})
 
 
 @require_safe
@@ -39,7 +36,10 @@ def example_file(request: HttpRequest, name: str) -> FileResponse:  # noqa: ARG0
     return FileResponse(found.open("rb"), content_type="text/plain; charset=utf-8", filename=found.name)
 
 
-@cache
-def _topics() -> list[Topic]:
-    # It follows from the code alone.
-    return topics(SchemaGenerator().get_schema(request=None, public=True))
+@require_safe
+def picture_file(request: HttpRequest, name: str) -> FileResponse:  # noqa: ARG001 - the view's signature
+    """A picture of a chapter."""
+    found = picture(name)
+    if found is None:
+        raise Http404(f"There is no picture {name!r}.")
+    return FileResponse(found.open("rb"), content_type="image/png", filename=found.name)

@@ -36,6 +36,7 @@ urlpatterns = [
     path("", include("leaderboard.boards.pages.urls")),
     path("", include("leaderboard.docs_pages.urls")),
     path("", include("leaderboard.compare.urls")),
+    path("", include("leaderboard.search.urls")),
     path("", include("leaderboard.pages.workers.urls")),
     path("", include("leaderboard.notifications.urls")),
 ]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from evaluator.programs import Runner
     from evaluator.suites.arc.candidates.running import Outputs, Work
 
-_RULES = 1
+_RULES = 2
 """Raise it when the same action may have another result, or the same answer another score."""
 _KEPT = 2048
 """Candidates whose outputs are kept: an episode's answer names those that were just tried."""

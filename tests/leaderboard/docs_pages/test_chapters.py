@@ -123,3 +123,16 @@ class TestTheReference:
         (entry,) = re.findall(r'<details class="call-entry" id="submissions_create">(.*?)</details>', text, re.S)
         for part in ("Idempotency-Key", "suites", "list of string", "Response 201", "my-planner", "429"):
             assert part in entry, part
+
+
+def test_pictures_are_served_and_keep_their_place():
+    (tag,) = re.findall(r"<img[^>]*>", page_of("tutorial").html)[:1]
+    source = re.search(r'src="([^"]+)"', tag)[1]
+    answer = Client().get(source)
+    assert answer.headers["Content-Type"] == "image/png"
+    assert b"".join(answer.streaming_content).startswith(b"\x89PNG")
+    assert re.search(r'width="\d+"', tag)
+    assert re.search(r'height="\d+"', tag)
+    assert 'alt="A board' in tag
+    assert Client().get("/docs/pictures/none.png").status_code == 404
+    assert Client().get("/docs/pictures/..%2Ftutorial.md").status_code == 404

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evaluator.records import Reason
     from evaluator.suites.lumos.maths.code import CodeTool
 
-_TOOLS_VERSION = 2
+_TOOLS_VERSION = 3
 """Of the tools' behaviour; raise it when the same action may have another result."""
 _REMEMBERED = 100_000
 _PROBLEMS = MappingProxyType(

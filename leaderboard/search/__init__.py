@@ -1,0 +1,1 @@
+"""Search over boards, planners, evaluations and the documentation."""

@@ -1,0 +1,83 @@
+"""The search of the site: what it finds, and for whom."""
+
+import pytest
+from django.test import Client
+
+from leaderboard.evaluations.models import Submission
+from leaderboard.search.finding import LONGEST, Group, search
+from tests.leaderboard.factories import make_submission, make_suite, make_user
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
+
+
+def titles(groups: list[Group]) -> dict[str, list[str]]:
+    return {group.title: [hit.title for hit in group.hits] for group in groups}
+
+
+def found(query: str, **arguments) -> dict[str, list[str]]:
+    from django.contrib.auth.models import AnonymousUser
+
+    return titles(search(query=query, reader=arguments.pop("reader", AnonymousUser()), **arguments))
+
+
+@pytest.fixture
+def submission() -> Submission:
+    return make_submission(user=make_user("ada"), suite=make_suite(), name="tiny-planner")
+
+
+class TestWhatIsFound:
+    def test_planners_by_name_and_owner_in_any_order(self, submission):
+        assert found("tiny")["Planners"] == ["tiny-planner"]
+        assert found("ADA tiny")["Planners"] == ["tiny-planner"]
+        assert "Planners" not in found("tiny nobody")
+
+    def test_boards_by_title_and_slug(self, submission):
+        suite = submission.evaluations.get().suite
+        assert suite.title in found(suite.slug)["Boards"]
+
+    def test_an_evaluation_by_the_beginning_of_its_id(self, submission):
+        evaluation = submission.evaluations.get()
+        groups = search(query=str(evaluation.pk)[:8], reader=submission.submitted_by)
+        hits = next(group.hits for group in groups if group.title == "Evaluations")
+        assert [hit.url for hit in hits] == [f"/evaluations/{evaluation.pk}/"]
+        assert "Evaluations" not in found(str(evaluation.pk)[:5])
+
+    def test_the_documentation_alone(self, submission):
+        assert set(found("planner", only_docs=True)) == {"Documentation"}
+
+    def test_nothing_for_nothing(self, submission):
+        assert found("") == found("  ") == found("\x00") == {}
+        assert found("%") == found("_____") == {}
+
+
+class TestWhoFindsIt:
+    def test_what_is_private_is_found_by_its_owner_alone(self):
+        hidden = make_submission(
+            user=make_user("ada"), suite=make_suite(), name="zebrafinch", seen={"visibility": "private"}
+        )
+        evaluation = str(hidden.evaluations.get().pk)
+        for query in ("zebrafinch", evaluation, evaluation[:8]):
+            assert found(query, reader=make_user()) == found(query) == {}
+            assert found(query, reader=hidden.submitted_by) != {}
+
+
+class TestThePage:
+    def test_names_are_text(self, client: Client):
+        make_submission(user=make_user("ada"), suite=make_suite(), name="<img src=x>")
+        for part in ("", "&part=results"):
+            html = client.get(f"/search/?q=%3Cimg{part}").content.decode()
+            assert "&lt;img src=x&gt;" in html
+            assert "<img src=x>" not in html
+
+    def test_the_palette_gets_the_results_alone(self, client: Client, submission):
+        html = client.get("/search/?q=tiny&part=results").content.decode()
+        assert "tiny-planner" in html
+        assert "<html" not in html
+
+    def test_a_long_query_is_cut(self, client: Client):
+        response = client.get("/search/", {"q": "word" * 1000})
+        assert response.status_code == 200
+        assert len(response.context["query"]) == LONGEST
+
+    def test_results_are_for_the_reader_alone(self, client: Client):
+        assert "private" in client.get("/search/?q=x").headers["Cache-Control"]
