@@ -105,7 +105,7 @@ class EvaluatorRunner:
         self._evaluators: dict[_Key, tuple[Evaluator, _Digests]] = {}
 
     def run(self, lease: HeldLease) -> Iterator[ResultRecord]:
-        evaluator = self._evaluator(lease)
+        evaluator = _perturbed(self._evaluator(lease), lease=lease)
         if isinstance(lease.planner, AgentPlanner):
             if self._agents is None:
                 raise LeaseRefusedError("this worker has no way to ask agents.")
@@ -114,7 +114,8 @@ class EvaluatorRunner:
             return
         with self._planner(lease=lease, suite=evaluator.suite) as planner:
             self.phase.enter(Phase.PLANNING)
-            yield from evaluator.run(planner=planner, tasks=lease.tasks, run=lease.evaluation)
+            asked = _reseeded(planner, repetition=lease.repetition)
+            yield from evaluator.run(planner=asked, tasks=lease.tasks, run=lease.evaluation)
 
     def _planner(self, *, lease: HeldLease, suite: "Suite") -> "AbstractContextManager[Planner]":
         wanted = lease.planner
@@ -172,6 +173,27 @@ class EvaluatorRunner:
             listener=lambda _: self.phase.enter(Phase.EXECUTING),
             arbiter=self._arbiter, arbiter_key=self._arbiter_key,
         )  # fmt: skip
+
+
+def _reseeded(planner: "Planner", *, repetition: int) -> "Planner":
+    from evaluator.planners.protocol import reseeded
+
+    return reseeded(planner, run=repetition - 1)
+
+
+def _perturbed(evaluator: "Evaluator", *, lease: HeldLease) -> "Evaluator":
+    """The evaluator, which asks in the form that the lease names."""
+    if not lease.perturbation:
+        return evaluator
+    from evaluator.reliability import PerturbedEvaluator
+    from evaluator.suites.registry import episode_of
+
+    try:
+        return PerturbedEvaluator(
+            evaluator, perturbation=lease.perturbation, episode=episode_of(lease.suite), profile=lease.profile
+        )
+    except LookupError as error:
+        raise LeaseRefusedError(f"this worker cannot perturb requests: {error}.") from error
 
 
 def _seed(lease: HeldLease) -> str | None:

@@ -22,6 +22,7 @@ from evaluator.client.shapes import (
     Evaluation,
     NewSubmission,
     PlannerEntry,
+    Reliability,
     Submission,
     SuiteInfo,
     TaskRow,
@@ -181,6 +182,28 @@ class Client:
     def cancel(self, evaluation_id: str) -> Evaluation:
         """End an evaluation."""
         return _shaped(Evaluation, _json(self._call("POST", f"evaluations/{_segment(evaluation_id)}/cancel/", json={})))
+
+    def reliability(self, evaluation_id: str) -> Reliability:
+        """The reliability profile of an evaluation's planner.
+
+        Raises:
+            RefusedError: there is none.
+        """
+        return _shaped(Reliability, _json(self._call("GET", f"evaluations/{_segment(evaluation_id)}/reliability/")))
+
+    def request_reliability(self, evaluation_id: str) -> Reliability:
+        """Have the profile measured, or what it lacks; each run counts towards the quota.
+
+        Raises:
+            RefusedError: it cannot be measured, is being measured or has no gaps, or the quota is used up.
+        """
+        path = f"evaluations/{_segment(evaluation_id)}/reliability/"
+        return _shaped(Reliability, _json(self._call("POST", path, json={})))
+
+    def cancel_reliability(self, evaluation_id: str) -> Reliability:
+        """End the runs of a profile that are under way."""
+        path = f"evaluations/{_segment(evaluation_id)}/reliability/cancel/"
+        return _shaped(Reliability, _json(self._call("POST", path, json={})))
 
     def results(self, evaluation_id: str) -> Iterator[TaskRow]:
         """How its tasks ended, in the suite's order; page by page."""

@@ -229,6 +229,42 @@ class Finding(_Answer):
     where: str | None = None
 
 
+class ReliabilityMember(_Answer):
+    """A run of a reliability profile."""
+
+    id: str
+    perturbation: str
+    """Empty: on unchanged requests."""
+    repetition: int
+    state: str
+    reason_text: str = ""
+
+
+class ReliabilityGap(_Answer):
+    """A run without figures."""
+
+    perturbation: str
+    repetition: int
+    why: str
+
+
+class Reliability(_Answer):
+    """The reliability profile of a planner."""
+
+    evaluation: str
+    state: str
+    """`measuring` or `measured`."""
+    members: list[ReliabilityMember]
+    gaps: list[ReliabilityGap]
+    profile: dict[str, Any] | None = None
+    """The figures; None: none were computed yet."""
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether the figures are those of the last request."""
+        return self.state == "measured"
+
+
 class TaskRow(_Answer):
     """How one task ended."""
 

@@ -134,6 +134,10 @@ class Lease(Message):
     commitment: str = ""
     """The published commitment to the season's seed; empty for open data."""
     planner: Annotated[LeasedPlanner, Field(discriminator="kind")]
+    perturbation: str = ""
+    """How the requests are changed (`evaluator.reliability.perturbations`); empty: not at all."""
+    repetition: Annotated[int, Field(ge=1)] = 1
+    """Which run on these requests it is: planners that draw from seeds draw differently in each."""
     tasks: tuple[str, ...]
     """Keys of the tasks that have no result yet."""
     needs_seed: bool = False

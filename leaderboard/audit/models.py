@@ -22,6 +22,8 @@ class Action(models.TextChoices):
     EMBARGO_ENDED = "embargo_ended", "Released an embargo on its date"
     HIDDEN = "hidden", "Hid an evaluation"
     SHOWN_AGAIN = "shown_again", "Unhid an evaluation"
+    PROFILE_REQUESTED = "profile_requested", "Requested a reliability profile"
+    PROFILE_CANCELLED = "profile_cancelled", "Cancelled a reliability profile"
     HEADER_SET = "header_set", "Set the secret header of a planner"
     HEADER_REMOVED = "header_removed", "Removed the secret header of a planner"
     WEIGHT_SET = "weight_set", "Set the weight of a user or a team"

@@ -51,7 +51,7 @@ from leaderboard.site.api.shapes import ModelOutput, Output
 _UNPUBLISHED = OpenApiResponse(OpenApiTypes.OBJECT, description="There is no such board or snapshot.")
 _ROW = (
     "As `leaderboard/boards/ranking.py` documents them: rank with its range, planner, its `runs`, `metrics` with "
-    "intervals, `outcomes`, `usage`, model, size, `cost` and other known facts."
+    "intervals, `outcomes`, `usage`, model, size, `cost`, `reliability` and other known facts."
 )
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from evaluator.metrics.undecided import ranged, undecided_words
 from evaluator.suites.base import Column
 from leaderboard.boards.models import Snapshot
+from leaderboard.boards.reliability import RELIABILITY, reliability_of
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.board_of import Conditions
@@ -19,6 +20,7 @@ from leaderboard.results.figures import figure, interval_words
 JSON_FORMAT = "planarena-board/1"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 _METRIC_PARTS = ("mean", "low", "high", "tasks")
+_ENDS = ("mean", "low", "high")
 _OUTCOMES = ("scored", "planner_fault", "infra_fault", "not_run", "cancelled")
 _USAGE = ("seconds", "prompt_tokens", "completion_tokens")
 _RUNS = {
@@ -55,6 +57,7 @@ def as_csv(board: Exported) -> str:
     head += [f"{key}_{part}" for key in keys for part in _METRIC_PARTS]
     head += [*[f"{column.key}_upper" for column in _ranged_columns(board)], *_OUTCOMES]
     head += [f"{name}_per_task" for name in _USAGE]
+    head += [f"{key}_{end}" for key in RELIABILITY for end in _ENDS]
     head += ["usd_per_task", "usd_per_million_prompt_tokens", "usd_per_million_completion_tokens"]
     head += ["finished", "evaluation", "suite", "suite_version", "suite_digest", "profile", "profile_digest", "split"]
     head += ["samples", "data_digest", "season", "snapshot", "snapshot_digest"]
@@ -133,6 +136,7 @@ def _line(*, row: Mapping[str, Any], keys: Iterable[str], board: Exported) -> li
         line.append(found.get("upper", found.get("mean", "")))
     line += [row["outcomes"].get(outcome, 0) for outcome in _OUTCOMES]
     line += [usage.get(name, "") for name in _USAGE]
+    line += [(reliability_of(row, key) or {}).get(end, "") for key in RELIABILITY for end in _ENDS]
     line += [(row.get("cost") or {}).get(name, "") for name in ("usd", "prompt_price", "completion_price")]
     line += [row["finished"], f"{board.site}/evaluations/{row['evaluation']}/", suite.slug, suite.version]
     line += [suite.digest, snapshot.profile, snapshot.profile_digest, snapshot.split, snapshot.samples]

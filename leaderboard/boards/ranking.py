@@ -15,6 +15,7 @@ A snapshot's content is `{"rows": [row, ...], "coverage": {"run": int, "total": 
      "usage": {"seconds": 1.4, "prompt_tokens": 812.0, "completion_tokens": 64.0},     (what is known, per task)
      "model_name": "Qwen3-8B", "parameters": 8190735360, "open_weights": true,      (of the language model, if known)
      "cost": {"usd": 0.00012, "prompt_price": 0.05, "completion_price": 0.2},       (US dollars per task, if known)
+     "reliability": {"consistency": {"mean": 0.9, "low": 0.8, "high": 1.0}, ...},   (only of planners with a profile)
      "declared": true}                               (only if the five facts before are what the planner's owner says)
 
 `rank` is the standard competition rank by the primary metric (1, 2, 2, 4): equal means share a rank. `rank_low` and
@@ -40,6 +41,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from evaluator.metrics.pairwise import RankRange
+from leaderboard.boards.reliability import RELIABILITY, reliability_of
 from leaderboard.results.filters import sort_by
 
 _MILLION = 1_000_000
@@ -108,6 +110,8 @@ class Entry(NamedTuple):
     """None in rows from before runs were counted."""
     normalised: Mapping[str, Any] | None = None
     """As the row says it; None where plans are not executed."""
+    reliability: Mapping[str, Any] = MappingProxyType({})
+    """As the row says it; empty without a profile."""
 
 
 class RankedEntry(NamedTuple):
@@ -205,6 +209,7 @@ def to_row(ranked: RankedEntry, *, tests: int | None = None) -> dict[str, Any]:
         **({"run_by_owner": True} if entry.run_by_owner else {}),
         **({"normalised": dict(entry.normalised)} if entry.normalised else {}),
         **({"runs": _runs(entry.runs)} if entry.runs else {}),
+        **({"reliability": dict(entry.reliability)} if entry.reliability else {}),
         **_known(entry),
     }
 
@@ -268,6 +273,8 @@ def value_of(row: Mapping[str, Any], key: str) -> Any:
         return (row.get("normalised") or {}).get("mean")
     if key == "seconds":
         return (row.get("usage") or {}).get("seconds")
+    if key in RELIABILITY:
+        return (reliability_of(row, key) or {}).get("mean")
     return (row["metrics"].get(key) or {}).get("mean")
 
 

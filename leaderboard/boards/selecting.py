@@ -1,9 +1,11 @@
 """The rows and columns of a board that its address selects. No database."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from leaderboard.boards.ranking import cost_of, sort_rows, tokens_of
+from leaderboard.boards.reliability import CHOSEN, RELIABILITY, reliability_of
 from leaderboard.planners.models import PlannerKind
 from leaderboard.results import filters
 from leaderboard.results.filters import Choice, Facet, Index, Parameter, Sort, day, one_of, read, select, written
@@ -34,6 +36,7 @@ FACTS = (
     "tokens",
     "cost",
     "seconds",
+    *RELIABILITY,
     "tasks",
     "finished",
 )
@@ -273,8 +276,8 @@ def read_sort(*, sort: str, metrics: Collection[str]) -> Sort:
 
 def usual_columns(*, facts: Sequence[str], metrics: Sequence[str]) -> tuple[str, ...]:
     """The default columns: all metrics, and each known fact except strategy and language model, which are below the
-    planner's name."""
-    return (*metrics, *(fact for fact in facts if fact not in {"strategy", "model_name"}))
+    planner's name, and two of reliability."""
+    return (*metrics, *(fact for fact in facts if fact not in {"strategy", "model_name", *CHOSEN}))
 
 
 def known_facts(rows: Sequence[Row]) -> tuple[str, ...]:
@@ -288,5 +291,6 @@ def known_facts(rows: Sequence[Row]) -> tuple[str, ...]:
         "cost": lambda row: cost_of(row) is not None,
         "normalised": lambda row: "normalised" in row,
         "seconds": lambda row: "seconds" in (row.get("usage") or {}),
+        **{key: partial(reliability_of, key=key) for key in RELIABILITY},
     }
     return tuple(fact for fact in FACTS if fact not in tests or any(tests[fact](row) for row in rows))

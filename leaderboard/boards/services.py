@@ -17,6 +17,7 @@ from leaderboard.boards.normalising import normalised_scores
 from leaderboard.boards.policy import shown_runs, with_means
 from leaderboard.boards.rank_tests import scores_of, tests_of
 from leaderboard.boards.ranking import Entry, rank_entries, read_metrics, runs_of, to_row
+from leaderboard.boards.reliability import dimensions_of
 from leaderboard.boards.signing.services import sign_when_possible
 from leaderboard.catalog.conditions import profile_of, samples_of, split_of
 from leaderboard.catalog.models import Suite
@@ -24,6 +25,7 @@ from leaderboard.catalog.seasons import open_seasons
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.board_of import Conditions, conditions_of_board, lock_board
 from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.submitted import submitted
 from leaderboard.evaluations.visibility import Reader, on_boards, visible_evaluations
 from leaderboard.planners.kinds import KINDS
 from leaderboard.queue.publishing import Changed
@@ -129,7 +131,7 @@ def unranked(*, suite: Suite, reader: Reader) -> QuerySet[Evaluation]:
     final = [EvaluationState.COMPLETED, EvaluationState.FAILED, EvaluationState.CANCELLED]
     return (
         visible_evaluations(reader)
-        .filter(suite=suite, verifies=None, hidden_at=None)
+        .filter(submitted(), suite=suite, hidden_at=None)
         .exclude(state__in=final)
         .select_related("submission__planner__owner")
         .order_by("created")
@@ -157,7 +159,7 @@ def published() -> QuerySet[Evaluation]:
     """Every evaluation that may be ranked on any board: completed, public now, and not hidden by an operator."""
     # What its owner's own worker measured is ranked when a worker of this site has verified it.
     verified = Q(own_worker_run__isnull=True) | Q(own_worker_run__verified_by__isnull=False)
-    return Evaluation.objects.filter(verified, on_boards(), state=EvaluationState.COMPLETED, verifies=None)
+    return Evaluation.objects.filter(verified, on_boards(), submitted(), state=EvaluationState.COMPLETED)
 
 
 def _content(*, suite: Suite, conditions: Conditions) -> dict[str, Any]:
@@ -192,6 +194,7 @@ class _Source(NamedTuple):
     samples: int
     summary: Mapping[str, Any]
     own_worker_run: UUID | None
+    reliability__figures__dimensions: Mapping[str, Any] | None
     submission__team__name: str | None
     submission__version: str
     submission__planner__name: str
@@ -235,6 +238,7 @@ def _entry(source: _Source) -> Entry:
         strategy=source.submission__planner__bundled_name or source.submission__planner__strategy,
         usage={name: round(mean["mean"], 6) for name, mean in source.summary.get("usage", {}).items()},
         run_by_owner=source.own_worker_run is not None,
+        reliability=dimensions_of(source.reliability__figures__dimensions),
         model_name=source.submission__planner__model_name,
         parameters=source.submission__planner__parameters,
         open_weights=source.submission__planner__open_weights,

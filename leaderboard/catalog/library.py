@@ -94,6 +94,14 @@ class EvaluatorLibrary(Protocol):
         """
         ...
 
+    def perturbed_tasks(self, *, suite: str, profile: str) -> Mapping[str, Sequence[str]]:
+        """By perturbation, in the order of reports, the keys of the tasks whose requests it changes, at least one.
+
+        Raises:
+            NotReadyError: suite or profile cannot be read.
+        """
+        ...
+
     def summarise(self, *, suite: str, results: Sequence[TaskScore], samples: int) -> dict[str, Any]:
         """The metrics of an evaluation with intervals, as `Evaluation.summary` documents it."""
         ...
@@ -160,6 +168,18 @@ class Library:
         found = _suite(suite)
         with _ready(suite):
             return _episode(suite).not_run(suite=found, setting=Setting(profile=profile, split=split, hidden_seed=seed))
+
+    def perturbed_tasks(self, *, suite: str, profile: str) -> Mapping[str, Sequence[str]]:
+        from evaluator.reliability import not_perturbed, perturbations_of
+
+        found, episode = _suite(suite), _episode(suite)
+        with _ready(suite):
+            offered = episode.offered(suite=found, profile=profile)
+        changed = {}
+        for one in perturbations_of(suite=found, in_turns=episode.in_turns):
+            left_out = not_perturbed(perturbation=one.name, suite=found, offered=offered)
+            changed[one.name] = [task.key for task in found.tasks if task.key not in left_out]
+        return {name: tasks for name, tasks in changed.items() if tasks}
 
     def summarise(self, *, suite: str, results: Sequence[TaskScore], samples: int) -> dict[str, Any]:
         return summarise(suite=_suite(suite), results=results, samples=samples)

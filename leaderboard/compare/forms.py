@@ -12,6 +12,7 @@ from evaluator.suites.registry import whole_plans_of
 from leaderboard.catalog.models import Suite
 from leaderboard.compare.comparing import MetricDifference, Pair, Scores, compare, scores_of
 from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.submitted import submitted
 from leaderboard.evaluations.visibility import on_boards
 from leaderboard.results.task_filters import TaskRow
 from leaderboard.results.task_rows import facts_of
@@ -69,7 +70,7 @@ def _pairs(*, whole: Suite, steps: Suite) -> list[tuple[Evaluation, Evaluation]]
     verified = Q(own_worker_run=None) | Q(own_worker_run__verified_by__isnull=False)
     rows = (
         Evaluation.objects.filter(on_boards(), verified, suite__in=(whole, steps), state=EvaluationState.COMPLETED)
-        .filter(verifies=None)
+        .filter(submitted())
         .select_related("submission__planner__owner", "own_worker_run")
         .order_by("-finished", "pk")[:_MOST_READ]
     )

@@ -138,7 +138,7 @@ def best_of_rows(*, rows: Sequence[Mapping[str, Any]], evaluation: Evaluation) -
 
 
 def can_be_compared(evaluation: Evaluation) -> bool:
-    """Whether it has ended, or waits for its owner, and is not a verification."""
+    """Whether it has ended, or waits for its owner, and was submitted."""
     return not _problem(evaluation)
 
 
@@ -163,6 +163,8 @@ _CONDITIONS: Sequence[tuple[str, Callable[[Evaluation], str]]] = (
 def _problem(evaluation: Evaluation) -> str:
     if evaluation.verifies_id is not None:
         return f"Evaluation {evaluation.pk} is a verification of another one and runs only a sample of the tasks."
+    if evaluation.member_of_id is not None:
+        return f"Evaluation {evaluation.pk} is part of a reliability profile."
     if evaluation.state not in FINAL and evaluation.state != EvaluationState.ON_HOLD:
         name = evaluation.submission.planner.name
         return f"The evaluation of {name} has not ended ({evaluation.get_state_display().lower()}): compare it later."

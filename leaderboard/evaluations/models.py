@@ -117,6 +117,12 @@ class Evaluation(models.Model):
     verifies = models.ForeignKey("self", on_delete=models.CASCADE, null=True, related_name="verifications")
     """The evaluation of which this one runs a sample of tasks again (`queue/verification.py`). Null: an evaluation
     that was submitted, which is what lists and boards are about."""
+    member_of = models.ForeignKey("self", on_delete=models.CASCADE, null=True, related_name="members")
+    """The evaluation whose reliability this one helps to measure (`reliability`). Null: of none."""
+    perturbation = models.CharField(max_length=40, blank=True, default="", db_default="")
+    """How a member's requests are changed (`evaluator.reliability.perturbations`); empty: not at all."""
+    repetition = models.PositiveSmallIntegerField(default=1, db_default=1)
+    """Which run on these requests a member is. The evaluation itself is the first one on unchanged requests."""
     submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="evaluations")
     suite = models.ForeignKey(Suite, on_delete=models.PROTECT, related_name="evaluations")
     profile = models.CharField(max_length=40)
@@ -179,13 +185,22 @@ class Evaluation(models.Model):
             ),
             models.UniqueConstraint(
                 fields=["submission", "suite"],
-                condition=models.Q(verifies=None),
+                condition=models.Q(verifies=None, member_of=None),
                 name="one_evaluation_per_submission_and_suite",
             ),
             models.UniqueConstraint(
                 fields=["verifies"],
                 condition=~models.Q(state__in=["completed", "failed", "cancelled"]),
                 name="one_verification_at_a_time",
+            ),
+            models.UniqueConstraint(
+                fields=["member_of", "perturbation", "repetition"],
+                condition=~models.Q(state__in=["failed", "cancelled"]),
+                name="one_member_for_each_condition",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(member_of__isnull=False, verifies=None) | models.Q(perturbation="", repetition=1),
+                name="only_members_are_perturbed_or_repeated",
             ),
             models.CheckConstraint(
                 condition=~models.Q(state="completed") | models.Q(summary__isnull=False),

@@ -87,6 +87,7 @@ class EvaluationReason(models.TextChoices):
         "not_run_again",
         "{count} of {total} tasks could not be repeated because of infrastructure faults: {detail}",
     )
+    MEMBER_MEASURED = "member_measured", "Completed as part of a reliability profile. No board shows it."
     CANCELLED_BY_OWNER = "cancelled_by_owner", "Cancelled by {who}."
     ABANDONED = "abandoned", "Cancelled: its owner did not resume or accept its failed tasks within {days} days."
     NO_WORKER = "no_worker", "Failed: no worker took its tasks within {hours} hours. Please submit again."

@@ -29,7 +29,8 @@ from leaderboard.site.api.shapes import ModelOutput
     "reason": "published", "reason_text": "Completed and published.", "state_since": LATER, "tasks_total": 185,
     "tasks_not_run": 14, "done": 185, "summary": SUMMARY, "provenance": {"suite_digest": DIGEST, "workers": []},
     "created": WHEN, "finished": LATER, "own_worker": False,
-    "verified": None, "verifies": None, "team": "plan-lab", "visibility": "public", "embargo_until": None,
+    "verified": None, "verifies": None, "member_of": None, "perturbation": "", "repetition": 1,
+    "team": "plan-lab", "visibility": "public", "embargo_until": None,
     "hidden": "", "rerun_of": None, "reruns": [],
     "url": f"https://planarena.example.org/evaluations/{EVALUATION_ID}/",
 })  # fmt: skip
@@ -53,6 +54,9 @@ class EvaluationOutput(ModelOutput[Evaluation]):
     )
     verifies: serializers.PrimaryKeyRelatedField[Evaluation] = serializers.PrimaryKeyRelatedField(
         read_only=True, allow_null=True, help_text="The evaluation of which this one runs a sample of tasks again."
+    )
+    member_of: serializers.PrimaryKeyRelatedField[Evaluation] = serializers.PrimaryKeyRelatedField(
+        read_only=True, allow_null=True, help_text="The evaluation whose reliability profile this one is part of."
     )
     team = serializers.CharField(
         source="submission.team.slug", default=None, allow_null=True, help_text="Slug of its team."
@@ -82,7 +86,8 @@ class EvaluationOutput(ModelOutput[Evaluation]):
             "samples", "data_digest", "season", "planner", "state", "state_label", "final", "reason", "reason_text",
             "state_since",
             "tasks_total", "tasks_not_run", "done", "summary", "provenance", "created", "finished",
-            "own_worker", "verified", "verifies", "team", "visibility", "embargo_until", "hidden", "rerun_of",
+            "own_worker", "verified", "verifies", "member_of", "perturbation", "repetition", "team",
+            "visibility", "embargo_until", "hidden", "rerun_of",
             "reruns", "url",
         ]  # fmt: skip
 

@@ -7,6 +7,7 @@ from django.db.models import Q
 from evaluator.records import Outcome, Reason
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard, TaskResult
+from leaderboard.evaluations.submitted import is_submitted
 
 NEVER_RAN = Q(outcome=Outcome.CANCELLED) | Q(outcome=Outcome.NOT_RUN, reason=Reason.EVALUATION_FAILED)
 """Results that stand for a task which the end of its evaluation left out. They do not count as ended."""
@@ -31,9 +32,9 @@ def close_open_tasks(*, evaluation_id: UUID, target: EvaluationState, why: str) 
     if target not in _OUTCOMES:
         return
     outcome, reason = _OUTCOMES[target]
-    evaluation = Evaluation.objects.only("suite_id", "verifies_id").get(pk=evaluation_id)
+    evaluation = Evaluation.objects.only("suite_id", "verifies_id", "member_of_id").get(pk=evaluation_id)
     tasks = Task.objects.filter(suite=evaluation.suite_id).exclude(results__evaluation=evaluation_id)
-    if evaluation.verifies_id is not None:
+    if not is_submitted(evaluation):
         shards = Shard.objects.filter(evaluation=evaluation_id).values_list("task_keys", flat=True)
         tasks = tasks.filter(key__in={key for keys in shards for key in keys})
     text = why if target == EvaluationState.FAILED else ""

@@ -158,7 +158,8 @@ def _submission(submission: Submission) -> Row:
 
 def _evaluation(evaluation: Evaluation) -> Row:
     names = (
-        "id", "verifies_id", "submission_id", "profile", "profile_digest", "split", "samples", "data_digest",
+        "id", "verifies_id", "member_of_id", "perturbation", "repetition",
+        "submission_id", "profile", "profile_digest", "split", "samples", "data_digest",
         "season_id", "state", "reason", "reason_text", "priority", "tasks_total", "tasks_not_run", "provenance",
         "summary", "created", "finished",
         "first_ranked", "hidden_at", "hidden_reason",

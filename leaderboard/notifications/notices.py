@@ -33,12 +33,13 @@ _HAPPENED = {
 def tell_owner(event: Entered) -> None:
     """Write the messages that an evaluation's new state calls for, within the transaction that brought it there.
 
-    Of a verification nobody is told: `tell_verdict` tells of what it comes to.
+    Of a verification nobody is told: `tell_verdict` tells of what it comes to. Of a member of a reliability profile
+    owners are told only what they have to act upon.
     """
     if event.state not in BY_WEBHOOK:
         return
     evaluation = _read(event.evaluation_id)
-    if evaluation.verifies_id is not None:
+    if evaluation.verifies_id is not None or (evaluation.member_of_id and evaluation.state != EvaluationState.ON_HOLD):
         return
     if evaluation.state in BY_MAIL or (evaluation.state in BY_MAIL_TOO and _wants(evaluation) == Mails.ENDED):
         _send_mail(evaluation=evaluation, happened=_HAPPENED[EvaluationState(evaluation.state)])

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from leaderboard.pages import live, views
+from leaderboard.pages.reliability import views as reliability
 from leaderboard.pages.side_by_side.views import task_across
 
 app_name = "evaluations"
@@ -19,4 +20,7 @@ urlpatterns = [
     path("evaluations/<uuid:evaluation_id>/rerun/", views.rerun, name="rerun"),
     path("evaluations/<uuid:evaluation_id>/visibility/", views.visibility, name="visibility"),
     path("evaluations/<uuid:evaluation_id>/verify/", views.verify, name="verify"),
+    path("evaluations/<uuid:evaluation_id>/reliability/", reliability.profile, name="reliability"),
+    path("evaluations/<uuid:evaluation_id>/reliability/measure/", reliability.measure, name="measure-reliability"),
+    path("evaluations/<uuid:evaluation_id>/reliability/cancel/", reliability.cancel, name="cancel-reliability"),
 ]

@@ -21,10 +21,12 @@ from leaderboard.evaluations import transitions
 from leaderboard.evaluations.acting import NotPossibleError, may_act, reader_in_team, remember_reader
 from leaderboard.evaluations.gold import not_shared, withheld_from
 from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.evaluations.submitted import submitted
 from leaderboard.evaluations.visibility import may_see, visible_evaluations
 from leaderboard.pages.others import others_on
 from leaderboard.pages.presenters import evaluation_page
 from leaderboard.pages.progress import progress as progress_of
+from leaderboard.pages.reliability.presenters import reliability_panel
 from leaderboard.pages.sharing.views import sharing_of
 from leaderboard.pages.tasks.task_presenters import task_page
 from leaderboard.pages.tasks.walking import query_of, walk
@@ -68,6 +70,7 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
         "visibility": visibility_panel(evaluation=evaluation, reader=request.user),
         "verification": verification_panel(evaluation),
         "sharing": sharing,
+        "reliability": reliability_panel(evaluation, acts=acts),
         "offered": _offered(evaluation=evaluation, snapshot=sharing.snapshot),
         "log": tail(evaluation) if may_read(user=request.user, evaluation=evaluation) else None,
     }
@@ -198,6 +201,7 @@ def _evaluation(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
         "submission__team",
         "submission__rerun_of__submission",
         "own_worker_run",
+        "reliability",
     )
     found = get_object_or_404(related.annotate(in_team=reader_in_team(request.user)), pk=evaluation_id)
     remember_reader(reader=request.user, submission=found.submission, in_team=found.in_team)  # type: ignore[attr-defined]  # annotated above
@@ -216,7 +220,7 @@ def _offered(*, evaluation: Evaluation, snapshot: Snapshot | None) -> list[Mappi
 def _reruns(*, evaluation: Evaluation, seen: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
     if evaluation.state not in transitions.FINAL:
         return Evaluation.objects.none()
-    return seen.filter(submission__rerun_of=evaluation, verifies=None).order_by("created")
+    return seen.filter(submitted(), submission__rerun_of=evaluation).order_by("created")
 
 
 def _actable(*, request: HttpRequest, evaluation_id: UUID, staff_may: bool = False) -> Evaluation:

@@ -9,6 +9,7 @@ from django.utils.cache import patch_cache_control
 from leaderboard.boards.standing import Standing, standing_of
 from leaderboard.evaluations.acting import may_act
 from leaderboard.evaluations.models import Evaluation, Submission, Visibility
+from leaderboard.evaluations.submitted import is_submitted, submitted
 from leaderboard.evaluations.visibility import Reader, is_public, words_of
 from leaderboard.submissions.visibility_form import ChangeVisibilityForm
 
@@ -34,10 +35,10 @@ def visibility_panel(*, evaluation: Evaluation, reader: Reader) -> VisibilityPan
     """What this reader, who sees the evaluation, is told; None where there is nothing to say or change."""
     submission = evaluation.submission
     public = is_public(submission)
-    acts = may_act(user=reader, submission=submission) and evaluation.verifies_id is None
+    acts = may_act(user=reader, submission=submission) and is_submitted(evaluation)
     if public and not acts:
         return None
-    ranked = [one.first_ranked is not None for one in submission.evaluations.filter(verifies=None)] if acts else []
+    ranked = [one.first_ranked is not None for one in submission.evaluations.filter(submitted())] if acts else []
     stays = public and any(ranked)
     return VisibilityPanel(
         words="" if public else words_of(submission),

@@ -13,6 +13,7 @@ from leaderboard.boards.services import latest_snapshots
 from leaderboard.catalog.models import Suite, current_suites
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation, Submission
+from leaderboard.evaluations.submitted import submitted
 from leaderboard.evaluations.visibility import Reader, visible_evaluations, visible_to
 from leaderboard.planners.models import Planner
 from leaderboard.site.operators import is_operator
@@ -42,7 +43,7 @@ def people(username: str) -> QuerySet[User]:
 
 def submitted_evaluations(reader: Reader) -> QuerySet[Evaluation]:
     """What was submitted and the reader sees; verifications stand with what they verify."""
-    return visible_evaluations(reader).filter(verifies=None)
+    return visible_evaluations(reader).filter(submitted())
 
 
 def planners_seen_by(reader: Reader) -> QuerySet[Planner]:

@@ -11,6 +11,7 @@ from leaderboard.catalog.seasons import check_open, commitment_of
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
 from leaderboard.evaluations.states import deadline_of
+from leaderboard.evaluations.submitted import is_submitted
 from leaderboard.queue import canary
 from leaderboard.queue.queueing import enqueue_reconcile
 from leaderboard.queue.shards import add_shards
@@ -56,7 +57,7 @@ def queue_tasks(
         },
         **fields,
     )
-    if conditions.season is not None and evaluation.verifies_id is None:
+    if conditions.season is not None and is_submitted(evaluation):
         # Read again, now that the new row keeps the season from being closed.
         check_open(Season.objects.get(pk=conditions.season.pk))
     add_shards(evaluation=evaluation, shards=shards)

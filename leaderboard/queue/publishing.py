@@ -22,6 +22,7 @@ from leaderboard.evaluations.board_of import Conditions, conditions_of_board, lo
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance
+from leaderboard.evaluations.submitted import submitted
 from leaderboard.evaluations.visibility import is_public
 from leaderboard.site.hooks import Hook
 
@@ -103,7 +104,7 @@ def _publish_alone(evaluation: Evaluation) -> None:
 
 def _ready() -> QuerySet[Evaluation]:
     ready = Evaluation.objects.filter(state=EvaluationState.AGGREGATING, summary__isnull=False)
-    return ready.filter(own_worker_run__isnull=True, verifies=None).select_related("suite", "submission__planner")
+    return ready.filter(submitted(), own_worker_run__isnull=True).select_related("suite", "submission__planner")
 
 
 def _complete_together(evaluations: Sequence[Evaluation]) -> bool:

@@ -16,6 +16,7 @@ from leaderboard.catalog.library import library
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Loss, Shard, ShardState, TaskResult
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance, explain
+from leaderboard.evaluations.submitted import is_submitted
 from leaderboard.evaluations.transitions import DEADLINES, LEASABLE
 from leaderboard.notifications.incidents import open_incident
 from leaderboard.notifications.models import Fault
@@ -189,12 +190,13 @@ def _summarise(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool
     )
     summary = {**summary, "usage": usage_of(results)}
     own = runs_on_own_worker(evaluation.pk)
-    if not own and evaluation.verifies_id is None:
+    if not own and is_submitted(evaluation):
         if not publishing.make_ready(evaluation=evaluation, summary=summary):
             return False
         publishing.publish_ready(evaluation)
         return Evaluation.objects.filter(pk=evaluation.pk, state=EvaluationState.COMPLETED).exists()
-    sample = verification.draw(evaluation=evaluation, results=results) if own else ()
+    is_sampled = own and is_submitted(evaluation)
+    sample = verification.draw(evaluation=evaluation, results=results) if is_sampled else ()
     with transaction.atomic():
         done = advance(
             evaluation,
@@ -212,6 +214,8 @@ def _reason_of_end(*, evaluation: Evaluation, sample: Sequence[str]) -> Evaluati
     """Why an evaluation has ended that is not published now. `sample`: the tasks to be run again."""
     if evaluation.verifies_id is not None:
         return EvaluationReason.RUN_AGAIN
+    if evaluation.member_of_id is not None:
+        return EvaluationReason.MEMBER_MEASURED
     return EvaluationReason.AWAITING_VERIFICATION if sample else EvaluationReason.NOT_VERIFIED
 
 

@@ -11,6 +11,7 @@ from django.db.models import Q, Sum
 from evaluator.suites.hidden import HIDDEN
 from leaderboard.catalog.seasons import open_seasons
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.submitted import submitted
 from leaderboard.planners.models import Planner
 from leaderboard.quotas.services import CHARGES_PER_QUOTA
 from leaderboard.site.problems import ProblemError
@@ -55,11 +56,11 @@ def check_season(evaluation: Evaluation) -> None:
     planner = Planner.objects.select_for_update(no_key=True).get(pk=evaluation.submission.planner_id)
     others = (
         Evaluation.objects.filter(
+            submitted(),
             submission__planner=planner,
             suite__slug=evaluation.suite.slug,
             season=evaluation.season_id,
             split=HIDDEN,
-            verifies=None,
         )
         .exclude(pk=evaluation.pk)
         .annotate(net=Sum("quota_entries__amount", filter=Q(quota_entries__user__isnull=False)))

@@ -15,6 +15,7 @@ from evaluator.suites.registry import suite_of
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.gold import withheld_from
 from leaderboard.evaluations.models import Evaluation, Shard, TaskResult
+from leaderboard.evaluations.submitted import is_submitted
 from leaderboard.results.cause_counts import why
 from leaderboard.results.failures import cause_key
 from leaderboard.results.indicators import mark_columns, marks
@@ -47,7 +48,7 @@ _facts: SharedCache[tuple[int, str, tuple[str, ...]], tuple[TaskRow, ...]] = Sha
 
 
 def task_rows(evaluation: Evaluation) -> list[TaskRow]:
-    """Every task of the suite, or of a verification's sample, with its result in this evaluation, if there is one."""
+    """Every task of the suite, or those that a verification or a member runs, with its result if there is one."""
     rows = TaskResult.objects.filter(evaluation=evaluation.pk).values_list("task", *Result._fields)
     # Cached for all readers: without what only operators may see.
     withheld = withheld_from(reader=None, evaluation=evaluation)
@@ -57,7 +58,7 @@ def task_rows(evaluation: Evaluation) -> list[TaskRow]:
     tasks = facts_of(evaluation.suite, shows_gold=not withheld.gold)
     if withheld.plan:
         tasks = tuple(row._replace(plan_is_withheld=True) for row in tasks)
-    if evaluation.verifies_id is not None:
+    if not is_submitted(evaluation):
         sampled = sample_of(evaluation.pk)
         tasks = tuple(row for row in tasks if row.key in sampled)
     columns = mark_columns(evaluation.suite.columns)
@@ -82,9 +83,9 @@ def sample_of(evaluation_id: UUID) -> frozenset[str]:
 
 
 def tasks_of(evaluation: Evaluation) -> QuerySet[Task]:
-    """The tasks that an evaluation is about: a verification runs a sample of the suite's."""
+    """The tasks that an evaluation is about: a verification runs a sample of the suite's, and so may a member."""
     tasks = Task.objects.filter(suite=evaluation.suite_id)
-    return tasks if evaluation.verifies_id is None else tasks.filter(key__in=sample_of(evaluation.pk))
+    return tasks if is_submitted(evaluation) else tasks.filter(key__in=sample_of(evaluation.pk))
 
 
 def tools_of(plan_summary: str) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.submitted import is_submitted
 
 
 class Action(NamedTuple):
@@ -70,6 +71,6 @@ def allowed_actions(evaluation: Evaluation) -> tuple[Action, ...]:
         actions += (RESUME, ACCEPT)
     if evaluation.state in transitions.CANCELLABLE:
         actions += (CANCEL,)
-    if evaluation.state in transitions.FINAL:
+    if evaluation.state in transitions.FINAL and is_submitted(evaluation):
         actions += (RERUN,)
     return actions

@@ -7,8 +7,11 @@ from leaderboard.accounts.models import User
 from leaderboard.catalog.conditions import conditions_of
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.submitted import submitted
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.kinds.bundled import BundledKind
+from leaderboard.reliability.models import ReliabilityProfile
+from leaderboard.reliability.services import request_profile, why_not
 from leaderboard.submissions.services import SubmissionData, resume, submit, validate
 
 OWNER = "planarena"
@@ -37,11 +40,30 @@ def submit_anchors(*, suite: str, names: Sequence[str]) -> Sequence[Evaluation]:
     return [_evaluation(name=name, suite=suite, owner=owner) for name in names]
 
 
+def profile_anchors(evaluations: Sequence[Evaluation]) -> int:
+    """Have the reliability of anchors measured where that is possible and was not asked for yet, and return for how
+    many it was asked now. No quota counts the runs.
+
+    Raises:
+        NotReadyError: this installation cannot evaluate at present.
+    """
+    asked = 0
+    for evaluation in evaluations:
+        current = Evaluation.objects.select_related("suite", "submission__planner", "submission__submitted_by").get(
+            pk=evaluation.pk
+        )
+        if ReliabilityProfile.objects.filter(pk=current.pk).exists() or why_not(current):
+            continue
+        request_profile(current, by=current.submission.submitted_by, charged=False)
+        asked += 1
+    return asked
+
+
 def _evaluation(*, name: str, suite: str, owner: User) -> Evaluation:
     found = Suite.objects.get(slug=suite, current=True)
     present = (
         Evaluation.objects.filter(
-            verifies=None,
+            submitted(),
             submission__planner__owner=owner,
             submission__planner__name=name,
             suite=found,

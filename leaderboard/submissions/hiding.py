@@ -31,6 +31,8 @@ def hide(evaluation: Evaluation, *, reason: str, by: User | None = None) -> None
         current = _locked(evaluation)
         if current.verifies_id is not None:
             raise NotPossibleError("This is a verification, which no board shows: hide what it verifies.")
+        if current.member_of_id is not None:
+            raise NotPossibleError("This is part of a reliability profile, which no board shows: hide its evaluation.")
         if current.hidden_at is not None:
             raise NotPossibleError(f"It is already hidden: {current.hidden_reason}")
         Evaluation.objects.filter(pk=current.pk).update(hidden_at=Now(), hidden_reason=text)

@@ -10,6 +10,7 @@ from leaderboard.accounts.models import User
 from leaderboard.evaluations.acting import acted_on_by
 from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.evaluations.reading import done_count
+from leaderboard.evaluations.submitted import submitted
 from leaderboard.submissions.actions import Action, allowed_actions
 
 
@@ -33,9 +34,9 @@ class ListedSubmission(NamedTuple):
 
 def submissions_of(user: User) -> QuerySet[Submission]:
     """The user's own submissions and those of their teams, newest first."""
-    submitted = Evaluation.objects.filter(verifies=None).annotate(done=done_count())
+    entered = Evaluation.objects.filter(submitted()).annotate(done=done_count())
     own = Submission.objects.filter(acted_on_by(user)).select_related("planner__secret", "submitted_by", "team")
-    evaluations = Prefetch("evaluations", submitted.select_related("suite").order_by("created"))
+    evaluations = Prefetch("evaluations", entered.select_related("suite").order_by("created"))
     return own.prefetch_related(evaluations).order_by("-created")
 
 

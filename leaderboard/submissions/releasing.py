@@ -23,6 +23,7 @@ from leaderboard.evaluations.events import ask_anew
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, Visibility
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import explain
+from leaderboard.evaluations.submitted import submitted
 from leaderboard.evaluations.visibility import check, is_public
 from leaderboard.queue.publishing import published_or_not
 from leaderboard.site.clock import database_now
@@ -100,7 +101,7 @@ def _release(submission_id: UUID) -> bool:
 
 def _locked(submission_id: UUID) -> Submission:
     """The submission as it is, with every suite that it is entered for locked as publishers do."""
-    entered = Evaluation.objects.filter(submission=submission_id, verifies=None)
+    entered = Evaluation.objects.filter(submitted(), submission=submission_id)
     for slug in sorted(set(entered.values_list("suite__slug", flat=True))):
         lock_board(slug)
     return (
@@ -113,7 +114,7 @@ def _save(current: Submission, *, by: User | None, action: Action, before: dict[
     details = {"before": before, "after": _told(current)}
     record(by=by, action=action, target=current, label=current.planner.name, details=details)
     evaluations = current.evaluations.select_related("suite", "submission__planner")
-    _publish(evaluations.filter(state=EvaluationState.COMPLETED, verifies=None))
+    _publish(evaluations.filter(submitted(), state=EvaluationState.COMPLETED))
     for evaluation in evaluations:
         ask_anew(evaluation.pk)
 

@@ -100,6 +100,8 @@ def _todays_suite(evaluation: Evaluation) -> Suite:
     """The suite that a re-run is entered for, if there can be one."""
     if evaluation.verifies_id is not None:
         raise NotPossibleError("This is a verification: run the evaluation again that it verifies.")
+    if evaluation.member_of_id is not None:
+        raise NotPossibleError("This is part of a reliability profile: complete the profile instead.")
     if evaluation.state not in transitions.FINAL:
         label = EvaluationState(evaluation.state).label.lower()
         raise NotPossibleError(f"The evaluation is {label!r}; only one that has ended can be run again.")

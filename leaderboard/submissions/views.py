@@ -18,6 +18,7 @@ from leaderboard.accounts.signed_in import user_of
 from leaderboard.accounts.teams import teams_of
 from leaderboard.catalog.library import TryLaterError
 from leaderboard.evaluations.models import Submission
+from leaderboard.evaluations.submitted import submitted
 from leaderboard.planners import plans_files, secret_headers
 from leaderboard.planners.kinds import KINDS, SECRETS, fields_of
 from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
@@ -66,7 +67,7 @@ def submit(request: HttpRequest) -> HttpResponse:
         status, submission = _entered(request, form=form)
         if submission is not None:
             messages.success(request, "Submitted. This page follows the evaluation.")
-            first = submission.evaluations.filter(verifies=None).order_by("created").values_list("pk", flat=True)[0]
+            first = submission.evaluations.filter(submitted()).order_by("created").values_list("pk", flat=True)[0]
             return redirect("evaluations:detail", evaluation_id=first)
     return _page(request, form=form, status=status)
 

@@ -12,6 +12,7 @@ from leaderboard.leaving import api as account
 from leaderboard.monitoring.api import StatusView
 from leaderboard.notifications import api as webhooks
 from leaderboard.pages.api import causes, details, evaluations, results, tasks, verifications, waits
+from leaderboard.pages.reliability import api as reliability
 from leaderboard.pages.workers import api as workers
 from leaderboard.planners import checkpoints_api as checkpoints
 from leaderboard.planners import headers_api as planner_headers
@@ -51,6 +52,8 @@ urlpatterns = [
     path(f"{_EVALUATION}cancel/", acting.CancelView.as_view(), name="cancel"),
     path(f"{_EVALUATION}rerun/", acting.RerunView.as_view(), name="rerun"),
     path(f"{_EVALUATION}wait/", waits.WaitView.as_view(), name="wait"),
+    path(f"{_EVALUATION}reliability/", reliability.ReliabilityView.as_view(), name="reliability"),
+    path(f"{_EVALUATION}reliability/cancel/", reliability.CancelReliabilityView.as_view(), name="reliability-cancel"),
     path(f"{_EVALUATION}verify/", acting.VerifyView.as_view(), name="verify"),
     path(f"{_EVALUATION}proof/", proofs.EvaluationProofView.as_view(), name="evaluation-proof"),
     path(f"{_EVALUATION}verifications/", verifications.VerificationsView.as_view(), name="verifications"),

@@ -10,6 +10,7 @@ from leaderboard.queue import publishing
 from leaderboard.queue.queueing import enqueue_reconcile
 from leaderboard.queue.workers.tokens import WorkerTokens
 from leaderboard.quotas.refunds import refund_if_due
+from leaderboard.reliability.measuring import measure_when_ended
 from leaderboard.results import results
 from leaderboard.results.finding_causes import renew_causes
 from leaderboard.site import problems
@@ -22,6 +23,7 @@ def register() -> None:
     states.entered.register(notices.tell_owner)
     states.entered.register(presence.forget_turns)
     states.entered.register(renew_causes)
+    states.entered.register(measure_when_ended)
     presence.arrived.register(enqueue_reconcile)
     publishing.changed.register(publish_changed)
     problems.refused.register(report_unavailable)

@@ -40,6 +40,7 @@ from leaderboard.planners.models import CheckpointUpload
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.workers import logs
 from leaderboard.queue.workers.tokens import create_worker_token
+from leaderboard.reliability.members import Condition
 from leaderboard.site import admin as operators
 from tests.fakes.launcher import reset_launcher
 from tests.leaderboard.executed import make_executed_evaluation
@@ -53,6 +54,7 @@ from tests.leaderboard.pages.factories import (
     make_summary,
 )
 from tests.leaderboard.planning import MISTAKES, REAL, make_clumsy_evaluation
+from tests.leaderboard.reliability.factories import make_profile
 from tests.leaderboard.serving import server
 
 PASSWORD = "correct horse"
@@ -174,6 +176,7 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
         "uidb36": user_pk_to_url_str(ada), "extension": "csv", "name": "planner_server.py",
         "object_id": "1", "content_type_id": "1", "app_label": "evaluations", "member": "bea", "invited": "bea",
         "evaluation": str(completed.pk), "ended": str(completed.pk), "compared": str(completed.pk),
+        "profiled": str(completed.pk),
         "webhook": str(webhook.pk), "clumsy": str(clumsy.pk), "awkward": str(awkward.pk),
         "digest": digest, "hidden_digest": digest, "season": _seasons(),
         **{state: str(evaluation.pk) for state, evaluation in states.items()},
@@ -226,7 +229,14 @@ def _executed(*, ada: User, bea: User) -> dict[str, Evaluation]:
         make_results(evaluation, faults=False, samples=1)
         publish(evaluation)
         found.setdefault("other", evaluation)
+    make_profile(found["completed"])
+    make_profile(found["other"], has_confidence=False, missing=[Condition("", 5), Condition("renamed-tools", 1)])
     publish(found["completed"])
+    found["unmeasured"] = make_evaluation(planner=planner, suite=suite, **_when(hours=4))
+    found["measuring"] = make_evaluation(planner=planner, suite=suite, **_when(hours=5))
+    found["profile_member"] = make_profile(found["measuring"], state="running").evaluation.members.get(
+        perturbation="framed"
+    )
     state = EvaluationState
     on_hold = {"state": state.ON_HOLD, "reason": "infra_faults", "reason_text": REASON}
     failed = {"state": state.FAILED, "reason": "launch_given_up", "reason_text": REASON}

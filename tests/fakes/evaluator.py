@@ -35,6 +35,10 @@ class FakeEvaluator:
         keys = Task.objects.filter(suite__slug=suite, key__startswith="x").values_list("key", flat=True)
         return dict.fromkeys(keys, (Reason.NO_EXPERT, "The fake profile has no expert for it."))
 
+    def perturbed_tasks(self, *, suite: str, profile: str) -> Mapping[str, Sequence[str]]:
+        """One perturbation that changes every task, and one that changes the first only."""
+        return {"framed": ["0", "1", "2", "3"], "lower-case": ["0"]}
+
     def summarise(self, *, suite: str, results: Sequence[TaskScore], samples: int) -> dict[str, Any]:
         scores = [result.score for result in results if result.score is not None]
         outcomes: dict[str, int] = {}

@@ -53,6 +53,22 @@ def test_a_strategy_that_needs_no_network_is_run():
     assert record.planner_notes["search"]
 
 
+def test_a_lease_with_a_perturbation_asks_in_that_form():
+    # Gold plans are in the suite's names, of which none is offered here.
+    assert run(make_lease(perturbation="framed")) == [1.0]
+    assert run(make_lease(perturbation="renamed-tools")) == [0.0]
+
+
+def test_each_repetition_of_a_planner_with_seeds_draws_differently():
+    tasks = [task.key for task in suite_of("toolmini").tasks[:20]]
+    planner = {"kind": "bundled", "name": "random-valid"}
+    plans = []
+    for repetition in (1, 1, 2):
+        lease = make_lease(planner=planner, tasks=tasks, repetition=repetition)
+        plans.append({one.task: one.plan for one in EvaluatorRunner(store=MemoryStore(), device="cpu").run(lease)})
+    assert plans[0] == plans[1] != plans[2]
+
+
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
@@ -62,6 +78,7 @@ def test_a_strategy_that_needs_no_network_is_run():
         ({**hidden(seed="another"), "hidden_seed": SEED}, "the seed of season 2026-a of toolmini does not fit the"),
         ({**hidden(), "hidden_seed": SEED, "data_digest": OPEN_DATA}, "the hidden data of toolmini has the digest"),
         ({"suite": "unheard-of"}, "cannot run unheard-of"),
+        ({"perturbation": "unheard-of"}, "cannot perturb requests: .*unheard-of"),
         ({"planner": {"kind": "bundled", "name": "unheard-of"}}, "no bundled planner"),
         ({"planner": {"kind": "bundled", "name": "hugginggpt:chat:http://10.0.0.1/v1#m"}}, "no bundled planner"),
         ({"planner": {"kind": "bundled", "name": "controlllm/greedy:scripted:/etc/passwd"}}, "no bundled planner"),

@@ -38,6 +38,7 @@ from tests.leaderboard.factories import (
     make_team,
     make_user,
 )
+from tests.leaderboard.reliability.factories import make_profile
 from tests.leaderboard.site.api.helpers import session_of
 from tests.leaderboard.site.api.test_reading import finish
 from tests.routes import ALLAUTH, METHODS, ROLES, Route, named_routes, table
@@ -90,7 +91,7 @@ def world(settings, tmp_path, launcher):
         "planner_id": waiting.submission.planner_id, "chapter": "api",
         "webhook": add_webhook(owner=owner, url="https://example.org/hook").pk,
         "ticket": upload_tickets.ask(owner_id=owner.pk, address="", size=1).row.pk,
-        "ended": done.pk, "compared": done.pk, "extension": "csv",
+        "ended": done.pk, "compared": done.pk, "extension": "csv", "profiled": make_profile(done).pk,
         "checkpoint": checkpoint, "personal_token": create_token(user=owner).id, "uidb36": "a",
         "name": "planner_server.py", "season": make_season().name,
         "hidden_digest": server_store(split=HIDDEN).put(Artefact(data=b"secret", media_type=MediaType.TEXT)),

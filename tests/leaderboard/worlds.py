@@ -28,6 +28,7 @@ from leaderboard.planners.models import Planner
 from leaderboard.queue.models import AttemptLog, LogChunk, OwnWorkerRun, Verification, WorkerToken
 from leaderboard.quotas.models import QuotaBalance, QuotaEntry
 from leaderboard.results.objects import server_store
+from tests.leaderboard.reliability.factories import make_profile
 from tests.leaderboard.suites import EXECUTED, JUDGED, column, indicator
 
 _numbers = count(1)
@@ -114,6 +115,7 @@ def _board(*, kind: str, slug: str, owner: User, team: Team, size: int) -> list[
         done.append(_completed(planner=planner, suite=suite, team=None if number % 2 else team, score=number / 100))
         snapshot = publish(done[-1])
     first = done[0]
+    make_profile(first)
     running = [_running(planner=first.submission.planner, suite=suite, size=size, team=team) for _ in range(size)]
     waiting = [_waiting(of=first, suite=suite, size=size, team=team) for _ in range(size)]
     verified = _verified(planner=first.submission.planner, suite=suite, size=size, team=team)
@@ -125,6 +127,7 @@ def _board(*, kind: str, slug: str, owner: User, team: Team, size: int) -> list[
         "metric": "vit",
         "digest": first.results.exclude(record_digest="")[0].record_digest,
         "compared": first.pk,
+        "profiled": first.pk,
         "other": done[1].pk,
     }
     asked = (first, running[0], verified, waiting[0])

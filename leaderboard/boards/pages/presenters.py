@@ -13,6 +13,7 @@ from evaluator.suites import base
 from leaderboard.boards.baselines import Baseline, baseline_of
 from leaderboard.boards.contents import BoardContent
 from leaderboard.boards.ranking import tokens_of
+from leaderboard.boards.reliability import RELIABILITY, reliability_facts
 from leaderboard.boards.scales import tenths
 from leaderboard.boards.selecting import (
     FACTS,
@@ -46,6 +47,7 @@ FACT_LABELS = {
         "US dollars per task: reported tokens at the prices that the owner declares per million",
     ),
     "seconds": ("Latency", "Mean planner latency per task"),
+    **RELIABILITY,
     "tasks": ("Tasks", "Outcomes of the tasks that can run"),
     "finished": ("Finished", ""),
 }
@@ -236,6 +238,7 @@ def facts_of(row: Mapping[str, Any]) -> dict[str, Fact]:
             "" if tokens is None else f"{tokens:,.0f}",
             "" if tokens is None else f"{usage['prompt_tokens']:,.0f} in, {usage['completion_tokens']:,.0f} out",
         ),
+        *(Fact(*one) for one in reliability_facts(row)),
         Fact("seconds", seconds_in_words(usage.get("seconds")), "per task" if "seconds" in usage else ""),
     ]
     return {fact.key: fact for fact in found}

@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.signing.proofs import evaluation_proof, snapshot_proof
 from leaderboard.evaluations.gold import not_shared, records_are_open, withheld_from
+from leaderboard.evaluations.submitted import submitted
 from leaderboard.evaluations.visibility import visible_evaluations
 from leaderboard.site.api.examples import DIGEST, ENVELOPE, EVALUATION_ID, EXAMPLE_SUITE, ROW, example
 from leaderboard.site.api.shapes import Output
@@ -89,7 +90,7 @@ class EvaluationProofView(APIView):
     @extend_schema(responses=EvaluationProofOutput)
     def get(self, request: Request, evaluation_id: UUID) -> Response:
         related = visible_evaluations(request.user).select_related("suite", "season", "submission__planner")
-        evaluation = get_object_or_404(related, pk=evaluation_id, verifies=None)
+        evaluation = get_object_or_404(related, submitted(), pk=evaluation_id)
         withheld = withheld_from(reader=request.user, evaluation=evaluation)
         shows_records = not (withheld.data or withheld.plan) or records_are_open(evaluation)
         proof = evaluation_proof(evaluation=evaluation, shows_records=shows_records)

@@ -9,6 +9,7 @@ from leaderboard.boards.signing.models import EvaluationSignature, SnapshotSigna
 from leaderboard.boards.signing.services import sign_when_possible
 from leaderboard.evaluations.board_of import lock_board
 from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.submitted import submitted
 
 _EVALUATIONS_AT_ONCE = 100
 
@@ -46,7 +47,7 @@ def _snapshots(wanted: Q) -> int:
 
 def _evaluations(wanted: Q) -> int:
     """Those that no snapshot holds: private ones, and worse ones of a planner."""
-    completed = Evaluation.objects.filter(wanted, state=EvaluationState.COMPLETED, verifies=None, signature=None)
+    completed = Evaluation.objects.filter(wanted, submitted(), state=EvaluationState.COMPLETED, signature=None)
     ids = list(completed.order_by("finished").values_list("pk", flat=True))
     for start in range(0, len(ids), _EVALUATIONS_AT_ONCE):
         sign_when_possible(evaluation_ids=ids[start : start + _EVALUATIONS_AT_ONCE])

@@ -10,6 +10,7 @@ from rest_framework import generics
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.reading import NEWEST_FIRST, evaluations_for
 from leaderboard.evaluations.serializers import EvaluationOutput
+from leaderboard.evaluations.submitted import submitted
 from leaderboard.evaluations.visibility import visible_evaluations
 from leaderboard.results.listing import filter_evaluations
 from leaderboard.site.api.selection import Selected
@@ -31,7 +32,7 @@ class EvaluationsView(Selected, generics.ListAPIView[Evaluation]):
     ordering = NEWEST_FIRST
 
     def get_queryset(self) -> QuerySet[Evaluation]:
-        found = visible_evaluations(self.request.user).filter(verifies=None).only("pk", "created")
+        found = visible_evaluations(self.request.user).filter(submitted()).only("pk", "created")
         found = filter_evaluations(found, parameters=self.request.query_params, reader=self.request.user)
         return found.order_by(*NEWEST_FIRST)
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.submitted import is_submitted
 from leaderboard.pages.presenters import gather
 from leaderboard.results.indicators import mark_columns
 from leaderboard.results.task_filters import kept_query, select
@@ -37,7 +38,7 @@ def walk(*, evaluation: Evaluation, key: str, parameters: Mapping[str, str]) -> 
         if key in chosen:
             previous, following = neighbours(chosen, key)
             return Walk(previous, following, query, chosen.index(key) + 1, len(chosen))
-    sample = None if evaluation.verifies_id is None else sample_of(evaluation.pk)
+    sample = None if is_submitted(evaluation) else sample_of(evaluation.pk)
     keys = [row.key for row in facts_of(evaluation.suite) if sample is None or row.key in sample]
     return Walk(*neighbours(keys, key), query="", place=0, count=0)
 

@@ -9,7 +9,7 @@ _LEASE = {
     "attempt": ATTEMPT_ID, "token": "q" * 43, "expires_in": 60.0, "heartbeat_seconds": 10.0,
     "evaluation": EVALUATION_ID, "suite": EXAMPLE_SUITE, "suite_digest": DIGEST, "profile": "lilliput",
     "profile_digest": DIGEST, "split": "public", "samples": 8, "data_digest": DIGEST, "season": "",
-    "commitment": "", "planner": {"kind": "bundled", "name": "gold"},
+    "commitment": "", "perturbation": "", "repetition": 1, "planner": {"kind": "bundled", "name": "gold"},
     "tasks": ["14", "15"], "needs_seed": False,
 }  # fmt: skip
 _RECORD_OF_WORKER = {

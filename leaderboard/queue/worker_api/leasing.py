@@ -112,6 +112,8 @@ def _as_sent(lease: next_shard.Lease, *, holder: Holder) -> Lease:
         season=evaluation.season_id or "",
         commitment=evaluation.provenance.get("commitment", ""),
         needs_seed=evaluation.split == HIDDEN,
+        perturbation=evaluation.perturbation,
+        repetition=evaluation.repetition,
         planner=_planner(evaluation.submission.planner, tasks=lease.tasks, holder=holder),
         tasks=tuple(lease.tasks),
     )

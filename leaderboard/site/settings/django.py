@@ -36,6 +36,7 @@ INSTALLED_APPS = [
     "leaderboard.notifications",
     "leaderboard.results",
     "leaderboard.queue",
+    "leaderboard.reliability",
     "leaderboard.boards",
     "leaderboard.boards.signing",
     "leaderboard.submissions",

@@ -76,6 +76,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep": _every(SWEEP_SECONDS, "queue.tasks.sweep", expires=SWEEP_SECONDS * 5),
     "release-embargoes": _every(SWEEP_SECONDS, "submissions.tasks.release_embargoes", expires=SWEEP_SECONDS * 5),
     "sign-what-is-unsigned": _every(SWEEP_SECONDS, "boards.signing.tasks.sign_unsigned", expires=SWEEP_SECONDS * 5),
+    "measure-profiles": _every(60, "reliability.tasks.measure_profiles", expires=300),
     "send-messages": _every(SWEEP_SECONDS, "notifications.tasks.dispatch", expires=SWEEP_SECONDS * 5),
     "prune-messages": _every(3600, "notifications.tasks.prune", expires=3600),
     "remove-unused-checkpoints": _every(3600, "planners.tasks.remove_unused_checkpoints", expires=3600),

@@ -22,6 +22,7 @@ from leaderboard.accounts.signed_in import user_of
 from leaderboard.evaluations.acting import acted_on_by, may_act
 from leaderboard.evaluations.models import Submission
 from leaderboard.evaluations.reading import NEWEST_FIRST, evaluations_for, rerun_of
+from leaderboard.evaluations.submitted import submitted as were_submitted
 from leaderboard.evaluations.visibility import Reader, visible_to
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.kinds import KINDS, SECRETS
@@ -126,7 +127,7 @@ def submissions_for(reader: Reader) -> QuerySet[Submission]:
     """The submissions that the reader sees."""
     shown = Submission.objects.filter(visible_to(reader)).annotate(shown_rerun_of=rerun_of(reader=reader))
     return shown.select_related("planner__owner", "planner__secret", "submitted_by", "team").prefetch_related(
-        Prefetch("evaluations", queryset=evaluations_for(reader).filter(verifies=None))
+        Prefetch("evaluations", queryset=evaluations_for(reader).filter(were_submitted()))
     )
 
 

@@ -17,7 +17,7 @@ from leaderboard.demo.processes import DemoError, Supervisor, wait_for_site
 from leaderboard.demo.progress import SUITE, follow, print_board
 from leaderboard.demo.starting import SiteCommand, port_number, prepare_database, site_processes
 from leaderboard.site.secret_keys import queue_environment
-from leaderboard.submissions.anchors import anchors_of, submit_anchors
+from leaderboard.submissions.anchors import anchors_of, profile_anchors, submit_anchors
 
 POLL_SECONDS = 0.5
 
@@ -84,6 +84,8 @@ class Command(SiteCommand):
         problem = follow(evaluations=evaluations, console=console, on_tick=supervisor.watch, end_when_stalled=once)
         for suite in suites:
             print_board(console=console, url=url, suite=suite)
+        if not once and (asked := profile_anchors(evaluations)):
+            console.print(f"The reliability of {asked} planners is being measured; their pages follow it.")
         if problem is None:
             if not once:
                 console.print(f"All published. The site stays at {url} until Ctrl-C.")

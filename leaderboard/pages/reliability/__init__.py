@@ -1,0 +1,1 @@
+"""The reliability profile of a planner: its page, plots and API."""

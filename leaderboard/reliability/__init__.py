@@ -1,0 +1,1 @@
+"""Reliability profiles of planners: requests, members, figures, pages and their API."""

@@ -1,0 +1,166 @@
+"""Computing profiles from the stored records of an evaluation and its members.
+
+A member without figures leaves a gap that says why; nothing is computed in its place.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from evaluator.canonical_json import JsonValue
+from evaluator.metrics.aggregate import TaskScore
+from evaluator.records import Outcome, ResultRecord
+from evaluator.reliability import PERTURBATIONS, VERSION, profile_of
+from evaluator.reliability.profile import Records
+from evaluator.suites.base import IntervalMethod
+from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.states import Entered
+from leaderboard.evaluations.submitted import submitted
+from leaderboard.evaluations.transitions import FINAL
+from leaderboard.queue.publishing import publish_again
+from leaderboard.reliability.members import Condition
+from leaderboard.reliability.models import ReliabilityProfile
+from leaderboard.results.objects import read_record, server_store
+from leaderboard.results.task_scores import task_score
+from leaderboard.site.celery import send_on_commit
+
+MEASURE_TASK = "leaderboard.reliability.tasks.measure_profile"
+_GOLD = "gold"
+"""The bundled planner that answers with gold plans."""
+_FIRST = Condition("", 1)
+"""Of the evaluation itself."""
+_ENDED = [state.value for state in FINAL]
+
+
+class _Gap(NamedTuple):
+    """A member without figures."""
+
+    condition: Condition
+    why: str
+
+    def as_json(self) -> dict[str, JsonValue]:
+        return {**self.condition._asdict(), "why": self.why}
+
+
+def measure_when_ended(event: Entered) -> None:
+    """Ask for the figures of a profile whose member has ended, after the commit. A lost message costs time only."""
+    if event.state not in FINAL:
+        return
+    parent = Evaluation.objects.filter(pk=event.evaluation_id).values_list("member_of", flat=True).first()
+    if parent is not None:
+        send_on_commit(MEASURE_TASK, str(parent))
+
+
+def unmeasured() -> QuerySet[ReliabilityProfile]:
+    """Profiles whose members have all ended, and whose figures were not computed since, or by another release."""
+    running = Evaluation.objects.filter(member_of=OuterRef("pk")).exclude(state__in=_ENDED)
+    stale = Q(measured_at=None) | ~Q(figures__version=VERSION)
+    return ReliabilityProfile.objects.filter(stale, ~Exists(running)).order_by("requested_at")
+
+
+def measure(evaluation_id: UUID) -> bool:
+    """Compute the figures of a profile whose members have all ended.
+
+    Before: nothing is assumed; another process may have been faster.
+    After: figures and gaps are stored, and its board has a snapshot with them (True); or there was nothing to do and
+    nothing changed (False).
+    """
+    profile = (
+        unmeasured()
+        .filter(pk=evaluation_id)
+        .select_related("evaluation__suite", "evaluation__submission__planner")
+        .first()
+    )
+    if profile is None:
+        return False
+    # All of it has ended, so that nothing changes what is read here; asked for again, it has another time.
+    figures, gaps = _figures(profile)
+    same = ReliabilityProfile.objects.filter(
+        pk=profile.pk, measured_at=profile.measured_at, requested_at=profile.requested_at
+    )
+    with transaction.atomic():
+        done = same.update(figures=figures, gaps=[gap.as_json() for gap in gaps], measured_at=timezone.now())
+        if done:
+            # Boards have a column group of it.
+            publish_again(profile.evaluation)
+    return bool(done)
+
+
+def _figures(profile: ReliabilityProfile) -> tuple[dict[str, JsonValue], list[_Gap]]:
+    evaluation = profile.evaluation
+    members = _latest(evaluation)
+    wanted = [Condition(*pair) for pair in profile.wanted]
+    runs = {one: _run(condition=one, member=members.get(one)) for one in wanted}
+    first, lost = records_of(evaluation)
+    plain = [run for one, run in runs.items() if not one.perturbation and isinstance(run, dict)]
+    figures = profile_of(
+        column=evaluation.suite.ranking_column,
+        plain_runs=[first, *plain],
+        perturbed={one.perturbation: run for one, run in runs.items() if one.perturbation and isinstance(run, dict)},
+        gold=_gold_records(evaluation),
+    ).to_json()
+    gaps = [_Gap(_FIRST, f"{_lost(lost)} They are left out.")] if lost else []
+    return figures, [*gaps, *(run for run in runs.values() if isinstance(run, _Gap))]
+
+
+def _latest(evaluation: Evaluation) -> Mapping[Condition, Evaluation]:
+    """The members by condition: of several, the last one, which alone may be complete."""
+    members = evaluation.members.select_related("suite").order_by("created", "pk")
+    return {Condition(member.perturbation, member.repetition): member for member in members}
+
+
+def _run(*, condition: Condition, member: Evaluation | None) -> dict[str, ResultRecord] | _Gap:
+    """The records of a member, or why there are none."""
+    if member is None:
+        return _Gap(condition, "It was not run.")
+    if member.state != EvaluationState.COMPLETED:
+        return _Gap(condition, member.reason_text)
+    if condition.perturbation and condition.perturbation not in PERTURBATIONS:
+        return _Gap(condition, "This release does not know the perturbation.")
+    records, lost = records_of(member)
+    return _Gap(condition, _lost(lost)) if lost else records
+
+
+def _lost(count: int) -> str:
+    return f"The records of {count} tasks are not in the store any more."
+
+
+def records_of(evaluation: Evaluation) -> tuple[dict[str, ResultRecord], int]:
+    """The records of an evaluation by task, and how many the store has lost. What its owner accepted as the planner's
+    fault is one."""
+    store = server_store(split=evaluation.split)
+    found: dict[str, ResultRecord] = {}
+    lost = 0
+    rows = evaluation.results.exclude(record_digest="").select_related("task").order_by("task__position")
+    for row in rows:
+        record = read_record(digest=row.record_digest, store=store)
+        if record is None:
+            lost += 1
+            continue
+        scored: TaskScore = task_score(row)
+        found[row.task.key] = record.model_copy(update={"outcome": scored.outcome, "score": scored.score})
+    return found, lost
+
+
+def _gold_records(evaluation: Evaluation) -> Records | None:
+    """The records of gold plans under the same conditions, for suites with graded scores; None if there are none."""
+    if evaluation.suite.ranking_column.interval is IntervalMethod.WILSON:
+        return None
+    alike = Evaluation.objects.filter(
+        submitted(),
+        suite=evaluation.suite_id,
+        profile_digest=evaluation.profile_digest,
+        split=evaluation.split,
+        samples=evaluation.samples,
+        data_digest=evaluation.data_digest,
+        state=EvaluationState.COMPLETED,
+        own_worker_run=None,
+        submission__planner__bundled_name=_GOLD,
+    )
+    newest = alike.order_by("-finished", "pk").first()
+    records = {} if newest is None else records_of(newest)[0]
+    return records if any(record.outcome is Outcome.SCORED for record in records.values()) else None

@@ -1,0 +1,189 @@
+"""Asking for a reliability profile, and cancelling what is left of one.
+
+A profile consists of a completed evaluation and of its members: further runs on the same requests, and one on each
+perturbed form. Members are evaluations like any other to the queue; boards and lists leave them out
+(`evaluations/submitted.py`). They belong to the same submission, so that whoever sees the evaluation sees them.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+
+from django.db import transaction
+from django.utils import timezone
+
+from evaluator.records import Outcome
+from leaderboard.accounts.models import User
+from leaderboard.audit.models import Action
+from leaderboard.audit.services import record
+from leaderboard.catalog.conditions import RunConditions, data_digest
+from leaderboard.catalog.library import library
+from leaderboard.evaluations.acting import NotPossibleError, in_words
+from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations.states import advance
+from leaderboard.evaluations.submitted import is_submitted
+from leaderboard.evaluations.transitions import CANCELLABLE
+from leaderboard.planners.kinds import kind_of
+from leaderboard.queue.entering import queue_tasks
+from leaderboard.queue.leasing.evaluation_locks import lock_evaluation
+from leaderboard.queue.leasing.leases import cancel_attempts
+from leaderboard.queue.workers.own import runs_on_own_worker
+from leaderboard.quotas.services import charge
+from leaderboard.reliability.members import Condition, wanted_members
+from leaderboard.reliability.models import ReliabilityProfile
+from leaderboard.site.lru_cache import SharedCache
+
+_WITHOUT_MEMBER = (EvaluationState.FAILED, EvaluationState.CANCELLED)
+
+
+def request_profile(evaluation: Evaluation, *, by: User, charged: bool = True) -> ReliabilityProfile:
+    """Queue the members that an evaluation's profile lacks, each charged to `by` and to the submission's team, unless
+    no quota counts them.
+
+    Before: nothing; several may ask at once.
+    After: every member of a whole profile has ended or is queued, and the profile is to be measured.
+
+    Raises:
+        NotPossibleError: it cannot be measured, is being measured or has no gaps; nothing was changed.
+        QuotaExceededError: user or team has too few evaluations left today; nothing was changed.
+        NotReadyError: this installation cannot evaluate at present.
+    """
+    if why := why_not(evaluation):
+        raise NotPossibleError(why)
+    _check_conditions(evaluation)
+    changed = _changed_tasks(evaluation)
+    with transaction.atomic():
+        current = lock_evaluation(evaluation.pk)
+        if why := why_not(current):
+            raise NotPossibleError(why)
+        wanted = wanted_members(tasks=_tasks_of(current), changed=changed)
+        missing = _missing(evaluation=current, wanted=wanted)
+        if not missing:
+            raise NotPossibleError("Every run of this profile was measured.")
+        for condition in missing:
+            member = _queue(evaluation=current, condition=condition, tasks=wanted[condition])
+            if charged:
+                charge(user=by, team=current.submission.team, evaluation=member)
+        profile = _opened(current, by=by, wanted=list(wanted))
+        details = {"members": [one.in_words() for one in missing]}
+        record(by=by, action=Action.PROFILE_REQUESTED, target=current, label=current.in_words(), details=details)
+    return profile
+
+
+def missing_members(evaluation: Evaluation) -> list[Condition]:
+    """What `request_profile` would queue now, in the order of reports.
+
+    Raises:
+        NotReadyError: this installation cannot evaluate at present.
+    """
+    wanted = wanted_members(tasks=_tasks_of(evaluation), changed=_changed_tasks(evaluation))
+    return _missing(evaluation=evaluation, wanted=wanted)
+
+
+_changed: SharedCache[tuple[str, str, str], Mapping[str, Sequence[str]]] = SharedCache(maxsize=32)
+
+
+def _changed_tasks(evaluation: Evaluation) -> Mapping[str, Sequence[str]]:
+    suite, profile = evaluation.suite, evaluation.profile
+    make = partial(library().perturbed_tasks, suite=suite.slug, profile=profile)
+    return _changed.get_or_make((suite.slug, suite.digest, profile), make)
+
+
+def _missing(*, evaluation: Evaluation, wanted: Iterable[Condition]) -> list[Condition]:
+    members = evaluation.members.exclude(state__in=_WITHOUT_MEMBER)
+    present = {Condition(*pair) for pair in members.values_list("perturbation", "repetition")}
+    return [one for one in wanted if one not in present]
+
+
+def why_not(evaluation: Evaluation) -> str:
+    """Why the profile of this evaluation cannot be asked for now, as a sentence; empty if it can."""
+    if not is_submitted(evaluation) or evaluation.state != EvaluationState.COMPLETED:
+        return "Only a completed evaluation can have a reliability profile."
+    kind = kind_of(evaluation.submission.planner)
+    if not kind.asked_by_workers:
+        return f"{kind.noun} cannot be asked again by this site, so its reliability cannot be measured."
+    if runs_on_own_worker(evaluation.pk):
+        return "This evaluation ran on a self-hosted worker: use `planarena evaluate --reliability` there."
+    if evaluation.season_id is not None:
+        # Many runs on hidden data would be a way around the season's limit.
+        return "A season limits the runs on its hidden data: ask for the profile of an evaluation on open data."
+    if ReliabilityProfile.objects.filter(evaluation=evaluation, measured_at=None).exists():
+        return "The reliability profile is being measured."
+    return ""
+
+
+def cancel_profile(evaluation: Evaluation, *, by: User | None = None) -> int:
+    """Cancel the members that have not ended, and return how many there were. What has ended is measured.
+
+    Raises:
+        NotPossibleError: all members have ended.
+    """
+    with transaction.atomic():
+        current = lock_evaluation(evaluation.pk)
+        running = list(current.members.filter(state__in=CANCELLABLE).order_by("pk").values_list("pk", flat=True))
+        if not running:
+            raise NotPossibleError("No run of this profile is under way.")
+        who = in_words(by=by, submission=current.submission)
+        cancelled = sum(_cancel(lock_evaluation(pk), who=who) for pk in running)
+        details = {"members": cancelled}
+        record(by=by, action=Action.PROFILE_CANCELLED, target=current, label=current.in_words(), details=details)
+    return cancelled
+
+
+def _cancel(member: Evaluation, *, who: str) -> bool:
+    if member.state not in CANCELLABLE:
+        return False
+    advance(member, target=EvaluationState.CANCELLED, reason=EvaluationReason.CANCELLED_BY_OWNER, facts={"who": who})
+    cancel_attempts(member.pk)
+    return True
+
+
+def _check_conditions(evaluation: Evaluation) -> None:
+    """Refuse where members would run under other conditions than the evaluation.
+
+    Raises:
+        NotPossibleError: they would.
+    """
+    suite = evaluation.suite
+    rules = library().rules_digest(suite=suite.slug, profile=evaluation.profile)
+    data = data_digest(suite=suite, profile=evaluation.profile, split=evaluation.split, season=None)
+    if not suite.current or (rules, data) != (evaluation.profile_digest, evaluation.data_digest):
+        raise NotPossibleError(
+            "Suite, rules or data have changed since this evaluation: run it again, then ask for the profile of the "
+            "new evaluation."
+        )
+
+
+def _tasks_of(evaluation: Evaluation) -> list[str]:
+    """The tasks that the evaluation ran, in order."""
+    ran = evaluation.results.exclude(outcome=Outcome.NOT_RUN)
+    return list(ran.order_by("task__position").values_list("task__key", flat=True))
+
+
+def _queue(*, evaluation: Evaluation, condition: Condition, tasks: Sequence[str]) -> Evaluation:
+    return queue_tasks(
+        submission=evaluation.submission,
+        suite=evaluation.suite,
+        conditions=conditions_of_run(evaluation),
+        keys=tasks,
+        tasks_total=len(tasks),
+        member_of=evaluation,
+        **condition._asdict(),
+    )
+
+
+def conditions_of_run(evaluation: Evaluation) -> RunConditions:
+    """The conditions that an evaluation ran under."""
+    fields: Mapping[str, object] = {name: getattr(evaluation, name) for name in RunConditions._fields}
+    return RunConditions(**fields)  # type: ignore[arg-type]  # the fields of `Evaluation` with these names
+
+
+def _opened(evaluation: Evaluation, *, by: User, wanted: Sequence[Condition]) -> ReliabilityProfile:
+    fields = {
+        "requested_by": by,
+        "requested_at": timezone.now(),
+        "wanted": [list(one) for one in wanted],
+        "measured_at": None,
+    }
+    profile, _ = ReliabilityProfile.objects.update_or_create(evaluation=evaluation, defaults=fields)
+    return profile
