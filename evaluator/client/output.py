@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 import typer
 
@@ -87,11 +87,7 @@ class Reports:
         """
         if self.as_json or self.output is not None:
             found = document(submission=submission, evaluations=evaluations, results=results, verdict=verdict)
-            text = json.dumps(found, ensure_ascii=False, indent=1) + "\n"
-            if self.as_json:
-                sys.stdout.write(text)
-            if self.output is not None:
-                _write(self.output, text)
+            write_json(found, printed=self.as_json, file=self.output)
         if self.junit is not None:
             checks = verdict.checks if verdict is not None else ()
             threshold = self.task_threshold
@@ -99,6 +95,19 @@ class Reports:
             _write(self.junit, report)
         if self.summary is not None:
             _write(self.summary, markdown(evaluations=evaluations, results=results, verdict=verdict), mode="a")
+
+
+def write_json(found: Mapping[str, Any], *, printed: bool, file: Path | None) -> None:
+    """Print and write what `JsonFlag` and `OutputFile` ask for.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    text = json.dumps(found, ensure_ascii=False, indent=1) + "\n"
+    if printed:
+        sys.stdout.write(text)
+    if file is not None:
+        _write(file, text)
 
 
 def _write(path: Path, text: str, *, mode: Literal["w", "a"] = "w") -> None:
