@@ -8,6 +8,9 @@ from typing import NamedTuple, Self
 
 from evaluator.canonical_json import JsonValue
 
+LONGEST = 200
+"""Characters of a text of a finding."""
+
 
 class Cause(StrEnum):
     """Why a task is below the gold score. The order is the one in which pages list them."""
@@ -138,7 +141,33 @@ class Finding:
         texts = {field.name: str(value[field.name]) for field in fields(cls) if field.name in value}
         return cls(**{**texts, "cause": Cause(texts["cause"])})  # type: ignore[arg-type]
 
+    @property
+    def text(self) -> str:
+        """The finding as one sentence, of texts that may be a stranger's."""
+        return sentence_of(self)
+
     def without_reference(self) -> "Finding":
         """The finding as it may be told where the sufficient plans are withheld: the planner's own part only."""
         tool = None if self.cause is Cause.MISSING_STEP else self.tool
         return replace(self, tool=tool, wanted=None)
+
+
+def sentence_of(finding: Finding) -> str:
+    """`Finding.text`."""
+    about = [
+        f"step {finding.step}" if finding.step else "",
+        f"({finding.tool})" if finding.step and finding.tool else finding.tool or "",
+        f"input {finding.input}" if finding.input else "",
+    ]
+    place = " ".join(part for part in about if part)
+    given = f"given {finding.given}" if finding.given else ""
+    wanted = f"wanted {finding.wanted}" if finding.wanted else ""
+    details = ", ".join(part for part in (place, given, wanted, finding.where) if part)
+    label = finding.cause.label
+    return f"{label[:1].upper()}{label[1:]}: {details}." if details else finding.cause.definition
+
+
+def shortened(text: str) -> str:
+    """A text that may be a stranger's, as a finding has it: in one line, and cut at `LONGEST`."""
+    line = " ".join(text[: 2 * LONGEST].split())
+    return line if len(line) <= LONGEST and len(text) <= 2 * LONGEST else f"{line[: LONGEST - 1]}…"

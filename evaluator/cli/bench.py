@@ -147,6 +147,47 @@ def rewards(
     check_claims(report.claims, console=log if as_json else out)
 
 
+@app.command("reliability")
+def measure_profile(
+    suite: ExecutedSuiteOption = "",
+    planner: Annotated[str, typer.Option(help="A bundled planner's name, or STRATEGY[:MODEL].")] = "rules",
+    profile: Annotated[str, typer.Option(help="Profile of the experts.")] = "lilliput",
+    samples: Annotated[int, typer.Option(min=1, help="Data points per task.")] = 4,
+    limit_tasks: Annotated[int, typer.Option(min=0, help="At most this many tasks, evenly spread; 0: all.")] = 0,
+    runs: Annotated[int, typer.Option(min=1, help="Runs on the requests as they are.")] = 5,
+    as_json: JsonFlag = False,
+    output: OutputFile = None,
+) -> None:
+    """Measure what a reliability profile costs, as a multiple of one evaluation by CPU time, the planner's own aside.
+
+    Exit code 0 if it costs at most 2.5 evaluations, 1 if more, 2 for bad usage.
+    """
+    from evaluator.benchmarks.execution import evenly
+    from evaluator.benchmarks.reliability import measure_reliability
+    from evaluator.suites import episode_of
+
+    chosen = chosen_suite(suite)
+    settings = ExecutionSettings(profile=profile, split="public", samples=samples)
+    prepared = prepare(suite=chosen, settings=settings)
+    try:
+        asked = planner_named(name=planner, suite=prepared.suite)
+    except PlannerNameError as error:
+        raise usage_error(error) from None
+    report = measure_reliability(
+        prepared=prepared, episode=episode_of(chosen.slug), planner=asked, runs=runs,
+        tasks=evenly([task.key for task in chosen.tasks], count=limit_tasks),
+    )  # fmt: skip
+    if not as_json:
+        title = f"{planner} on {chosen.slug}: {report.conditions['tasks']} tasks, {samples} samples"
+        listing = Listing("", "CPU seconds", "of the planner", "expert calls", title=title)
+        for name, cost in (("evaluation", report.evaluation), ("profile", report.profile)):
+            listing.add_row(name, f"{cost.cpu:.1f}", f"{cost.planner_cpu:.1f}", str(cost.calls))
+        listing.show(out)
+        out.print(f"ratio: {report.ratio:.2f}")
+    write_json(report.to_json(), printed=as_json, file=output)
+    check_claims(report.claims, console=log if as_json else out)
+
+
 @app.command("chain")
 def measure_corrections(
     suite: Annotated[str, typer.Option(help="Slug of a suite with ControlLLM's tools whose plans are executed.")],

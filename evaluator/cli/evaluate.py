@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evaluator.canonical_json import JsonValue
+from evaluator.causes.command import causes_document, print_causes
 from evaluator.cli.arbiter_options import (
     DEFAULT_KEY_ENV,
     DEFAULT_THRESHOLD,
@@ -27,7 +28,6 @@ from evaluator.metrics.undecided import range_text, ranged, undecided_words
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.registry import PlannerNameError
-from evaluator.reliability.command import measured, print_profile
 from evaluator.suites import Suite, episode_of
 from evaluator.suites.base import shown_columns
 from evaluator.suites.hidden import suite_on_split
@@ -35,7 +35,7 @@ from evaluator.suites.hidden import suite_on_split
 if TYPE_CHECKING:
     from evaluator.planners.protocol import Planner
     from evaluator.records import ResultRecord
-    from evaluator.reliability.profile import Profile
+    from evaluator.reliability import Profile
 
 _PLANS = "plans:"
 
@@ -105,26 +105,34 @@ def evaluate(
         document = _document(evaluator=evaluator, planner=chosen_planner, keys=keys, view=view, samples=samples)
         found = None
         if is_reliability:
-            found = _reliability(evaluator=evaluator, planner=chosen_planner, document=document, runs=runs)
+            found = _reliability(
+                evaluator=evaluator, profile=profile, planner=chosen_planner, document=document, runs=runs
+            )
             document["reliability"] = found.to_json()
     finally:
         if isinstance(chosen_planner, StrategyPlanner):
             chosen_planner.close()
     if not as_json:
         _print_summary(suite=chosen, document=document)
+        print_causes(document["causes"], tasks=len(document["results"]))
         if found is not None:
+            from evaluator.reliability.command import print_profile
+
             print_profile(found)
     write_json(document, printed=as_json, file=output)
     if document["summary"]["outcomes"].get("infra_fault"):
         raise typer.Exit(ExitCode.INFRASTRUCTURE)
 
 
-def _reliability(*, evaluator: Evaluator, planner: "Planner", document: dict[str, Any], runs: int) -> "Profile":
+def _reliability(
+    *, evaluator: Evaluator, profile: str, planner: "Planner", document: dict[str, Any], runs: int
+) -> "Profile":
     from evaluator.records import ResultRecord
+    from evaluator.reliability.command import measured
 
     records = [ResultRecord.model_validate(record) for record in document["results"]]
     tasks = [record.task for record in records]
-    return measured(evaluator=evaluator, planner=planner, tasks=tasks, records=records, runs=runs)
+    return measured(evaluator=evaluator, profile=profile, planner=planner, tasks=tasks, records=records, runs=runs)
 
 
 def _asked(*, suite: Suite, setting: Setting) -> Suite:
@@ -151,9 +159,11 @@ def _document(
             records.append(record)
             view.task_completed()
     identity = planner.identity() if isinstance(planner, StrategyPlanner) else {}
-    return evaluation_document(
+    records.sort(key=lambda record: keys.index(record.task))
+    document = evaluation_document(
         evaluator=evaluator, planner=planner.name, identity=identity, keys=keys, records=records, samples=samples
     )
+    return {**document, "causes": causes_document(suite=evaluator.suite, records=records)}
 
 
 def evaluation_document(
@@ -220,6 +230,7 @@ def _print_faults(records: Sequence[Mapping[str, Any]]) -> None:
 
 def _planner(*, name: str, suite: Suite, timeout: float) -> "Planner":
     if name.startswith(("http://", "https://")):
+        from evaluator.planners.breaker import CircuitBreaker
         from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
         from evaluator.planners.guarded_connections import EgressRefusedError
         from evaluator.planners.ssrf_guard import check_url
@@ -229,7 +240,8 @@ def _planner(*, name: str, suite: Suite, timeout: float) -> "Planner":
             check_url(url=name, allow_private=True)
         except EgressRefusedError as error:
             raise usage_error(error) from None
-        return EndpointPlanner(EndpointSettings(url=name, timeout_seconds=timeout, allow_private=True), name=name)
+        settings = EndpointSettings(url=name, timeout_seconds=timeout, allow_private=True)
+        return CircuitBreaker(EndpointPlanner(settings, name=name), has_preflight=True)
     if name.startswith(_PLANS):
         return _given(Path(name.removeprefix(_PLANS)), suite=suite)
     try:

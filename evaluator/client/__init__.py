@@ -9,9 +9,10 @@ with Client.from_environment() as client:
 
 from evaluator.client.api import Client
 from evaluator.client.errors import ClientError, RefusedError, UnreachableError
-from evaluator.client.shapes import Evaluation, NewSubmission, PlannerEntry, Submission, SuiteInfo, TaskRow
+from evaluator.client.shapes import Causes, Evaluation, NewSubmission, PlannerEntry, Submission, SuiteInfo, TaskRow
 
 __all__ = [
+    "Causes",
     "Client",
     "ClientError",
     "Evaluation",

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from evaluator.client.errors import Problem, RefusedError, UnreachableError, UsageError, problem_of
 from evaluator.client.shapes import (
+    Causes,
     Checkpoint,
     EndpointTrial,
     Evaluation,
@@ -185,6 +186,10 @@ class Client:
         """How its tasks ended, in the suite's order; page by page."""
         for row in self._rows(f"evaluations/{_segment(evaluation_id)}/results/"):
             yield _shaped(TaskRow, row)
+
+    def causes(self, evaluation_id: str) -> Causes:
+        """Why its tasks are below the gold score, the most frequent cause first."""
+        return _shaped(Causes, _json(self._call("GET", f"evaluations/{_segment(evaluation_id)}/causes/")))
 
     def try_endpoint(self, planner: PlannerEntry, *, suite: str = "") -> EndpointTrial:
         """Have the site call an endpoint once, as its workers would. Nothing is submitted.

@@ -12,6 +12,7 @@ from evaluator.cli.listing import show_all
 from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.cli.program.options import JsonFlag, OutputFile
 from evaluator.client.api import Client
+from evaluator.client.cause_lines import cause_lines, causes_of_evaluation
 from evaluator.client.choices import chosen_visibility, client_of, entry_of
 from evaluator.client.entering import header_of_options
 from evaluator.client.options import (
@@ -76,7 +77,8 @@ def results(
 ) -> None:
     """Print scores of evaluations, and outcome, score and reason of every task.
 
-    Of suites in turns, also how the episodes ended, in how many turns, and which errors actions had.
+    Standard error says why tasks are below the gold score. Of suites in turns it also says how the episodes ended, in
+    how many turns, and which errors actions had.
 
     Exit codes as for `status`.
     """
@@ -89,6 +91,8 @@ def results(
         suites = {} if as_json else _suites(client)
         for evaluation in () if as_json else found:
             _print_results(evaluation, rows=rows[evaluation.id], suites=suites)
+            for line in cause_lines(causes_of_evaluation(client, evaluation), suite=evaluation.suite):
+                say(line)
         asked.write(submission=found[0].submission, evaluations=found, results=rows)
         code = _code_of(found)
     raise typer.Exit(code)
@@ -133,12 +137,11 @@ def try_endpoint(
         found = client.try_endpoint(entry, suite=suite)
         status_told = "no answer" if found.status is None else f"HTTP {found.status}"
         sys.stdout.write(f"{found.suite} {found.task}\t{status_told}\t{found.seconds:.2f} s\n{found.answer}\n")
-        for sentence in (found.problem, *found.problems):
+        for sentence in (found.summary or found.problem, *found.problems):
             if sentence:
                 say(sentence)
         if found.example is not None:
             say(f"a plan looks like this, which does not answer the request: {json.dumps(found.example)}")
-        say("the answer is good" if found.passed else "the answer would not count as a good plan")
     raise typer.Exit(ExitCode.PASSED if found.passed else ExitCode.PLANNER_FAULT)
 
 

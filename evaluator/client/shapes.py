@@ -135,6 +135,10 @@ class EndpointTrial(_Answer):
 
     passed: bool
     """Whether the answer would be executed or judged, and has a plan with steps."""
+    verdict: str = ""
+    """How the answer is judged, such as `empty`, `unknown_tool` or `reference`; empty: an older site."""
+    summary: str = ""
+    """The same in sentences."""
     suite: str
     task: str
     status: int | None = None
@@ -213,6 +217,18 @@ class Submission(_Answer):
     """Whether an earlier call with the same key made it."""
 
 
+class Finding(_Answer):
+    """One cause why a task is below the gold score, with what it is about; what does not apply is None."""
+
+    cause: str
+    step: str | None = None
+    tool: str | None = None
+    input: str | None = None
+    wanted: str | None = None
+    given: str | None = None
+    where: str | None = None
+
+
 class TaskRow(_Answer):
     """How one task ended."""
 
@@ -226,6 +242,33 @@ class TaskRow(_Answer):
     plan_summary: str = ""
     episodes: EpisodeSummary | None = None
     """Of suites in turns; None where it is withheld or not known."""
+    causes: list[Finding] | None = None
+    """Why it is below the gold score; empty at the gold score. None: not found yet."""
+
+
+class CauseCount(_Answer):
+    """The tasks of an evaluation with one cause."""
+
+    cause: str
+    label: str
+    definition: str
+    tasks: int
+    share: float
+    """Of the tasks that ran."""
+    keys: list[str] = []
+    """The first of these tasks."""
+
+
+class Causes(_Answer):
+    """Why the tasks of an evaluation are below the gold score."""
+
+    ran: int
+    below: int
+    at_gold: int
+    unknown: int
+    """Tasks whose causes are not found yet."""
+    causes: list[CauseCount]
+    """The most frequent first."""
 
 
 class Checkpoint(_Answer):

@@ -10,13 +10,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from evaluator.causes.taxonomy import Cause
 from evaluator.metrics.statistics import LEAST_VALUES
+from leaderboard.compare.causes import CauseRow, cause_table
 from leaderboard.compare.comparing import by_group, task_differences
 from leaderboard.compare.presenters import chosen_metric
 from leaderboard.compare.services import Comparison, NotComparableError, comparison_of, read_evaluations, read_ids
 from leaderboard.compare.words import verdicts
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.site.api.examples import ATTEMPT_ID, EVALUATION_ID, EXAMPLE_SUITE, example
+from leaderboard.site.api.shapes import Output
 
 MOST_TASKS = 500
 
@@ -65,6 +68,16 @@ class GroupOutput(serializers.Serializer[Any]):
     ties = serializers.IntegerField()
 
 
+class ComparedCauseOutput(Output):
+    """Tasks with one cause why they are below the gold score; a task may have several."""
+
+    cause = serializers.ChoiceField(choices=[cause.value for cause in Cause])
+    tasks = serializers.IntegerField(help_text="With this cause.")
+    first = serializers.IntegerField(help_text="With this cause in the first.")
+    both = serializers.IntegerField()
+    difference = serializers.IntegerField(help_text="`tasks` less `first`.")
+
+
 class PairOutput(serializers.Serializer[Any]):
     """One evaluation against the first."""
 
@@ -76,6 +89,7 @@ class PairOutput(serializers.Serializer[Any]):
     )
     metrics = ComparedMetricOutput(many=True)
     groups = GroupOutput(many=True, help_text="By the chosen metric.")
+    causes = ComparedCauseOutput(many=True, help_text="Over the tasks for which the causes of both are known.")
 
 
 class DifferingTaskOutput(serializers.Serializer[Any]):
@@ -108,6 +122,7 @@ class DifferingTaskOutput(serializers.Serializer[Any]):
                     "losses": 9, "ties": 46,
                 }
             ],
+            "causes": [{"cause": "wrong_tool", "tasks": 12, "first": 31, "both": 10, "difference": -19}],
         }
     ],
     "tasks": [{"task": "14", "values": [0.0, 0.93], "spread": 0.93}], "differing": 65,
@@ -163,6 +178,7 @@ def _shown(*, evaluations: list[Evaluation], comparison: Comparison, key: str) -
         facet.name: by_group(facet=facet.name, tasks=comparison.tasks, metric=metric, scores=comparison.scores)
         for facet in comparison.facets
     }
+    causes = cause_table(comparison.causes).rows
     return {
         "evaluations": [str(evaluation.pk) for evaluation in evaluations],
         "suite": evaluations[0].suite.slug,
@@ -180,6 +196,7 @@ def _shown(*, evaluations: list[Evaluation], comparison: Comparison, key: str) -
                     for facet, rows in groups.items()
                     for row in rows
                 ],
+                "causes": [_cause(row=row, number=number) for row in causes],
             }
             for number, pair in enumerate(comparison.pairs)
         ],
@@ -189,3 +206,8 @@ def _shown(*, evaluations: list[Evaluation], comparison: Comparison, key: str) -
         ],
         "differing": len(differing),
     }
+
+
+def _cause(*, row: CauseRow, number: int) -> dict[str, Any]:
+    count = row.counts[number]
+    return {"cause": row.cause, **count._asdict(), "difference": count.difference}

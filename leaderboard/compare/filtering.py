@@ -6,6 +6,7 @@ from typing import NamedTuple
 from evaluator.suites.base import Column
 from leaderboard.compare.comparing import NOBODY, TaskDifference
 from leaderboard.compare.services import LETTERS, Comparison
+from leaderboard.results.cause_counts import WHY, ordered, place_of_cause, words_of_cause
 from leaderboard.results.filters import Facet, Filter, chosen_of, index, select
 from leaderboard.results.task_filters import place_of, words_of
 
@@ -26,6 +27,7 @@ def filtered(
     for facet in comparison.facets:
         values = _facet_values(name=facet.name, comparison=comparison)
         facets.append(Facet(facet.name, facet.label, values, words_of(facet), sort_key=place_of(facet)))
+    facets.append(Facet("why", WHY, _causes(comparison), words_of_cause, sort_key=place_of_cause))
     # Indexed in the suite's order, which is that of the values.
     indexed = index(rows=sorted(tasks, key=lambda task: task.index), facets=facets)
     chosen = chosen_of(parameters=parameters, facets=facets)
@@ -36,6 +38,11 @@ def filtered(
 
 def _facet_values(*, name: str, comparison: Comparison) -> Callable[[TaskDifference], tuple[str, ...]]:
     return lambda task: comparison.tasks[task.index].facets.get(name, ())
+
+
+def _causes(comparison: Comparison) -> Callable[[TaskDifference], tuple[str, ...]]:
+    """The causes that a task has in any of the evaluations."""
+    return lambda task: ordered(code for causes in comparison.causes for code in causes[task.index] or ())
 
 
 def _winner_facet(*, comparison: Comparison, metric: Column) -> Facet[TaskDifference]:

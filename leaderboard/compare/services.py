@@ -1,6 +1,6 @@
 """The evaluations of a comparison: whether they are comparable, and the scores of their tasks."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -11,6 +11,7 @@ from evaluator.suites.base import Column
 from evaluator.suites.facets import Facet
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.models import Suite
+from leaderboard.compare.causes import Causes
 from leaderboard.compare.comparing import Pair, Scores, common_facets, compare, scores_of
 from leaderboard.evaluations.board_of import conditions_of_board
 from leaderboard.evaluations.gold import sees_gold
@@ -19,7 +20,7 @@ from leaderboard.evaluations.transitions import FINAL
 from leaderboard.evaluations.visibility import Reader, visible_evaluations
 from leaderboard.results.task_filters import TaskRow
 from leaderboard.results.task_rows import facts_of
-from leaderboard.results.task_scores import packed_scores
+from leaderboard.results.task_scores import causes_version, packed_causes, packed_scores
 from leaderboard.site.lru_cache import SharedCache
 
 MOST = 6
@@ -47,6 +48,8 @@ class Comparison(NamedTuple):
     """Those with more than one value."""
     scores: tuple[Scores, ...]
     pairs: tuple[Pair, ...]
+    causes: tuple[Causes, ...]
+    """Of each evaluation."""
 
 
 def read_ids(texts: Sequence[str]) -> list[UUID]:
@@ -102,19 +105,19 @@ def differing_conditions(evaluations: Sequence[Evaluation]) -> list[str]:
 
 
 def comparison_of(evaluations: Sequence[Evaluation]) -> Comparison:
-    """Compare evaluations, at least two, that `read_evaluations` gave: two queries at most."""
+    """Compare evaluations, at least two, that `read_evaluations` gave: three queries at most."""
     suite = evaluations[0].suite
     # Cached for all readers: without facets that only operators may see.
     shows_gold = sees_gold(reader=None, suite=suite, split=evaluations[0].split)
     pks = tuple(evaluation.pk for evaluation in evaluations)
     make = partial(_comparison, pks=pks, suite=suite, shows_gold=shows_gold)
     if all(evaluation.state in FINAL for evaluation in evaluations):
-        # Final evaluations never change.
-        return _comparisons.get_or_make((pks, shows_gold), make)
+        # Final evaluations never change, but their causes may be found later.
+        return _comparisons.get_or_make((pks, shows_gold, causes_version(pks)), make)
     return make()
 
 
-def best_of_board(evaluation: Evaluation) -> list[dict[str, Any]]:
+def best_of_board(evaluation: Evaluation) -> list[Mapping[str, Any]]:
     """The first rows of the evaluation's board, without itself, in one query that reads no other rows."""
     first = Func(
         F("content"), Value(f"$.rows[0 to {MOST_OFFERED}]"), function="jsonb_path_query_array",
@@ -126,8 +129,12 @@ def best_of_board(evaluation: Evaluation) -> list[dict[str, Any]]:
         .values_list(first, flat=True)
         .first()
     )
-    others = [row for row in rows or [] if row["evaluation"] != str(evaluation.pk)]
-    return others[:MOST_OFFERED]
+    return best_of_rows(rows=rows or (), evaluation=evaluation)
+
+
+def best_of_rows(*, rows: Sequence[Mapping[str, Any]], evaluation: Evaluation) -> list[Mapping[str, Any]]:
+    """The first of a board's rows, without the evaluation itself."""
+    return [row for row in rows[: MOST_OFFERED + 1] if row["evaluation"] != str(evaluation.pk)][:MOST_OFFERED]
 
 
 def can_be_compared(evaluation: Evaluation) -> bool:
@@ -165,6 +172,7 @@ def _problem(evaluation: Evaluation) -> str:
 def _comparison(*, pks: Sequence[UUID], suite: Suite, shows_gold: bool) -> Comparison:
     tasks = facts_of(suite, shows_gold=shows_gold)
     found = packed_scores(evaluations=pks, tasks={task.pk: (task.key, task.metric) for task in tasks})
+    causes = packed_causes(pks)
     # A weighted mean of metrics has no values of its own to pair task by task.
     metrics = tuple(column for column in suite.columns if not column.weights)
     scores = tuple(scores_of(metrics=metrics, tasks=tasks, results=found[pk]) for pk in pks)
@@ -174,7 +182,8 @@ def _comparison(*, pks: Sequence[UUID], suite: Suite, shows_gold: bool) -> Compa
         facets=common_facets(tasks=tasks, facets=suite.facets.named(suite.facets.comparisons)),
         scores=scores,
         pairs=compare(metrics=metrics, scores=scores, strata=[task.metric for task in tasks]),
+        causes=tuple([causes[pk].get(task.pk) for task in tasks] for pk in pks),
     )
 
 
-_comparisons: SharedCache[tuple[tuple[UUID, ...], bool], Comparison] = SharedCache(maxsize=16)
+_comparisons: SharedCache[tuple[tuple[UUID, ...], bool, tuple[int, int | None]], Comparison] = SharedCache(maxsize=16)

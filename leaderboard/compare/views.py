@@ -5,6 +5,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from leaderboard.catalog.models import Suite
+from leaderboard.compare.causes import cause_table
 from leaderboard.compare.forms import both_forms, forms_of
 from leaderboard.compare.presenters import comparison_page, form_rows
 from leaderboard.compare.services import (
@@ -30,13 +31,15 @@ def compare(request: HttpRequest) -> HttpResponse:
         one = evaluations[0] if evaluations else None
         context = {"evaluation": one, "offered": best_of_board(one) if one else [], "most": MOST}
         return render(request, "compare/choose.html", context)
+    comparison = comparison_of(evaluations)
     page = comparison_page(
         evaluations=evaluations,
-        comparison=comparison_of(evaluations),
+        comparison=comparison,
         parameters=request.GET.dict(),
         reader=request.user,
     )
     shown = {"page": page, "suite": evaluations[0].suite, "first": evaluations[0], "most": MOST}
+    shown["causes"] = cause_table(comparison.causes)
     response = render(request, "compare/compare.html", shown)
     not_shared(response, suite=evaluations[0].suite, split=evaluations[0].split)
     return response

@@ -88,6 +88,7 @@ GROUPS: Sequence[Group] = (
             Chapter("arc", "ARC"),
             Chapter("validity", "What the figures mean"),
             Chapter("reliability", "Reliability"),
+            Chapter("causes", "Why a score is below the top"),
             Chapter("boards", "Boards and ranks"),
             Chapter("paper-profile", "The papers' experts"),
             Chapter("datasheets", "Datasheets of the suites"),
@@ -139,6 +140,21 @@ def page_of(slug: str) -> Page:
         _rewrite_links(token)
     body = tokens[3:] if tokens and tokens[0].tag == "h1" else tokens
     return Page(title=title, html=_rendered(body), sections=sections)
+
+
+def fragment(text: str, *, lowered: int) -> str:
+    """Markdown of our own as HTML for a part of another page.
+
+    Args:
+        text: the Markdown.
+        lowered: by how many levels its headings are lowered.
+    """
+    tokens = MARKDOWN.parse(text)
+    for token in tokens:
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = f"h{min(6, int(token.tag[1:]) + lowered)}"
+        _rewrite_links(token)
+    return _rendered(tokens)
 
 
 def passages_of(slug: str) -> list[Passage]:

@@ -349,6 +349,9 @@ class TaskResult(models.Model):
     """By name, the values of the indicators that differ from sample to sample, in order."""
     episodes = models.JSONField(default=dict, db_default={}, blank=True)
     """Of suites in turns: `EpisodeSummary`; empty for others, and in rows from before this was kept."""
+    causes = models.JSONField(null=True)
+    """Why the task is below the gold score: findings of `evaluator.causes` as JSON; empty at the gold score, and for
+    what never ran. Null: not found yet."""
     seconds = models.FloatField(default=0.0)
     planning_seconds = models.FloatField(null=True)
     """How long the planner took; null where it was not asked, and in rows from before this was kept."""

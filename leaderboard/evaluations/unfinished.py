@@ -39,7 +39,7 @@ def close_open_tasks(*, evaluation_id: UUID, target: EvaluationState, why: str) 
     text = why if target == EvaluationState.FAILED else ""
     TaskResult.objects.bulk_create(
         [
-            TaskResult(evaluation=evaluation, task=task, outcome=outcome, reason=reason, reason_text=text)
+            TaskResult(evaluation=evaluation, task=task, outcome=outcome, reason=reason, reason_text=text, causes=[])
             for task in tasks.order_by("position")
         ],
         ignore_conflicts=True,

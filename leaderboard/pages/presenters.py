@@ -20,6 +20,7 @@ from leaderboard.evaluations.unfinished import never_ran
 from leaderboard.pages.turn_plot import TurnPlot, turn_plot
 from leaderboard.queue.estimates import place_of
 from leaderboard.results.breakdowns import Breakdown, ScoreRow, ShareRow, score_breakdowns, share_breakdowns
+from leaderboard.results.cause_counts import CauseBars, cause_bars
 from leaderboard.results.episodes import EpisodeLines, episode_lines
 from leaderboard.results.failures import FailureGroup, failures
 from leaderboard.results.filters import Filter
@@ -35,6 +36,7 @@ from leaderboard.results.task_filters import (
     select,
 )
 from leaderboard.results.task_rows import task_rows
+from leaderboard.results.task_scores import causes_version
 from leaderboard.site.lru_cache import SharedCache
 
 TASKS_PER_PAGE = 50
@@ -92,6 +94,7 @@ class Gathered(NamedTuple):
     score_breakdowns: tuple[Breakdown[ScoreRow], ...]
     episodes: EpisodeLines | None
     """Of suites in turns."""
+    causes: CauseBars
 
 
 class EpisodesPart(NamedTuple):
@@ -124,6 +127,7 @@ class EvaluationPage(NamedTuple):
     """Of suites that execute plans: the mean score by kind of task."""
     episodes: EpisodesPart | None
     """Of suites in turns, unless it is withheld."""
+    causes: CauseBars
 
     @property
     def first_filters(self) -> list[Filter]:
@@ -163,6 +167,7 @@ def evaluation_page(*, evaluation: Evaluation, parameters: Mapping[str, str]) ->
         breakdowns=gathered.breakdowns,
         score_breakdowns=gathered.score_breakdowns,
         episodes=_episodes_part(suite=evaluation.suite, lines=gathered.episodes),
+        causes=gathered.causes,
     )
 
 
@@ -172,9 +177,12 @@ def gather(evaluation: Evaluation) -> Gathered:
     Cached until a result changes: a reader who watches asks often, and computing intervals takes most of the time.
     """
     rows = None if evaluation.state in FINAL else task_rows(evaluation)
-    version: Hashable = evaluation.state, withheld_from(reader=None, evaluation=evaluation)
+    version: Hashable
     if rows is not None:
-        version = hash(tuple((row.ended, row.outcome, row.score) for row in rows))
+        version = hash(tuple((row.ended, row.outcome, row.score, row.why) for row in rows))
+    else:
+        withheld = withheld_from(reader=None, evaluation=evaluation)
+        version = evaluation.state, withheld, causes_version([evaluation.pk])
     found = _gathered.get(evaluation.pk)
     if found is None or found.version != version:
         found = _gather(evaluation, rows=task_rows(evaluation) if rows is None else rows, version=version)
@@ -191,6 +199,7 @@ def _gather(evaluation: Evaluation, *, rows: Sequence[TaskRow], version: Hashabl
         breakdowns=share_breakdowns(rows=rows, suite=suite.facets) if _has_shares(suite) else (),
         score_breakdowns=_score_breakdowns(evaluation=evaluation, rows=rows),
         episodes=episode_lines(rows) if suite.has(Panel.TRANSCRIPT) else None,
+        causes=cause_bars((row.outcome, row.why) for row in rows),
     )
 
 

@@ -9,6 +9,7 @@ from leaderboard.catalog.models import Task
 from leaderboard.evaluations.events import NewResult, announce
 from leaderboard.evaluations.models import Evaluation, Shard, ShardState, TaskResult
 from leaderboard.evaluations.states import move_shard
+from leaderboard.results.causes import find_causes_of, record_of_fault
 from leaderboard.site.clock import database_now
 
 
@@ -40,6 +41,11 @@ def end_shard(*, shard: Shard, evaluation: Evaluation, outcome: Outcome, reason:
     """
     keys = remaining_tasks(shard)
     score = FAULT_SCORE if outcome is Outcome.PLANNER_FAULT else None
+    tasks = list(Task.objects.filter(suite=evaluation.suite_id, key__in=keys).order_by("position"))
+    records = [
+        record_of_fault(task=task, suite=evaluation.suite.slug, outcome=outcome, reason=reason) for task in tasks
+    ]
+    causes = find_causes_of(evaluation=evaluation, records=records)
     TaskResult.objects.bulk_create(
         [
             TaskResult(
@@ -49,9 +55,10 @@ def end_shard(*, shard: Shard, evaluation: Evaluation, outcome: Outcome, reason:
                 reason=reason,
                 reason_text=text,
                 score=score,
+                causes=found,
                 updated=timezone.now(),
             )
-            for task in Task.objects.filter(suite=evaluation.suite_id, key__in=keys).order_by("position")
+            for task, found in zip(tasks, causes, strict=True)
         ],
         ignore_conflicts=True,
     )

@@ -13,6 +13,7 @@ from leaderboard.evaluations.acting import acted_on_by
 from leaderboard.evaluations.gold import withheld_from
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
 from leaderboard.evaluations.visibility import Reader
+from leaderboard.results.cause_counts import NOT_FOUND, RAN, VALUES
 from leaderboard.results.filters import Parameter, one_of, read, whole_number
 from leaderboard.results.task_filters import TaskRow
 from leaderboard.results.task_rows import facts_of
@@ -73,8 +74,8 @@ def filter_evaluations(found: QuerySet[Evaluation], *, parameters: Any, reader: 
 def filter_results(
     found: QuerySet[TaskResult], *, evaluation: Evaluation, parameters: Any, reader: Reader
 ) -> QuerySet[TaskResult]:
-    """The results of an evaluation that a query string asks for: by outcome, reason, words and whether they are
-    undecided, and by each facet of the suite that does not follow from gold plans.
+    """The results of an evaluation that a query string asks for: by outcome, reason, cause, words and whether they
+    are undecided, and by each facet of the suite that does not follow from gold plans.
 
     Raises:
         FieldErrors: a parameter has a value that no task has, or is a facet of other suites only.
@@ -89,12 +90,19 @@ def filter_results(
     declared = (
         Parameter("outcome", one_of([known.value for known in Outcome])),
         Parameter("reason", one_of([known.value for known in Reason])),
+        Parameter("why", one_of(VALUES)),
         Parameter("q", lambda text: text.replace("\0", "").strip()),
         Parameter("undecided", _is_yes),
         *(Parameter(name, one_of(_known(get=get, tasks=tasks))) for name, get in getters.items()),
     )
     values = read(parameters=parameters, declared=declared).checked()
     found = found.filter(**{name: values[name] for name in ("outcome", "reason") if values[name]})
+    if cause := values["why"]:
+        found = (
+            found.filter(causes__isnull=True, outcome__in=RAN)
+            if cause == NOT_FOUND
+            else found.filter(causes__contains=[{"cause": cause}])
+        )
     if chosen := {name: values[name] for name in getters if values[name]}:
         rows = [row.pk for row in tasks if all(value in getters[name](row) for name, value in chosen.items())]
         found = found.filter(task__in=rows)
@@ -109,7 +117,7 @@ def filter_results(
     return found
 
 
-_COMMON = frozenset({"outcome", "reason", "q", "undecided", "fields", "cursor", "page_size", "format"})
+_COMMON = frozenset({"outcome", "reason", "why", "q", "undecided", "fields", "cursor", "page_size", "format"})
 """Parameters of the list that are no facets of suites."""
 
 

@@ -25,6 +25,7 @@ from leaderboard.evaluations.events import NewResult, announce
 from leaderboard.evaluations.models import Attempt, Evaluation, TaskResult
 from leaderboard.evaluations.states import note_progress
 from leaderboard.planners.secret_headers import header_to_hide
+from leaderboard.results.causes import find_causes_of
 from leaderboard.results.indicators import mark_columns
 from leaderboard.results.usage import usage_fields
 from leaderboard.site.field_errors import FieldErrors
@@ -260,6 +261,7 @@ def _insert(
     new = [record for record in records if record.task in tasks]
     if not new:
         return []
+    causes = find_causes_of(evaluation=evaluation, records=new)
     TaskResult.objects.bulk_create(
         [
             TaskResult(
@@ -273,13 +275,14 @@ def _insert(
                 indicators=record.indicators,
                 sample_indicators=indicators_of_samples(record),
                 episodes=episodes_of(record),
+                causes=found,
                 seconds=_seconds(record),
                 **usage_fields(record.planner),
                 plan_summary=plan_summary(record),
                 record_digest=digests[record.task],
                 attempt=attempt,
             )
-            for record in new
+            for record, found in zip(new, causes, strict=True)
         ],
         ignore_conflicts=True,
     )

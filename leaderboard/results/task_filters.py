@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from evaluator.episode_summary import EpisodeSummary
 from evaluator.suites import facets as declared
 from leaderboard.results.badges import OUTCOMES, badge_of
+from leaderboard.results.cause_counts import WHY, place_of_cause, words_of_cause
 from leaderboard.results.filters import Facet, Filter, Index, Sort, chosen_of, in_words, sort_by, written
 from leaderboard.results.filters import index as index_rows
 from leaderboard.results.filters import select as select_rows
@@ -46,6 +47,8 @@ class TaskRow(NamedTuple):
     ended: datetime | None = None
     cause: str = ""
     """Key of the cause of a fault (`failures.py`)."""
+    why: tuple[str, ...] = ()
+    """Causes why it is below the gold score, each once (`causes.py`); `NOT_FOUND` alone where they are not known."""
     marks: tuple[Mark, ...] = ()
     """Its indicators as the board counts them: the worst of each for a planner's fault."""
     facets: Mapping[str, tuple[str, ...]] = {}
@@ -183,6 +186,7 @@ _TOOL: Facet[TaskRow] = Facet("tool", "Step used", lambda row: row.tools, str, s
 _CAUSE: Facet[TaskRow] = Facet(
     "cause", "Cause", _one("cause"), lambda _: "one of “What went wrong”", section=FIRST, is_offered=False
 )
+_WHY: Facet[TaskRow] = Facet("why", WHY, lambda row: row.why, words_of_cause, sort_key=place_of_cause)
 _STOP: Facet[TaskRow] = Facet("stop", "Why the episode ended", stops_of)
 _PROBLEM: Facet[TaskRow] = Facet("problem", "Action error", problems_of)
 _TOOL_PROBLEM: Facet[TaskRow] = Facet("tool_problem", "Action error", tool_problems_of, str, is_offered=False)
@@ -207,7 +211,7 @@ def facets_of(*, suite: declared.Facets, rows: Iterable[TaskRow]) -> tuple[Facet
     marks = (_mark_facet(name=name, label=labels[name], words=words[name]) for name in words)
     taken = {facet.name for facet in suite.filters}
     episode = [facet for facet in _EPISODE if facet.name not in taken]
-    return _OUTCOME, *marks, _REASON, _METRIC, *map(task_facet, suite.filters), *episode, _TOOL, _CAUSE
+    return _OUTCOME, *marks, _REASON, _WHY, _METRIC, *map(task_facet, suite.filters), *episode, _TOOL, _CAUSE
 
 
 def index(*, rows: Sequence[TaskRow], suite: declared.Facets) -> Tasks:
@@ -244,7 +248,7 @@ def kept_query(*, parameters: Mapping[str, str], suite: declared.Facets, marks: 
     Args:
         marks: the names of the suite's indicators.
     """
-    common = [facet.name for facet in (_OUTCOME, _REASON, _METRIC)]
+    common = [facet.name for facet in (_OUTCOME, _REASON, _WHY, _METRIC)]
     names = [*common, *(facet.name for facet in suite.filters), _TOOL.name, _CAUSE.name, *marks, "q", "sort"]
     names += [facet.name for facet in _EPISODE if facet.name not in names]
     return written((name, parameters[name]) for name in names if parameters.get(name))

@@ -15,6 +15,7 @@ from evaluator.suites.registry import suite_of
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.gold import withheld_from
 from leaderboard.evaluations.models import Evaluation, Shard, TaskResult
+from leaderboard.results.cause_counts import why
 from leaderboard.results.failures import cause_key
 from leaderboard.results.indicators import mark_columns, marks
 from leaderboard.results.task_filters import TaskRow, grouped, raw_values
@@ -36,6 +37,7 @@ class Result(NamedTuple):
     sample_scores: Sequence[float]
     indicators: Mapping[str, float]
     episodes: Mapping[str, Any]
+    causes: Sequence[Mapping[str, Any]] | None
     seconds: float
     plan_summary: str
     updated: datetime
@@ -142,5 +144,6 @@ def _row(*, task: TaskRow, result: Result | None, columns: Sequence[Column]) -> 
         ended=result.updated,
         cause=cause_key(outcome=result.outcome, reason=result.reason, text=result.reason_text),
         episodes=episodes,
+        why=why(kept=result.causes, outcome=result.outcome),
         marks=marks(columns, outcome=result.outcome, indicators=result.indicators),
     )

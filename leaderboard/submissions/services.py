@@ -261,6 +261,7 @@ def _queue(*, submission: Submission, entrance: Entrance) -> Evaluation:
             outcome=Outcome.NOT_RUN,
             reason=not_run[task.key][0],
             reason_text=not_run[task.key][1],
+            causes=[],
         )
         for task in tasks
         if task.key in not_run

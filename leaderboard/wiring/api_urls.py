@@ -4,13 +4,14 @@ from django.urls import path, re_path
 
 from leaderboard.accounts.api import teams, tokens
 from leaderboard.boards import api as boards
+from leaderboard.boards.causes_api import BoardCausesView
 from leaderboard.boards.signing import api as proofs
 from leaderboard.catalog import api as catalog
 from leaderboard.compare.api import ComparisonView
 from leaderboard.leaving import api as account
 from leaderboard.monitoring.api import StatusView
 from leaderboard.notifications import api as webhooks
-from leaderboard.pages.api import details, evaluations, results, tasks, verifications, waits
+from leaderboard.pages.api import causes, details, evaluations, results, tasks, verifications, waits
 from leaderboard.pages.workers import api as workers
 from leaderboard.planners import checkpoints_api as checkpoints
 from leaderboard.planners import headers_api as planner_headers
@@ -41,6 +42,7 @@ urlpatterns = [
     path(f"{_EVALUATION}results/<path:task_key>/", results.RecordView.as_view(), name="record"),
     path(f"{_EVALUATION}log/", workers.LogView.as_view(), name="log"),
     path(f"{_EVALUATION}breakdowns/", details.BreakdownsView.as_view(), name="breakdowns"),
+    path(f"{_EVALUATION}causes/", causes.CausesView.as_view(), name="causes"),
     path(f"{_EVALUATION}failures/", details.FailuresView.as_view(), name="failures"),
     path(f"{_EVALUATION}others/<path:task_key>/", details.OthersView.as_view(), name="others"),
     path(f"{_EVALUATION}place/", details.PlaceView.as_view(), name="place"),
@@ -70,6 +72,7 @@ urlpatterns = [
     path("boards/<slug:slug>/", boards.BoardView.as_view(), name="board"),
     path("boards/<slug:slug>/rows/", boards.BoardRowsView.as_view(), name="board-rows"),
     path("boards/<slug:slug>/plots/", boards.PlotsView.as_view(), name="board-plots"),
+    path("boards/<slug:slug>/causes/", BoardCausesView.as_view(), name="board-causes"),
     path("boards/<slug:slug>/snapshots/", boards.SnapshotsView.as_view(), name="snapshots"),
     path("boards/<slug:slug>/snapshots/<int:number>/", boards.SnapshotView.as_view(), name="snapshot"),
     path("boards/<slug:slug>/snapshots/<int:number>/proof/", proofs.SnapshotProofView.as_view(), name="snapshot-proof"),

@@ -11,6 +11,7 @@ from leaderboard.queue.queueing import enqueue_reconcile
 from leaderboard.queue.workers.tokens import WorkerTokens
 from leaderboard.quotas.refunds import refund_if_due
 from leaderboard.results import results
+from leaderboard.results.finding_causes import renew_causes
 from leaderboard.site import problems
 from leaderboard.submissions.readiness import report_unavailable
 
@@ -20,6 +21,7 @@ def register() -> None:
     states.entered.register(refund_if_due)
     states.entered.register(notices.tell_owner)
     states.entered.register(presence.forget_turns)
+    states.entered.register(renew_causes)
     presence.arrived.register(enqueue_reconcile)
     publishing.changed.register(publish_changed)
     problems.refused.register(report_unavailable)

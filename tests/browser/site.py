@@ -52,11 +52,13 @@ from tests.leaderboard.pages.factories import (
     make_suite,
     make_summary,
 )
-from tests.leaderboard.planning import REAL, make_clumsy_evaluation
+from tests.leaderboard.planning import MISTAKES, REAL, make_clumsy_evaluation
 from tests.leaderboard.serving import server
 
 PASSWORD = "correct horse"
 LONG_NAME = "a-planner-with-an-unreasonably-long-name/that_has_no_place_to_break-and-goes-on-for-eighty-char"[:80]
+AWKWARD = {"image_detection/0": "nothing", "image_editing/0": "false", "QA/0": "garbage", "QA/1": "garbage"}
+"""Mistakes of a planner beside the clumsy one."""
 _DATABASE = "planarena_looked_at"
 REASON = "The endpoint answered 503 (Service Unavailable) three times; the last answer began with '<!doctype html>'."
 
@@ -147,7 +149,7 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
     User.objects.filter(pk=operator.pk).update(is_staff=True)
     operator.refresh_from_db()
     # First: running it sweeps, and would bring on what is to stay as it is.
-    clumsy = make_clumsy_evaluation(user=ada)
+    clumsy, awkward = (make_clumsy_evaluation(user=who, mistakes=how) for who, how in ((ada, MISTAKES), (bea, AWKWARD)))
     states = _executed(ada=ada, bea=bea) | {"found": _with_findings(bea), "grids": _with_grids(bea)}
     register_suite(
         tool_suite(slug="tool100", title="Tool100", description="A suite without a row.", raw=toolmini_tasks()[:3])
@@ -172,7 +174,7 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
         "uidb36": user_pk_to_url_str(ada), "extension": "csv", "name": "planner_server.py",
         "object_id": "1", "content_type_id": "1", "app_label": "evaluations", "member": "bea", "invited": "bea",
         "evaluation": str(completed.pk), "ended": str(completed.pk), "compared": str(completed.pk),
-        "webhook": str(webhook.pk), "clumsy": str(clumsy.pk),
+        "webhook": str(webhook.pk), "clumsy": str(clumsy.pk), "awkward": str(awkward.pk),
         "digest": digest, "hidden_digest": digest, "season": _seasons(),
         **{state: str(evaluation.pk) for state, evaluation in states.items()},
         **rows, "planner_id": rows["planners_planner"], "submission": rows["evaluations_submission"],

@@ -12,6 +12,7 @@ from leaderboard.accounts.models import User
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.results.causes import find_causes_of
 from leaderboard.results.objects import server_store
 from leaderboard.results.results import plan_summary
 from tests.leaderboard.pages.factories import make_evaluation, make_planner
@@ -76,5 +77,6 @@ def make_executed_evaluation(*, user: User) -> Evaluation:
             sample_scores=list(scores_of_samples(record)), indicators=record.indicators,
             sample_indicators=indicators_of_samples(record), seconds=0.2, plan_summary=plan_summary(record),
             record_digest=server_store(split="public").put(artefact),
+            causes=find_causes_of(evaluation=found, records=[record])[0],
         )  # fmt: skip
     return found

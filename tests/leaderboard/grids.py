@@ -25,6 +25,7 @@ from leaderboard.catalog.models import Suite as SuiteRow
 from leaderboard.catalog.models import Task
 from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.results.causes import find_causes_of
 from leaderboard.results.objects import server_store
 from leaderboard.results.results import episodes_of, plan_summary
 from tests.evaluator.episodes.turns.toy import Answers
@@ -121,6 +122,7 @@ def make_grids_evaluation(*, user: User, split: str = "public") -> Evaluation:
             sample_scores=list(scores_of_samples(record)), indicators=record.indicators,
             sample_indicators=indicators_of_samples(record), seconds=0.2, plan_summary=plan_summary(record),
             record_digest=server_store(split=split).put(artefact), episodes=episodes_of(record),
+            causes=find_causes_of(evaluation=found, records=[record])[0],
         )  # fmt: skip
     return found
 

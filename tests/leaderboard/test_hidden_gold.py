@@ -22,7 +22,7 @@ from leaderboard.accounts.services import create_token
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations import events
-from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.pages.progress import progress as progress_of
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import sweep
@@ -53,6 +53,11 @@ ATTRIBUTES = {"base": "restoration", "degradations": ["noise"], "language": "en"
 JUDGED = {"group": "QA", "level": "easy", "active": True, "parts": [f"part {MARK}"], "flags": [f"flag {MARK}"]}
 FIVE = ("SE", "IR", "NR", "HR", "CR")
 MARKS = [suites.indicator(key, label=key, lower=key in {"IR", "HR"}) for key in FIVE]
+CAUSES = [
+    {"cause": "missing_step", "tool": TOOL, "wanted": f"after {MARK}"},
+    {"cause": "wrong_tool", "step": "s1", "tool": "Colorization", "wanted": TOOL},
+    {"cause": "wrong_answer", "given": f"quotes {MARK}", "where": f"in {MARK}"},
+]
 EVERYBODY = ("anonymous", "stranger", "member", "owner")
 
 
@@ -84,6 +89,7 @@ def things(settings, tmp_path, launcher) -> list[dict[str, Any]]:
     Evaluation.objects.filter(pk=wanted.pk).update(split=HIDDEN)
     complete(wanted, plan=OWN)
     Suite.objects.filter(pk=judged.pk).update(**suites.JUDGED, metrics=[suites.column("overall", primary=True), *MARKS])
+    TaskResult.objects.update(causes=CAUSES)
     shared = {
         "team": "lab", "username": "owner", "season": "1", "chapter": "api", "task": "0", "metric": "vit", "cursor": "",
         "compared": known.pk, "other": other.pk,

@@ -28,7 +28,8 @@ from evaluator.suites.base import shown_columns
 from evaluator.suites.released_files import FetchError
 from evaluator.suites.toolbench.plan_scores import Report, ScoredLine, report_to_json, score_lines
 from evaluator.suites.toolbench.released import source
-from evaluator.suites.toolbench.suite import ToolTask, is_tool_suite
+from evaluator.suites.toolbench.suite import is_tool_suite
+from evaluator.suites.toolbench.tasks import ToolTask
 from evaluator.suites.toolbench.terms import describe, interpret
 
 if TYPE_CHECKING:

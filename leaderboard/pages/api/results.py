@@ -14,22 +14,42 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from evaluator.causes.taxonomy import Cause
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError
 from evaluator.records import Outcome
 from leaderboard.evaluations.gold import Withheld, not_shared, withheld_from
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.visibility import OF_EVALUATION, visible_evaluations, visible_to
+from leaderboard.results.cause_counts import VALUES
+from leaderboard.results.causes import read_findings
 from leaderboard.results.listing import filter_results
 from leaderboard.results.objects import server_store
+from leaderboard.results.shown_records import shown_record
 from leaderboard.site.api.examples import DIGEST, PLAN, example, example_of
 from leaderboard.site.api.selection import Selected
-from leaderboard.site.api.shapes import ModelOutput
+from leaderboard.site.api.shapes import ModelOutput, Output
+
+FINDING = {"cause": "wrong_tool", "step": "s1", "tool": "Image Denoising", "wanted": "Image Super Resolution"}
+
+
+@example(FINDING, may_lack=("step", "tool", "input", "wanted", "given", "where"))
+class FindingOutput(Output):
+    """One cause why a task is below the gold score, with what it is about. What does not apply is absent."""
+
+    cause = serializers.ChoiceField(choices=[cause.value for cause in Cause])
+    step = serializers.CharField(required=False, help_text="Id of the planner's step; in turns, its number.")
+    tool = serializers.CharField(required=False, help_text="Of that step, or the one that is missing or invented.")
+    input = serializers.CharField(required=False, help_text="Argument of the tool.")
+    wanted = serializers.CharField(required=False, help_text="What would be right.")
+    given = serializers.CharField(required=False, help_text="What the planner gave.")
+    where = serializers.CharField(required=False, help_text="Place in a text that could not be read, or its form.")
 
 
 @example({
     "task": "14", "metric": "vit", "outcome": "scored", "reason": "", "reason_text": "", "score": 0.71,
     "indicators": {}, "seconds": 1.8, "plan_summary": "Image Denoising, Image Classification", "accepted": False,
     "record_digest": DIGEST, "episodes": None,
+    "causes": [FINDING],
 })  # fmt: skip
 class ResultOutput(ModelOutput[TaskResult]):
     """How one task ended."""
@@ -47,11 +67,19 @@ class ResultOutput(ModelOutput[TaskResult]):
         "`problems` (of actions: `tool`, `problem` and `count`). Null elsewhere, and where the plan is withheld.",
     )
 
+    causes = FindingOutput(
+        many=True,
+        allow_null=True,
+        help_text="Why the task is below the gold score; empty at the gold score, and for tasks that never ran. Null: "
+        "not found yet. Where gold plans are withheld, only the planner's own plan is named; where plans are, only "
+        "the cause.",
+    )
+
     class Meta:
         model = TaskResult
         fields = [
             "task", "metric", "outcome", "reason", "reason_text", "score", "indicators", "seconds", "plan_summary",
-            "accepted", "record_digest", "episodes",
+            "accepted", "record_digest", "episodes", "causes",
         ]  # fmt: skip
 
     def to_representation(self, instance: TaskResult) -> dict[str, Any]:
@@ -61,6 +89,9 @@ class ResultOutput(ModelOutput[TaskResult]):
         empty = {"record_digest"} if withheld.data else set()
         if withheld.plan:
             empty |= {"record_digest", "plan_summary", "reason_text"}
+        if "causes" in shown:
+            found = read_findings(instance.causes, withheld=withheld)
+            shown["causes"] = None if found is None else [one.to_json() for one in found]
         if "episodes" in shown and (withheld.plan or not shown["episodes"]):
             shown["episodes"] = None
         return {**shown, **dict.fromkeys(empty & shown.keys(), "")}
@@ -82,6 +113,7 @@ class RecordOutput(ResultOutput):
 @extend_schema(
     parameters=[
         OpenApiParameter("outcome", str, enum=[outcome.value for outcome in Outcome]),
+        OpenApiParameter("why", str, enum=VALUES, description="A cause why tasks are below the gold score."),
         OpenApiParameter("metric", str, description="Of suites that execute plans: the tasks' metric."),
         OpenApiParameter("reason", str, description="The reason of a fault, as results have it."),
         OpenApiParameter("structure", str, description="The structure of the tasks' gold plans."),
@@ -143,8 +175,8 @@ def _record(result: TaskResult, *, withheld: Withheld) -> Any:
     """The record without what is withheld."""
     if not result.record_digest:
         return None
+    store = server_store(split=result.evaluation.split)
     try:
-        record = json.loads(server_store(split=result.evaluation.split).get(result.record_digest).data)
+        return json.loads(shown_record(digest=result.record_digest, store=store, withheld=withheld))
     except (ObjectMissingError, ObjectDamagedError) as error:
         raise NotFound("The record of this task is not in the store any more.") from error
-    return {**record, **withheld.without()}

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from evaluator.causes.taxonomy import Finding
 from evaluator.plans.abstaining import reason_received
 from evaluator.records import ResultRecord
 from evaluator.suites.base import ABSTENTION, Panel
@@ -31,6 +32,8 @@ from leaderboard.pages.tasks.transcript_shown import (
     shown_transcripts,
 )
 from leaderboard.results.badges import sentence_in_place_of_steps
+from leaderboard.results.cause_counts import RAN
+from leaderboard.results.causes import read_findings
 from leaderboard.results.filters import in_words
 from leaderboard.results.objects import object_url, read_record, server_store
 from leaderboard.results.task_filters import raw_values, words_of
@@ -62,6 +65,9 @@ class TaskPage(NamedTuple):
     samples: SamplesPage | None
     steps: tuple[StepTotal, ...]
     """The steps over all samples."""
+    findings: tuple[Finding, ...] | None
+    """Why the task is below the gold score, as far as the reader may know it; None if not found yet, or if it has not
+    run."""
     figures: tuple[tuple[str, str], ...]
     """Of suites that execute plans: further figures of the plan, each with its name."""
     score_words: str
@@ -100,7 +106,7 @@ def task_page(
     record = found and found.model_copy(update=withheld.without())
     open_record = None if withheld.data else record
     judged = task.suite.has(Panel.INDICATORS)
-    library, library_task = _known(task)
+    library, library_task = known_task(task)
     drawing = _Drawing(suite=library, task=library_task, judged=judged)
     gold = None if withheld.gold else task.gold
     differs = drawing.differences(record=record, gold=gold)
@@ -117,6 +123,7 @@ def task_page(
         differences=differs,
         samples=_samples(record=open_record, number=samples, split=split, library=library),
         steps=step_totals(open_record) if open_record else (),
+        findings=_findings(result=result, withheld=withheld),
         figures=_figures(task=task, record=record) if not (judged or withheld.gold) else (),
         score_words=score_in_words(open_record) if open_record else "",
         received=received[:MAX_RECEIVED],
@@ -144,6 +151,12 @@ def _samples(
     )
 
 
+def _findings(*, result: TaskResult | None, withheld: Withheld) -> tuple[Finding, ...] | None:
+    if result is None or result.outcome not in RAN:
+        return None
+    return read_findings(result.causes, withheld=withheld)
+
+
 def _figures(*, task: Task, record: ResultRecord | None) -> tuple[tuple[str, str], ...]:
     return () if record is None else further_figures(suite=task.suite, indicators=record.indicators)
 
@@ -152,7 +165,7 @@ def _grids(*, task: Task, record: ResultRecord | None, split: str, withheld: Wit
     """The grids of a task and of its candidates. A hidden task has other grids than the public one of its key."""
     if not task.suite.has(Panel.GRIDS) or withheld.data or withheld.plan:
         return None
-    suite, known = _known(task)
+    suite, known = known_task(task)
     return grids_page(
         given=known.values_given if known is not None and split != HIDDEN else {},
         record=record,
@@ -163,7 +176,7 @@ def _grids(*, task: Task, record: ResultRecord | None, split: str, withheld: Wit
 def _planning(
     *, task: Task, result: TaskResult | None, record: ResultRecord | None, withheld: Withheld
 ) -> PlanningPage:
-    library, library_task = _known(task)
+    library, library_task = known_task(task)
     return planning_page(
         task=task,
         library=library_task,
@@ -203,7 +216,7 @@ def _abstention_reason(record: ResultRecord) -> str | None:
     return reason_received(record.plan_received)
 
 
-def _known(task: Task) -> tuple[LibrarySuite | None, LibraryTask | None]:
+def known_task(task: Task) -> tuple[LibrarySuite | None, LibraryTask | None]:
     """Suite and task of the library. What this release does not know, or knows otherwise, is drawn without types."""
     try:
         suite = suite_of(task.suite.slug)

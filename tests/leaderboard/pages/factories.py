@@ -20,6 +20,7 @@ from leaderboard.catalog.models import Suite, Task
 from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
 from leaderboard.planners.models import Planner, PlannerKind
+from leaderboard.results.causes import find_causes_of
 from leaderboard.results.objects import server_store
 from leaderboard.results.results import plan_summary
 
@@ -121,6 +122,7 @@ def make_result(*, evaluation: Evaluation, task: Task, **options: Any) -> TaskRe
         seconds=0.35,
         plan_summary=plan_summary(record),
         record_digest=digest,
+        causes=find_causes_of(evaluation=evaluation, records=[record])[0],
     )
 
 

@@ -5,12 +5,11 @@ from collections.abc import Mapping
 from evaluator.plans.model import Plan, Step
 from evaluator.suites.toolbench.goals.goal import Goal
 from evaluator.suites.toolbench.goals.parts import (
-    Action,
     AnyText,
     Asking,
     File,
     From,
-    Object,
+    Literal,
     OneOf,
     Pattern,
     Saying,
@@ -38,6 +37,15 @@ def gold_plan(*, goal: Goal, catalogue: Catalogue) -> Plan:
     return Plan(steps=tuple(builder.steps), answers=tuple(dict.fromkeys(answers)))
 
 
+def spelled_out(pattern: Literal) -> str:
+    """A text that says what a pattern wants."""
+    if isinstance(pattern, Asking):
+        return _QUESTIONS[pattern.intent].format(pattern.about)
+    if isinstance(pattern, Saying):
+        return pattern.text or _ANY_TEXT
+    return pattern.text if isinstance(pattern, Verbatim) else pattern.name
+
+
 class _Builder:
     """Builds steps from patterns, from the leaves up."""
 
@@ -60,16 +68,7 @@ class _Builder:
             if isinstance(pattern.source, File):
                 return pattern.source.name
             return self.build_part(pattern.source.part)
-        if isinstance(pattern, AnyText):
-            return _ANY_TEXT
-        if isinstance(pattern, Asking):
-            return _QUESTIONS[pattern.intent].format(pattern.about)
-        if isinstance(pattern, Saying):
-            return pattern.text or _ANY_TEXT
-        if isinstance(pattern, Verbatim):
-            return pattern.text
-        assert isinstance(pattern, Object | Action)
-        return pattern.name
+        return _ANY_TEXT if isinstance(pattern, AnyText) else spelled_out(pattern)
 
     def _call(self, *, tool: str, inputs: Mapping[str, str]) -> str:
         key = (tool, tuple(sorted(inputs.items())))

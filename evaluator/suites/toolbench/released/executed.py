@@ -5,6 +5,7 @@ and with the same experts, so that the gold plan itself scores 1 by construction
 """
 
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 from evaluator.canonical_json import JsonValue
@@ -14,7 +15,8 @@ from evaluator.suites.facets import Facet
 from evaluator.suites.toolbench.released.results import BERT, VIT, Result, results_of
 from evaluator.suites.toolbench.suite import COLUMNS as JUDGED
 from evaluator.suites.toolbench.suite import FACETS as TOOL_FACETS
-from evaluator.suites.toolbench.suite import STEP_PROBLEMS, ToolTask, tool2k_suite, tool100_suite
+from evaluator.suites.toolbench.suite import STEP_PROBLEMS, right_plans, tool2k_suite, tool100_suite
+from evaluator.suites.toolbench.tasks import ToolTask
 from evaluator.tools.controlllm import CONTROLLLM
 
 TOOL100, TOOL2K = "tool100-executed", "tool2k-executed"
@@ -116,6 +118,7 @@ def _executed(suite: Suite, *, slug: str) -> Suite:
         facets=FACETS,
         defects=suite.defects,
         step_problems=STEP_PROBLEMS,
+        right_plans=partial(right_plans, executed=True),
     )
 
 

@@ -1,0 +1,16 @@
+"""Celery tasks of results."""
+
+from leaderboard.evaluations.models import Evaluation
+from leaderboard.results import finding_causes
+from leaderboard.site.celery import task
+
+
+@task
+def find_causes_beside(evaluation_id: str) -> None:
+    """Find causes again with the scores of an evaluation of `gold`.
+
+    Before: the evaluation has completed; it may run twice at once.
+    After: the causes of all evaluations with its conditions are those that follow from its scores.
+    """
+    if (evaluation := Evaluation.objects.filter(pk=evaluation_id).first()) is not None:
+        finding_causes.find_causes_beside(evaluation)
