@@ -26,7 +26,6 @@ INVOCATIONS = {
     "bench chain": ("--suite", "toolworld", "--samples", "1", "--limit-tasks", "2", "--json"),
     "validity": ("--tasks", "14", "--samples", "1", "--json"),
     "bench execution": ("--only", "cold", "--tasks", "14", "--samples", "1", "--json"),
-    "bench reliability": ("--limit-tasks", "1", "--samples", "1", "--runs", "2", "--planner", "gold", "--json"),
     "bench rewards": ("--limit-tasks", "1", "--samples", "1", "--json"),
     "bench search": ("--gold-decompositions", "--json"),
     "bench decompositions": ("--json",),
@@ -54,7 +53,6 @@ TYPES = {
     "bench chain": {"ways": dict, "corrections": dict, "better": list},
     "validity": {"metrics": list, "ranking": dict},
     "bench execution": {"ratios": dict, "phases": dict},
-    "bench reliability": {"conditions": dict, "claims": dict},
     "bench rewards": {"phases": dict, "conditions": dict, "claims": dict},
     "bench search": {"suite": str, "figures": dict},
     "bench decompositions": [{"suite": str, "decomposer": str, "deacc": dict, "fields": dict}],
@@ -81,8 +79,9 @@ def prints_a_table(callback) -> bool:
     return "Listing" in reached
 
 
-SLOW = frozenset({"train table"})
-"""It trains planners; `tests/evaluator/training/planners/test_table.py` reads its JSON."""
+SLOW = frozenset({"train table", "bench reliability"})
+"""They train planners and measure whole profiles; the tests of both measurements read their JSON
+(`tests/evaluator/training/planners/test_table.py`, `tests/evaluator/benchmarks/test_reliability_benchmark.py`)."""
 TABLES = {name: callback for name, callback in commands() if prints_a_table(callback) and name not in SLOW}
 
 
