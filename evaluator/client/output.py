@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 import typer
 
-from evaluator.canonical_json import JsonValue
 from evaluator.cli.listing import printable
 from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.client.errors import RefusedError, UnreachableError, UsageError
@@ -98,8 +97,8 @@ class Reports:
             _write(self.summary, markdown(evaluations=evaluations, results=results, verdict=verdict), mode="a")
 
 
-def write_json(found: Mapping[str, JsonValue], *, printed: bool, file: Path | None) -> None:
-    """What `JsonFlag` and `OutputFile` ask for.
+def write_json(found: Mapping[str, Any], *, printed: bool, file: Path | None) -> None:
+    """Print and write what `JsonFlag` and `OutputFile` ask for.
 
     Raises:
         UsageError: the file cannot be written.

@@ -1,5 +1,6 @@
 """The cost of a profile is counted as what it is: all runs, without the planner's own time."""
 
+import json
 import time
 
 import pytest
@@ -20,6 +21,8 @@ def cost(cpu):
 def test_the_claim_is_about_the_processor_time_of_all_runs(cpu, holds):
     report = ReliabilityReport(evaluation=cost(1.0), profile=cost(cpu), conditions={})
     assert (report.ratio, list(report.claims.values())) == (cpu, [holds])
+    document = json.loads(json.dumps(report.to_json()))
+    assert (document["ratio"], list(document["claims"].values()), document["profile"]["cpu"]) == (cpu, [holds], cpu)
 
 
 class Laborious:

@@ -79,8 +79,9 @@ def prints_a_table(callback) -> bool:
     return "Listing" in reached
 
 
-SLOW = frozenset({"train table"})
-"""It trains planners; `tests/evaluator/training/planners/test_table.py` reads its JSON."""
+SLOW = frozenset({"train table", "bench reliability"})
+"""They train planners and measure whole profiles; the tests of both measurements read their JSON
+(`tests/evaluator/training/planners/test_table.py`, `tests/evaluator/benchmarks/test_reliability_benchmark.py`)."""
 TABLES = {name: callback for name, callback in commands() if prints_a_table(callback) and name not in SLOW}
 
 

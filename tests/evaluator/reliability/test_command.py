@@ -37,7 +37,7 @@ def test_a_planner_that_takes_tools_by_their_types_takes_them_under_whatever_nam
     file = tmp_path / "out.json"
     evaluate(
         "--suite", "toolmini", "--planner", "random-valid", "--tasks", "QA/0,QA/1,QA/2", "--reliability", "--runs", "1",
-        "--json", str(file),
+        "--output", str(file),
     )  # fmt: skip
     found = {one["name"]: one for one in json.loads(file.read_text())["reliability"]["robustness"]}
     assert found["renamed-tools"]["worst"] == []
