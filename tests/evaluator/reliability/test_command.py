@@ -19,7 +19,7 @@ def test_a_profile_of_a_judged_suite_is_printed_and_written(tmp_path):
     file = tmp_path / "out.json"
     text = evaluate(
         "--suite", "toolmini", "--planner", "random-valid", "--tasks", "QA/0,QA/1,image_QA/0", "--reliability",
-        "--runs", "2", "--json", str(file),
+        "--runs", "2", "--output", str(file),
     )  # fmt: skip
     assert "Reliability, 2 runs" in text
     assert "No answer came with a confidence." in text
@@ -47,7 +47,7 @@ def test_planners_in_turns_are_run_again_and_perturbed(tmp_path):
     file = tmp_path / "out.json"
     text = evaluate(
         "--suite", "arc-mini", "--planner", "identity", "--tasks", "crop/0,crop/1", "--reliability", "--runs", "2",
-        "--json", str(file),
+        "--output", str(file),
     )  # fmt: skip
     assert "shuffled-tools" in text
     found = json.loads(file.read_text())["reliability"]["robustness"]
@@ -58,5 +58,5 @@ def test_planners_in_turns_are_run_again_and_perturbed(tmp_path):
 
 def test_without_the_option_nothing_is_run_again(tmp_path):
     file = tmp_path / "out.json"
-    evaluate("--suite", "toolmini", "--planner", "no-op", "--tasks", "QA/0", "--json", str(file))
+    evaluate("--suite", "toolmini", "--planner", "no-op", "--tasks", "QA/0", "--output", str(file))
     assert "reliability" not in json.loads(file.read_text())
