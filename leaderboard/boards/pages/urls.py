@@ -2,7 +2,15 @@
 
 from django.urls import path, re_path
 
-from leaderboard.boards.pages import export_views, heat_views, plot_views, season_views, snapshot_views, views
+from leaderboard.boards.pages import (
+    export_views,
+    heat_views,
+    plot_views,
+    preview_views,
+    season_views,
+    snapshot_views,
+    views,
+)
 
 app_name = "boards"
 
@@ -20,6 +28,7 @@ urlpatterns = [
     path("boards/<slug:suite>/feed.atom", export_views.feed, name="feed"),
     path("boards/<slug:suite>/snapshots/", snapshot_views.snapshots, name="snapshots"),
     path("boards/<slug:suite>/snapshots/<int:number>/", views.snapshot, name="snapshot"),
+    path("boards/<slug:suite>/snapshots/<int:number>/preview.png", preview_views.board_picture, name="picture"),
     path(
         "boards/<slug:suite>/snapshots/<int:number>/rows/<uuid:evaluation>.bib", export_views.row_file, name="row-file"
     ),
