@@ -30,12 +30,6 @@ def test_from_the_heat_map_to_a_result_and_to_one_task_across_planners(lookers: 
     assert page.locator(".plan-graph").count() == 3
     page.get_by_role("link", name="Sample 1", exact=True).click()
     assert page.locator("#steps-title").inner_text() == "Step by step, sample 1"
-    page.locator("summary", has_text="Other planners").click()
-    page.locator('input[name="e"]:checked').nth(2).uncheck()
-    page.get_by_role("button", name="Show beside each other").click()
-    page.wait_for_url(re.compile(r"\?e=[-0-9a-f]+&e=[-0-9a-f]+$"))
-    assert page.locator(".plan-graph").count() == 2
-    assert not looker.said(status=200)
 
 
 def test_marks_of_a_plot_are_links_that_the_keyboard_reaches(lookers: tuple[Looker, Looker], site: Site):
