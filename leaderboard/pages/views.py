@@ -13,8 +13,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from leaderboard.accounts.signed_in import user_of
+from leaderboard.boards.contents import content_of
+from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.library import TryLaterError
-from leaderboard.compare.services import best_of_board, can_be_compared
+from leaderboard.compare.services import best_of_board, best_of_rows, can_be_compared
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.acting import NotPossibleError, may_act, reader_in_team, remember_reader
 from leaderboard.evaluations.gold import not_shared, withheld_from
@@ -23,6 +25,7 @@ from leaderboard.evaluations.visibility import may_see, visible_evaluations
 from leaderboard.pages.others import others_on
 from leaderboard.pages.presenters import evaluation_page
 from leaderboard.pages.progress import progress as progress_of
+from leaderboard.pages.sharing.views import sharing_of
 from leaderboard.pages.tasks.task_presenters import task_page
 from leaderboard.pages.tasks.walking import query_of, walk
 from leaderboard.pages.visibility_presenters import for_readers_of, visibility_panel
@@ -50,6 +53,7 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     acts = may_act(user=request.user, submission=evaluation.submission)
     seen = visible_evaluations(request.user)
     before = evaluation.submission.rerun_of
+    sharing = sharing_of(request=request, evaluation=evaluation)
     context = {
         **_names(evaluation),
         "page": evaluation_page(evaluation=evaluation, parameters=request.GET.dict()),
@@ -63,7 +67,8 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
         "rerun_of": before if before and may_see(reader=request.user, submission=before.submission) else None,
         "visibility": visibility_panel(evaluation=evaluation, reader=request.user),
         "verification": verification_panel(evaluation),
-        "offered": best_of_board(evaluation) if can_be_compared(evaluation) else [],
+        "sharing": sharing,
+        "offered": _offered(evaluation=evaluation, snapshot=sharing.snapshot),
         "log": tail(evaluation) if may_read(user=request.user, evaluation=evaluation) else None,
     }
     return for_readers_of(evaluation.submission, response=render(request, "evaluations/detail.html", context))
@@ -197,6 +202,15 @@ def _evaluation(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
     found = get_object_or_404(related.annotate(in_team=reader_in_team(request.user)), pk=evaluation_id)
     remember_reader(reader=request.user, submission=found.submission, in_team=found.in_team)  # type: ignore[attr-defined]  # annotated above
     return found
+
+
+def _offered(*, evaluation: Evaluation, snapshot: Snapshot | None) -> list[Mapping[str, Any]]:
+    """Rows of its board to compare it with."""
+    if not can_be_compared(evaluation):
+        return []
+    if snapshot is None:
+        return best_of_board(evaluation)
+    return best_of_rows(rows=content_of(snapshot).rows, evaluation=evaluation)
 
 
 def _reruns(*, evaluation: Evaluation, seen: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
