@@ -1,7 +1,7 @@
 """Pages of evaluations and their tasks, and what their owners do there."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -20,7 +20,7 @@ from leaderboard.compare.services import best_of_rows, can_be_compared
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.acting import NotPossibleError, may_act, reader_in_team, remember_reader
 from leaderboard.evaluations.gold import not_shared, withheld_from
-from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
+from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.visibility import may_see, visible_evaluations
 from leaderboard.pages.others import others_on
 from leaderboard.pages.presenters import evaluation_page
@@ -40,64 +40,10 @@ from leaderboard.results.task_rows import tasks_of
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.site.operators import is_operator
 from leaderboard.submissions import rerunning, services
+from leaderboard.submissions.actions import VERIFY, Action, allowed_actions
 from leaderboard.submissions.readiness import report
 from leaderboard.submissions.releasing import set_visibility
 from leaderboard.submissions.visibility_form import ChangeVisibilityForm
-
-
-class Action(NamedTuple):
-    """Something that the owner may do now, with the sentence that asks for confirmation."""
-
-    url: str
-    label: str
-    sentence: str
-    confirm: str
-    tone: str
-    button: str
-
-
-RESUME = Action(
-    url="evaluations:resume",
-    label="Resume",
-    sentence="Runs the tasks with infrastructure faults again, and only these; where they are many, one of "
-    "them first. Everything else stays as it is.",
-    confirm="Resume these tasks",
-    tone="",
-    button="primary",
-)
-ACCEPT = Action(
-    url="evaluations:accept",
-    label="Accept as planner faults",
-    sentence="The tasks with infrastructure faults then score 0, and the evaluation is ranked. This cannot be undone.",
-    confirm="Accept and rank",
-    tone="warning",
-    button="danger",
-)
-CANCEL = Action(
-    url="evaluations:cancel",
-    label="Cancel",
-    sentence="Ends the evaluation. It is never ranked, and its results so far stay visible. This cannot be undone.",
-    confirm="Cancel this evaluation",
-    tone="error",
-    button="danger",
-)
-RERUN = Action(
-    url="evaluations:rerun",
-    label="Run again",
-    sentence="Submits the planner again for this suite, under today's conditions. It counts towards the quota like any "
-    "submission, and this evaluation stays as it is.",
-    confirm="Run it again",
-    tone="",
-    button="primary",
-)
-VERIFY = Action(
-    url="evaluations:verify",
-    label="Verify",
-    sentence="A worker of this site repeats a sample of the tasks. If the results agree, the evaluation is ranked.",
-    confirm="Have it verified",
-    tone="",
-    button="primary",
-)
 
 
 @require_safe
@@ -241,20 +187,6 @@ def _verifying(*, request: HttpRequest, evaluation: Evaluation) -> tuple[Action,
     if not concerned or not hasattr(evaluation, "own_worker_run"):
         return ()
     return () if verification.why_not(user=user_of(request), evaluation=evaluation) else (VERIFY,)
-
-
-def allowed_actions(evaluation: Evaluation) -> tuple[Action, ...]:
-    """What the owner may do in the evaluation's present state."""
-    actions: tuple[Action, ...] = ()
-    if evaluation.verifies_id is not None:
-        return actions
-    if evaluation.state == EvaluationState.ON_HOLD:
-        actions += (RESUME, ACCEPT)
-    if evaluation.state in transitions.CANCELLABLE:
-        actions += (CANCEL,)
-    if evaluation.state in transitions.FINAL:
-        actions += (RERUN,)
-    return actions
 
 
 def _evaluation(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
