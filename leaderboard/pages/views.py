@@ -16,7 +16,7 @@ from leaderboard.accounts.signed_in import user_of
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.library import TryLaterError
-from leaderboard.compare.services import best_of_board, best_of_rows, can_be_compared
+from leaderboard.compare.services import best_of_rows, can_be_compared
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.acting import NotPossibleError, may_act, reader_in_team, remember_reader
 from leaderboard.evaluations.gold import not_shared, withheld_from
@@ -210,10 +210,8 @@ def _evaluation(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
 
 def _offered(*, evaluation: Evaluation, snapshot: Snapshot | None) -> list[Mapping[str, Any]]:
     """Rows of its board to compare it with."""
-    if not can_be_compared(evaluation):
+    if snapshot is None or not can_be_compared(evaluation):
         return []
-    if snapshot is None:
-        return best_of_board(evaluation)
     return best_of_rows(rows=content_of(snapshot).rows, evaluation=evaluation)
 
 

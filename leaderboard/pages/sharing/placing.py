@@ -33,21 +33,21 @@ class Place(NamedTuple):
 
 
 def place_on_board(evaluation: Evaluation) -> Place | None:
-    """The row that shows this evaluation, in at most two queries; None if it is not public or no row does, as where a
-    later run of the planner took its place."""
+    """The row that shows this evaluation on the newest snapshot, in at most two queries; None if there is none."""
     snapshot = snapshot_of(evaluation)
     return None if snapshot is None else place_in(snapshot=snapshot, evaluation=evaluation)
 
 
 def snapshot_of(evaluation: Evaluation) -> Snapshot | None:
-    """The newest snapshot of the board that may show this evaluation; None if no board may."""
-    if evaluation.state != EvaluationState.COMPLETED or evaluation.hidden_at or not is_public(evaluation.submission):
-        return None
+    """The newest snapshot of an evaluation's board, whether or not it shows the evaluation."""
     return latest_snapshot(suite=evaluation.suite, conditions=conditions_of_board(evaluation))
 
 
 def place_in(*, snapshot: Snapshot, evaluation: Evaluation) -> Place | None:
-    """The row of a snapshot that shows this evaluation."""
+    """The row of a snapshot that shows this evaluation; None if it is not public or no row does, as where a later run
+    of the planner took its place."""
+    if evaluation.state != EvaluationState.COMPLETED or evaluation.hidden_at or not is_public(evaluation.submission):
+        return None
     rows = content_of(snapshot).rows
     own = str(evaluation.pk)
     found = next((number for number, row in enumerate(rows) if row["evaluation"] == own), None)

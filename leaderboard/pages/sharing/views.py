@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.pages.preview_views import picture_response
 from leaderboard.evaluations.gold import not_shared
-from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.evaluations.visibility import OF_EVALUATION, is_public, public_now, visible_evaluations
 from leaderboard.pages.sharing.archive import CONTENT_TYPE, archive, folder_of
@@ -26,6 +26,7 @@ from leaderboard.site.api.throttling import seconds_to_wait
 from leaderboard.site.http.streaming import streamed
 
 _BADGE_SECONDS = 300
+_ENDED = FINAL | {EvaluationState.ON_HOLD}
 _RELATED = ("suite", "submission__planner__owner", "submission__team")
 
 
@@ -33,7 +34,7 @@ class Sharing(NamedTuple):
     """What the page of an evaluation says of its rank and offers to take along."""
 
     snapshot: Snapshot | None
-    """The newest of its board; None if no board may show it."""
+    """The newest of its board; None if there is none, or while the evaluation runs."""
     place: Place | None
     address: str
     """Absolute, of the page."""
@@ -56,7 +57,8 @@ class Sharing(NamedTuple):
 
 def sharing_of(*, request: HttpRequest, evaluation: Evaluation) -> Sharing:
     """For the page of an evaluation that the reader sees."""
-    snapshot, address = snapshot_of(evaluation), _address(request, evaluation)
+    snapshot = snapshot_of(evaluation) if evaluation.state in _ENDED else None
+    address = _address(request, evaluation)
     place = place_in(snapshot=snapshot, evaluation=evaluation) if snapshot else None
     badge = reverse("sharing:badge", args=[evaluation.pk])
     return Sharing(
