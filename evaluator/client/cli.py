@@ -77,8 +77,8 @@ def results(
 ) -> None:
     """Print scores of evaluations, and outcome, score and reason of every task.
 
-    Standard error says why tasks are below the gold score. Of suites in turns it also says how the episodes ended, in
-    how many turns, and which errors actions had.
+    Also why tasks are below the gold score. Of suites in turns, how the episodes ended, in how many turns, and which
+    errors actions had.
 
     Exit codes as for `status`.
     """

@@ -23,6 +23,7 @@ from evaluator.suites.toolbench.tasks import ToolTask, tool_task
 from evaluator.tools.controlllm import CONTROLLLM
 
 if TYPE_CHECKING:
+    from evaluator.plans.model import Plan
     from evaluator.records import ResultRecord
     from evaluator.suites.right_plans import RightPlans
 
@@ -180,7 +181,7 @@ def tool_suite(
     )
 
 
-def right_plans(task: Task, record: "ResultRecord", plan: Plan, *, executed: bool) -> "RightPlans":
+def right_plans(task: Task, record: "ResultRecord", plan: "Plan", *, executed: bool) -> "RightPlans":
     """See `Suite.right_plans`.
 
     Args:
