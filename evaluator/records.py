@@ -75,6 +75,8 @@ class Reason(StrEnum):
     """The worker's machine cannot confine the programs of planners."""
     NO_GOAL = "no_goal"
     """A planning suite does not know what the request wants, so that no plan can be judged."""
+    NOT_PERTURBED = "not_perturbed"
+    """The request has no other form of the kind that a perturbed evaluation asks for."""
     EVALUATION_FAILED = "evaluation_failed"
     """The evaluation failed before the task ran."""
 

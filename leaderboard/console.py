@@ -8,54 +8,49 @@ import os
 import re
 import sys
 from collections.abc import Mapping, MutableMapping, Sequence
+from difflib import get_close_matches
 from importlib import metadata
 from typing import NoReturn
 
 from evaluator import __version__
+from evaluator.cli.program.table import COMPLETE, listed, top_level
 from evaluator.provenance import SHIPPED, version_line
 
 OWN_PACKAGES = ("evaluator", "gpu_jobs", "leaderboard")
-CLIENT, PLANS, WORKER, SITE, TRAIN = "client", "plans", "worker", "site", "train"
+WORKER, SITE = "worker", "site"
+PROGRAMS: Mapping[str, str] = {
+    "worker": "A worker that evaluates for a site.",
+    "manage": "Django's management commands.",
+    "demo": "The whole arena on this machine; --once ends after its evaluations.",
+}
+"""Commands that are programs of their own, each with its help."""
+CHECKOUT: Mapping[str, str] = {
+    "test": "Install what the tests need, then run linters, type checks and all tests.",
+    "dev": "The site for working on it: reloads, with Vite's development server.",
+    "wheel": "Build the wheel of planarena into a folder; by default: wheels.",
+    "lock": "Write the hashes of all packages after a change of pyproject.toml or constraints.txt.",
+}
+"""Commands that only a checkout has. All but `dev` are parts of its script and come here if mistyped only."""
 EXTRA_OF: Mapping[str, str] = {
-    **dict.fromkeys(("submit", "status", "cancel", "results", "visibility", "try-endpoint", "verify"), CLIENT),
-    **dict.fromkeys(("suites", "planners", "tools", "profiles", "sbom"), PLANS),
-    **dict.fromkeys(("score-plans", "score-decompositions", "judge-plans"), PLANS),
-    **dict.fromkeys(("evaluate", "validity", "bench", "lilliput"), WORKER),
+    **{name: entry.extra for name, entry in top_level().items()},
     "worker": WORKER,
-    "train": TRAIN,
     "manage": SITE,
     "demo": SITE,
     "dev": SITE,
 }
-"""The extra of pyproject.toml that has what a command needs."""
+"""The extra of pyproject.toml that has what a command needs. A command of the library needs only a part of it,
+depending on its arguments: it runs, and what is missing is named when it is missed."""
 _ALSO: Mapping[str, str] = {"demo": WORKER, "dev": WORKER}
 """A second one: these start workers too."""
-_LAZY = frozenset(
-    {*(name for name, extra in EXTRA_OF.items() if extra in {CLIENT, PLANS, TRAIN}), "evaluate", "lilliput"}
-)
-"""Commands that need only a part of their extra, depending on their arguments: they run, and what is missing is named
-when it is missed. `planarena submit` needs no numpy, and judging a plan no torch."""
-USAGE = """\
-Usage: planarena COMMAND        each command has --help
-
-With a site (planarena[client])
-  submit, status, cancel, results, visibility, try-endpoint, verify
-
-The library (planarena[plans]; what executes plans: planarena[worker])
-  suites, planners, tools, profiles, sbom
-  score-plans, score-decompositions, judge-plans
-  evaluate, validity, bench, lilliput
-  train                         planarena[train]
-
-A worker of a site (planarena[worker])
-  worker --url URL
-
-A site (planarena[site])
-  manage ...                    Django's management commands
-  demo [--once]                 the whole arena; needs planarena[worker] too
-
-  --version                     version and commit
-"""
+_SECTIONS: Mapping[str, str] = {
+    "client": "With a site",
+    "plans": "The library",
+    "agents": "With agents",
+    "worker": "What executes plans",
+    "train": "Training",
+    "site": "A site",
+}
+_IS_CHECKOUT = not SHIPPED.is_dir()
 _BAD_USAGE = 2
 _EXTRA = re.compile(r"""extra\s*==\s*["']([\w-]+)["']""")
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
@@ -66,22 +61,38 @@ def main() -> None:
     sys.exit(run(sys.argv[1:]))
 
 
+def usage(*, is_checkout: bool = _IS_CHECKOUT) -> str:
+    """What `planarena --help` prints."""
+    summaries = {**{name: entry.summary for name, entry in top_level().items()}, **PROGRAMS}
+    sections = [
+        f"{title} (planarena[{extra}])\n"
+        + listed((name, summary) for name, summary in summaries.items() if EXTRA_OF[name] == extra)
+        for extra, title in _SECTIONS.items()
+    ]
+    if is_checkout:
+        sections.append("This checkout\n" + listed(CHECKOUT.items()))
+    head = f"Usage: {'./' if is_checkout else ''}planarena COMMAND        each command has --help\n"
+    return "\n".join([head, *sections, listed([("--version", "Version and commit.")])])
+
+
 def run(arguments: Sequence[str], environment: MutableMapping[str, str] = os.environ) -> int:
     """Run one command and return its exit code.
 
     `environment` must be the process's own, from which Django's settings read.
     """
+    if COMPLETE in environment:
+        _library(arguments)
     if not arguments or arguments[0] in {"-h", "--help", "help"}:
-        sys.stdout.write(USAGE)
+        sys.stdout.write(usage())
         return 0 if arguments else _BAD_USAGE
     if arguments[0] in {"-V", "--version", "version"}:
         sys.stdout.write(version_line(__version__) + "\n")
         return 0
     command = next((word for word in arguments if not word.startswith("-")), "")
     if command not in EXTRA_OF:
-        return _fail(f"there is no command {command or arguments[0]!r}. planarena --help lists them.")
+        return _fail(_unknown(command or arguments[0]))
     extras = [EXTRA_OF[command], *([_ALSO[command]] if command in _ALSO else [])]
-    if command not in _LAZY and (missing := missing_packages(extras)):
+    if (command in PROGRAMS or command == "dev") and (missing := missing_packages(extras)):
         return _fail(_sentence(command=command, extras=extras, missing=missing))
     try:
         return _dispatch(command=command, arguments=arguments, environment=environment)
@@ -92,31 +103,35 @@ def run(arguments: Sequence[str], environment: MutableMapping[str, str] = os.env
         return _fail(_sentence(command=command, extras=extras, missing=[package]))
 
 
+def _unknown(command: str) -> str:
+    """That there is no such command, with those that are spelled like it."""
+    near = get_close_matches(command, [*EXTRA_OF, *(CHECKOUT if _IS_CHECKOUT else ())])
+    meant = f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
+    return f"there is no command {command!r}. {meant}planarena --help lists them."
+
+
 def _dispatch(*, command: str, arguments: Sequence[str], environment: MutableMapping[str, str]) -> int:
     """Hand over to the part that has the command. Each loads only what it needs."""
-    extra = EXTRA_OF[command]
-    if SHIPPED.is_dir():
+    if not _IS_CHECKOUT:
         # For the processes that this one starts: `python -m` would look for modules in the working directory first.
         environment.setdefault("PYTHONSAFEPATH", "1")
-    if extra == CLIENT:
-        from evaluator.client.__main__ import app
-
-        app(args=list(arguments), prog_name="planarena")
-    elif command == "worker":
+    if command == "worker":
         _become_worker(arguments)
-    elif extra == SITE:
-        from leaderboard.site.managing import run as manage
+    if EXTRA_OF[command] != SITE:
+        _library(arguments)
+    from leaderboard.site.managing import run as manage
 
-        environment.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.site.settings")
-        environment["PLANARENA_PROGRAM"] = "planarena manage" if command == "manage" else "planarena"
-        if command != "manage":
-            environment["PLANARENA_DEMO"] = "1"
-        return manage(arguments[1:] if command == "manage" else arguments)
-    else:
-        from evaluator.cli.main import main as library
+    environment.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.site.settings")
+    environment["PLANARENA_PROGRAM"] = "planarena manage" if command == "manage" else "planarena"
+    if command != "manage":
+        environment["PLANARENA_DEMO"] = "1"
+    return manage(arguments[1:] if command == "manage" else arguments)
 
-        library()
-    return 0
+
+def _library(arguments: Sequence[str]) -> NoReturn:
+    from evaluator.cli.main import main as library
+
+    library(arguments)
 
 
 def _become_worker(arguments: Sequence[str]) -> NoReturn:

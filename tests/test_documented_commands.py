@@ -3,28 +3,19 @@
 import re
 import shlex
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from typer.core import TyperGroup
 
-from evaluator.cli.main import app
+from tests.evaluator.cli.walking import member, program
 from tests.run import ROOT
 
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")] + sorted((ROOT / "docs").glob("*.md"))
 ELSEWHERE = {"demo", "dev", "lock", "manage", "serve", "test", "wheel", "worker"}
 """Commands of other programs, which `./planarena` or the site's own parsers read."""
 _COMMAND = re.compile(r"(?:^|[\s`$(])(?:\./)?planarena ((?:[^`\n\\#]|\\\n)+)")
-
-
-@cache
-def program() -> TyperGroup:
-    found = typer.main.get_command(app)
-    assert isinstance(found, TyperGroup)
-    return found
 
 
 def commands(page: Path) -> Iterator[str]:
@@ -55,7 +46,7 @@ def problem_with(words: list[str]) -> str:
     if not re.fullmatch(r"[a-z][a-z-]*", rest[0]) or rest[0] in ELSEWHERE:
         return ""
     while isinstance(command, TyperGroup) and rest and not rest[0].startswith("-"):
-        found = command.get_command(command.make_context("planarena", [], resilient_parsing=True), rest[0])
+        found = member(command, rest[0])
         if found is None:
             return f"no command {rest[0]}"
         command, rest = found, rest[1:]

@@ -8,7 +8,8 @@ import typer
 
 from evaluator.cli.evaluate import evaluation_document
 from evaluator.cli.execution_settings import ExecutionSettings, selected_tasks, setting_of
-from evaluator.cli.usage import VerboseOption, chosen_suite, is_stdout, log, usage_error, write_json
+from evaluator.cli.program.options import OutputFile, VerboseOption
+from evaluator.cli.usage import chosen_suite, log, usage_error, write_json
 from evaluator.episodes.base import Evaluator, SettingError
 from evaluator.suites import episode_of, suite_names
 
@@ -30,9 +31,7 @@ def mcp(
         str, typer.Option(help="Store of artefacts, kept between runs: a folder, or s3://bucket/prefix.")
     ] = "",
     device: Annotated[str, typer.Option(help="Torch device of the experts.")] = "cpu",
-    json_out: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the report to FILE as JSON.")
-    ] = None,
+    output: OutputFile = None,
     verbose: VerboseOption = False,  # noqa: ARG001 - read by `evaluator.cli.main.main`
 ) -> None:
     """Let an agent that speaks the Model Context Protocol solve a suite in turns.
@@ -42,8 +41,6 @@ def mcp(
     The report is written when all tasks are done, and when the agent leaves.
     """
     chosen = chosen_suite(suite)
-    if is_stdout(json_out):
-        raise usage_error("--json: standard output carries the protocol; give a file")
     if not episode_of(chosen.slug).in_turns:
         raise usage_error(f"{chosen.slug} asks for whole plans; agents need a suite in turns: {_suites_in_turns()}")
     keys = selected_tasks(suite=chosen, text=tasks)[: limit or None]
@@ -52,10 +49,10 @@ def mcp(
         evaluator = episode_of(chosen.slug).evaluator(suite=chosen, setting=setting_of(settings))
     except SettingError as error:
         raise usage_error(error) from None
-    _serve(evaluator=evaluator, keys=keys, run=run, silence=silence, json_out=json_out)
+    _serve(evaluator=evaluator, keys=keys, run=run, silence=silence, output=output)
 
 
-def _serve(*, evaluator: Evaluator, keys: Sequence[str], run: str, silence: float, json_out: Path | None) -> None:
+def _serve(*, evaluator: Evaluator, keys: Sequence[str], run: str, silence: float, output: Path | None) -> None:
     # Imported here: no other command needs the protocol.
     from evaluator.agents.mailbox import Mailbox
     from evaluator.agents.stdio import AgentEvaluation, serve
@@ -68,7 +65,7 @@ def _serve(*, evaluator: Evaluator, keys: Sequence[str], run: str, silence: floa
         document = evaluation_document(
             evaluator=evaluator, planner="agent", identity={}, keys=keys, records=evaluation.records, samples=1
         )
-        write_json(document, file=json_out)
+        write_json(document, printed=False, file=output)
 
     evaluation = AgentEvaluation(evaluator=evaluator, mailbox=mailbox, tasks=keys, run=run, done=write)
     serve(evaluation=evaluation, mailbox=mailbox, tools=agent_tools(offered_tools(evaluator.suite.catalogue)))

@@ -10,14 +10,13 @@ import typer
 from evaluator.canonical_json import digest
 from evaluator.cli.execution_settings import ExecutionSettings, prepare, setting_of
 from evaluator.cli.listing import Listing
-from evaluator.cli.usage import JsonFile, VerboseOption, chosen_suite, is_stdout, log, out, usage_error, write_json
+from evaluator.cli.program.exit_codes import ExitCode
+from evaluator.cli.program.options import JsonFlag, OutputFile, VerboseOption
+from evaluator.cli.usage import chosen_suite, log, out, usage_error, write_json
 
 if TYPE_CHECKING:
     from evaluator.chain import ChainRequest, ChainRunner, Finished
     from evaluator.engine.run import Engine
-
-EXIT_INCOMPLETE = 1
-EXIT_MODEL = 4
 
 
 # Long: one line for each option.
@@ -44,7 +43,8 @@ def chain(
     profile: Annotated[str, typer.Option(help="Profile of the experts.")] = "lilliput",
     store: Annotated[str, typer.Option(help="Store of artefacts, kept between runs; in memory if empty.")] = "",
     device: Annotated[str, typer.Option(help="Torch device of the experts.")] = "cpu",
-    json_out: JsonFile = None,
+    as_json: JsonFlag = False,
+    output: OutputFile = None,
     verbose: VerboseOption = False,  # noqa: ARG001 - read by `evaluator.cli.main.main`
 ) -> None:
     """Serve a request with ControlLLM's whole chain: decompose, search, choose, execute, correct, respond.
@@ -61,9 +61,11 @@ def chain(
         asked = _of_words(request=request, files=file or (), profile=profile)
     runner, engine = _runner(planner=planner, suite=asked.request.suite, settings=settings)
     finished = _finished(runner=runner, asked=asked, correct=correct)
-    _report(asked=asked, planner=planner, finished=finished, engine=engine, folder=results, json_out=json_out)
+    _report(
+        asked=asked, planner=planner, finished=finished, engine=engine, folder=results, as_json=as_json, output=output
+    )
     if not finished.is_complete:
-        raise typer.Exit(EXIT_INCOMPLETE)
+        raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
 def _of_task(*, suite: str, task: str, sample: int, settings: ExecutionSettings, also: object) -> "ChainRequest | None":
@@ -124,7 +126,7 @@ def _finished(*, runner: "ChainRunner", asked: "ChainRequest", correct: bool) ->
         return runner.run(asked, correcting=correct)
     except LanguageModelError as error:
         log.print(f"planarena: {error.failure.message}", style="red", markup=False, highlight=False, soft_wrap=True)
-        raise typer.Exit(EXIT_MODEL) from None
+        raise typer.Exit(ExitCode.INFRASTRUCTURE) from None
 
 
 def _report(
@@ -134,7 +136,8 @@ def _report(
     finished: "Finished",
     engine: "Engine",
     folder: Path | None,
-    json_out: Path | None,
+    as_json: bool,
+    output: Path | None,
 ) -> None:
     from evaluator.chain.files import write_results
     from evaluator.chain.transcript import transcript
@@ -146,9 +149,9 @@ def _report(
         raise usage_error(f"{target} cannot be written: {error.strerror}") from None
     document = transcript(request=asked.request, planner=planner, finished=finished)
     document["files_written"] = [str(path) for path in paths]
-    if not is_stdout(json_out):
+    if not as_json:
         _print(document)
-    write_json(document, file=json_out)
+    write_json(document, printed=as_json, file=output)
 
 
 def _default_folder(asked: "ChainRequest") -> Path:

@@ -1,6 +1,6 @@
 """The command line: one module for each group of commands.
 
-- `main`: puts the groups together; entry point of `python -m evaluator`
+- `main`: entry point of `python -m evaluator`; `program`: the table of commands, read without importing them
 - `evaluate`, `suites`, `planners`, `tools`, `profiles`, `bench`, `scoring`, `judging`, `validity`, `sbom`, `lilliput`,
   `train`: the commands
 - `usage`: errors and options that commands share; `execution_settings`: options of commands that execute plans

@@ -8,18 +8,9 @@ from rich.console import Console
 
 from evaluator.cli.execution_settings import ExecutionSettings, prepare, selected_tasks
 from evaluator.cli.listing import Listing, show_all
-from evaluator.cli.usage import (
-    ExecutedSuiteOption,
-    JsonFile,
-    VerboseOption,
-    chosen_suite,
-    is_stdout,
-    log,
-    out,
-    print_json,
-    usage_error,
-    write_json,
-)
+from evaluator.cli.program.exit_codes import ExitCode
+from evaluator.cli.program.options import JsonFlag, OutputFile, VerboseOption
+from evaluator.cli.usage import ExecutedSuiteOption, chosen_suite, log, out, print_json, usage_error, write_json
 from evaluator.engine.store import MemoryStore
 from evaluator.metrics.statistics import ends_in_words
 from evaluator.planners.named import planner_named
@@ -33,8 +24,7 @@ if TYPE_CHECKING:
     from evaluator.benchmarks.chain import ChainReport
     from evaluator.planners.protocol import Planner
 
-app = typer.Typer(help="Speed, as a ratio to a baseline in the same process.", no_args_is_help=True)
-EXIT_CLAIM_FAILED = 1
+app = typer.Typer(no_args_is_help=True)
 _PHASES = ("cold", "second", "again", "released")
 _FIGURES: "Mapping[str, Callable[[Phase], str]]" = {
     "tasks": lambda phase: str(phase.tasks),
@@ -50,11 +40,6 @@ _FIGURES: "Mapping[str, Callable[[Phase], str]]" = {
     "peak memory in GB": lambda phase: f"{phase.peak_rss_bytes / 1e9:.2f}",
 }
 """Rows of the table of phases."""
-
-
-@app.callback()
-def bench() -> None:
-    """Speed, as a ratio to a baseline in the same process."""
 
 
 # Long: one line for each option.
@@ -73,7 +58,8 @@ def execution(
         str, typer.Option(help="The second planner: a bundled one or a strategy. Default: gold with mistakes.")
     ] = "",
     device: Annotated[str, typer.Option(help="Torch device of the experts.")] = "cpu",
-    json_out: JsonFile = None,
+    as_json: JsonFlag = False,
+    output: OutputFile = None,
     verbose: VerboseOption = False,  # noqa: ARG001 - read by `evaluator.cli.main.main`
 ) -> None:
     """Measure the execution of the gold plans.
@@ -95,19 +81,18 @@ def execution(
     from evaluator.benchmarks.execution import evenly, measure_execution
 
     def save(report: "ExecutionReport") -> None:
-        if not is_stdout(json_out):
-            write_json(report.to_json(), file=json_out)
+        write_json(report.to_json(), printed=False, file=output)
 
     keys = evenly(keys, count=limit_tasks)
     report = measure_execution(
         prepared=prepared, tasks=keys, only=phases, baseline_tasks=baseline_tasks, second=other, say=log.print,
         save=save,
     )  # fmt: skip
-    if is_stdout(json_out):
+    if as_json:
         print_json(report.to_json())
     else:
         _print(report)
-    check_claims(report.claims, console=log if is_stdout(json_out) else out)
+    check_claims(report.claims, console=log if as_json else out)
 
 
 def _phases(only: str) -> list[str]:
@@ -131,7 +116,8 @@ def rewards(
     profile: Annotated[str, typer.Option(help="Profile of the experts.")] = "lilliput",
     samples: Annotated[int, typer.Option(min=1, help="Data points per plan.")] = 4,
     limit_tasks: Annotated[int, typer.Option(min=0, help="At most this many tasks, evenly spread; 0: all.")] = 0,
-    json_out: JsonFile = None,
+    as_json: JsonFlag = False,
+    output: OutputFile = None,
 ) -> None:
     """Measure how many plans a second are rewarded, on a training split.
 
@@ -152,13 +138,54 @@ def rewards(
     prepared = prepare(suite=chosen, settings=ExecutionSettings(profile=profile, split=split, samples=samples))
     keys = evenly([task.key for task in chosen.tasks], count=limit_tasks)
     report = measure_rewards(prepared=prepared, tasks=keys)
-    if not is_stdout(json_out):
+    if not as_json:
         listing = Listing("", "plans per second", "per CPU second", title=f"{report.conditions['plans']} plans")
         for name, phase in report.phases.items():
             listing.add_row(f"{name}: {phase.what}", f"{phase.rate:,.1f}", f"{phase.cpu_rate:,.1f}")
         listing.show(out)
-    write_json(report.to_json(), file=json_out)
-    check_claims(report.claims, console=log if is_stdout(json_out) else out)
+    write_json(report.to_json(), printed=as_json, file=output)
+    check_claims(report.claims, console=log if as_json else out)
+
+
+@app.command("reliability")
+def measure_profile(
+    suite: ExecutedSuiteOption = "",
+    planner: Annotated[str, typer.Option(help="A bundled planner's name, or STRATEGY[:MODEL].")] = "rules",
+    profile: Annotated[str, typer.Option(help="Profile of the experts.")] = "lilliput",
+    samples: Annotated[int, typer.Option(min=1, help="Data points per task.")] = 4,
+    limit_tasks: Annotated[int, typer.Option(min=0, help="At most this many tasks, evenly spread; 0: all.")] = 0,
+    runs: Annotated[int, typer.Option(min=1, help="Runs on the requests as they are.")] = 5,
+    as_json: JsonFlag = False,
+    output: OutputFile = None,
+) -> None:
+    """Measure what a reliability profile costs, as a multiple of one evaluation by CPU time, the planner's own aside.
+
+    Exit code 0 if it costs at most 2.5 evaluations, 1 if more, 2 for bad usage.
+    """
+    from evaluator.benchmarks.execution import evenly
+    from evaluator.benchmarks.reliability import measure_reliability
+    from evaluator.suites import episode_of
+
+    chosen = chosen_suite(suite)
+    settings = ExecutionSettings(profile=profile, split="public", samples=samples)
+    prepared = prepare(suite=chosen, settings=settings)
+    try:
+        asked = planner_named(name=planner, suite=prepared.suite)
+    except PlannerNameError as error:
+        raise usage_error(error) from None
+    report = measure_reliability(
+        prepared=prepared, episode=episode_of(chosen.slug), planner=asked, runs=runs,
+        tasks=evenly([task.key for task in chosen.tasks], count=limit_tasks),
+    )  # fmt: skip
+    if not as_json:
+        title = f"{planner} on {chosen.slug}: {report.conditions['tasks']} tasks, {samples} samples"
+        listing = Listing("", "CPU seconds", "of the planner", "expert calls", title=title)
+        for name, cost in (("evaluation", report.evaluation), ("profile", report.profile)):
+            listing.add_row(name, f"{cost.cpu:.1f}", f"{cost.planner_cpu:.1f}", str(cost.calls))
+        listing.show(out)
+        out.print(f"ratio: {report.ratio:.2f}")
+    write_json(report.to_json(), printed=as_json, file=output)
+    check_claims(report.claims, console=log if as_json else out)
 
 
 @app.command("chain")
@@ -172,7 +199,8 @@ def measure_corrections(
     limit_tasks: Annotated[int, typer.Option(min=0, help="At most this many tasks, evenly spread; 0: all.")] = 0,
     profile: Annotated[str, typer.Option(help="Profile of the experts.")] = "lilliput",
     device: Annotated[str, typer.Option(help="Torch device of the experts.")] = "cpu",
-    json_out: JsonFile = None,
+    as_json: JsonFlag = False,
+    output: OutputFile = None,
 ) -> None:
     """Measure corrections at run time: ControlLLM's plans as they are, and with them (`planarena chain`).
 
@@ -192,9 +220,9 @@ def measure_corrections(
         raise usage_error(error) from None
     except LanguageModelError as error:
         raise usage_error(error.failure.message) from None
-    if not is_stdout(json_out):
+    if not as_json:
         _print_chain(report)
-    write_json(report.to_json(), file=json_out)
+    write_json(report.to_json(), printed=as_json, file=output)
 
 
 def _print_chain(report: "ChainReport") -> None:
@@ -218,7 +246,8 @@ def chat(
     capacity: Annotated[int, typer.Option(min=1, help="Concurrent calls that the endpoint accepts.")] = 64,
     highest: Annotated[int, typer.Option(min=1, help="Limit of concurrent calls of the client.")] = 64,
     retry_after: Annotated[float, typer.Option(min=0, help="Retry-After of a 429, in seconds; 0: no such header.")] = 0,
-    json_out: JsonFile = None,
+    as_json: JsonFlag = False,
+    output: OutputFile = None,
 ) -> None:
     """Measure many concurrent calls of a chat endpoint on this machine against the shortest possible time."""
     from evaluator.benchmarks.chat import measure_chat
@@ -226,14 +255,14 @@ def chat(
 
     server = ServerSettings(latency_seconds=latency, capacity=capacity, retry_after=retry_after or None)
     report = measure_chat(count=count, server=server, highest=highest)
-    if not is_stdout(json_out):
+    if not as_json:
         out.print(
             f"{report.count} requests in {report.seconds:.2f} s; ideal {report.ideal_seconds:.2f} s; ratio "
             f"{report.ratio:.3f}; CPU of this process {report.cpu_seconds:.2f} s; {report.failed} failed, "
             f"{report.progress['retried']} retried; at most {report.progress['highest_limit']} at once"
         )
-    write_json(report.to_json(), file=json_out)
-    check_claims({"every request gets its plan": report.failed == 0}, console=log if is_stdout(json_out) else out)
+    write_json(report.to_json(), printed=as_json, file=output)
+    check_claims({"every request gets its plan": report.failed == 0}, console=log if as_json else out)
 
 
 def check_claims(claims: "Mapping[str, bool | None]", *, console: Console = out) -> None:
@@ -249,7 +278,7 @@ def check_claims(claims: "Mapping[str, bool | None]", *, console: Console = out)
     if failed:
         message = f"planarena: this does not hold: {'; '.join(failed)}"
         log.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
-        raise typer.Exit(EXIT_CLAIM_FAILED)
+        raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
 def _print(report: "ExecutionReport") -> None:

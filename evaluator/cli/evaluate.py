@@ -17,8 +17,10 @@ from evaluator.cli.arbiter_options import (
 )
 from evaluator.cli.execution_settings import ExecutionSettings, selected_tasks, setting_of
 from evaluator.cli.listing import Listing
+from evaluator.cli.program.exit_codes import ExitCode
+from evaluator.cli.program.options import JsonFlag, OutputFile, VerboseOption
 from evaluator.cli.progress_view import ProgressView
-from evaluator.cli.usage import JsonFile, VerboseOption, chosen_suite, is_stdout, log, out, usage_error, write_json
+from evaluator.cli.usage import chosen_suite, log, out, usage_error, write_json
 from evaluator.episode_summary import EpisodeFigures, figures_of, summary_of
 from evaluator.episodes.base import Evaluator, Setting, SettingError
 from evaluator.metrics.statistics import ends_in_words
@@ -26,7 +28,6 @@ from evaluator.metrics.undecided import range_text, ranged, undecided_words
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.registry import PlannerNameError
-from evaluator.reliability.command import measured, print_profile
 from evaluator.suites import Suite, episode_of
 from evaluator.suites.base import shown_columns
 from evaluator.suites.hidden import suite_on_split
@@ -34,9 +35,8 @@ from evaluator.suites.hidden import suite_on_split
 if TYPE_CHECKING:
     from evaluator.planners.protocol import Planner
     from evaluator.records import ResultRecord
-    from evaluator.reliability.profile import Profile
+    from evaluator.reliability import Profile
 
-EXIT_INFRASTRUCTURE = 4
 _PLANS = "plans:"
 
 
@@ -76,7 +76,8 @@ def evaluate(
         bool, typer.Option("--reliability", help="Also run it again and on perturbed requests (docs/reliability.md).")
     ] = False,
     runs: Annotated[int, typer.Option(min=1, help="With --reliability: runs on the requests as they are.")] = 5,
-    json_out: JsonFile = None,
+    as_json: JsonFlag = False,
+    output: OutputFile = None,
     verbose: VerboseOption = False,  # noqa: ARG001 - read by `evaluator.cli.main.main`
 ) -> None:
     """Evaluate a planner without a server.
@@ -104,27 +105,34 @@ def evaluate(
         document = _document(evaluator=evaluator, planner=chosen_planner, keys=keys, view=view, samples=samples)
         found = None
         if is_reliability:
-            found = _reliability(evaluator=evaluator, planner=chosen_planner, document=document, runs=runs)
+            found = _reliability(
+                evaluator=evaluator, profile=profile, planner=chosen_planner, document=document, runs=runs
+            )
             document["reliability"] = found.to_json()
     finally:
         if isinstance(chosen_planner, StrategyPlanner):
             chosen_planner.close()
-    if not is_stdout(json_out):
+    if not as_json:
         _print_summary(suite=chosen, document=document)
         print_causes(document["causes"], tasks=len(document["results"]))
         if found is not None:
+            from evaluator.reliability.command import print_profile
+
             print_profile(found)
-    write_json(document, file=json_out)
+    write_json(document, printed=as_json, file=output)
     if document["summary"]["outcomes"].get("infra_fault"):
-        raise typer.Exit(EXIT_INFRASTRUCTURE)
+        raise typer.Exit(ExitCode.INFRASTRUCTURE)
 
 
-def _reliability(*, evaluator: Evaluator, planner: "Planner", document: dict[str, Any], runs: int) -> "Profile":
+def _reliability(
+    *, evaluator: Evaluator, profile: str, planner: "Planner", document: dict[str, Any], runs: int
+) -> "Profile":
     from evaluator.records import ResultRecord
+    from evaluator.reliability.command import measured
 
     records = [ResultRecord.model_validate(record) for record in document["results"]]
     tasks = [record.task for record in records]
-    return measured(evaluator=evaluator, planner=planner, tasks=tasks, records=records, runs=runs)
+    return measured(evaluator=evaluator, profile=profile, planner=planner, tasks=tasks, records=records, runs=runs)
 
 
 def _asked(*, suite: Suite, setting: Setting) -> Suite:
@@ -200,13 +208,29 @@ def _print_summary(*, suite: Suite, document: dict[str, Any]) -> None:
     table.show(out)
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in document["summary"]["outcomes"].items())
     out.print(f"{len(document['results'])} tasks: {outcomes}")
+    _print_faults(document["results"])
     if episodes := document["summary"].get("episodes"):
         for sentence in EpisodeFigures.from_json(episodes).sentences():
             out.print(sentence, markup=False, highlight=False, soft_wrap=True)
 
 
+def _print_faults(records: Sequence[Mapping[str, Any]]) -> None:
+    """Why tasks could not be measured: each reason once, with the tasks that it concerns."""
+    tasks: dict[tuple[str, str], list[str]] = {}
+    for record in records:
+        if record["outcome"] == "infra_fault":
+            tasks.setdefault((record["reason"], record["reason_text"]), []).append(record["task"])
+    if not tasks:
+        return
+    table = Listing("reason", "tasks", "first", "what happened", prose="what happened", title="Why infra_fault")
+    for (reason, text), keys in sorted(tasks.items(), key=lambda item: -len(item[1])):
+        table.add_row(reason, str(len(keys)), ", ".join(keys[:3]), text)
+    table.show(out)
+
+
 def _planner(*, name: str, suite: Suite, timeout: float) -> "Planner":
     if name.startswith(("http://", "https://")):
+        from evaluator.planners.breaker import CircuitBreaker
         from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
         from evaluator.planners.guarded_connections import EgressRefusedError
         from evaluator.planners.ssrf_guard import check_url
@@ -216,7 +240,8 @@ def _planner(*, name: str, suite: Suite, timeout: float) -> "Planner":
             check_url(url=name, allow_private=True)
         except EgressRefusedError as error:
             raise usage_error(error) from None
-        return EndpointPlanner(EndpointSettings(url=name, timeout_seconds=timeout, allow_private=True), name=name)
+        settings = EndpointSettings(url=name, timeout_seconds=timeout, allow_private=True)
+        return CircuitBreaker(EndpointPlanner(settings, name=name), has_preflight=True)
     if name.startswith(_PLANS):
         return _given(Path(name.removeprefix(_PLANS)), suite=suite)
     try:

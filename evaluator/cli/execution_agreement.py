@@ -9,7 +9,8 @@ import typer
 
 from evaluator.cli.judged_validity import as_markdown
 from evaluator.cli.listing import Listing, show_all
-from evaluator.cli.usage import is_stdout, log, out, usage_error, write_json
+from evaluator.cli.program.exit_codes import ExitCode
+from evaluator.cli.usage import log, out, usage_error, write_json
 from evaluator.suites import Suite
 from evaluator.suites.base import Panel
 
@@ -26,7 +27,7 @@ def is_judged_too(suite: Suite) -> bool:
 
 
 def compare_with_execution(
-    *, prepared: "Prepared", tasks: Sequence[str], seed: str, markdown: bool, json_out: Path | None
+    *, prepared: "Prepared", tasks: Sequence[str], seed: str, markdown: bool, as_json: bool, output: Path | None
 ) -> None:
     """Measure, and print tables, Markdown or JSON.
 
@@ -45,14 +46,14 @@ def compare_with_execution(
         )
     except ValueError as error:
         raise usage_error(error) from None
-    if markdown and not is_stdout(json_out):
+    if markdown and not as_json:
         sys.stdout.write(f"{as_markdown(tables(report))}\n")
-    elif not is_stdout(json_out):
+    elif not as_json:
         show_all([*tables(report), _disagreements(report)], console=out)
-    write_json(report.to_json(), file=json_out)
+    write_json(report.to_json(), printed=as_json, file=output)
     if report.good_if_solved.mean <= report.good_if_not.mean:
         log.print("planarena: plans with SE = 1 are not better than the others", highlight=False)
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
 def tables(report: "AgreementReport") -> Iterator[Listing]:

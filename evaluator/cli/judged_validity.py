@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from evaluator.cli.listing import Listing, show_all
-from evaluator.cli.usage import is_stdout, log, out, usage_error, write_json
+from evaluator.cli.program.exit_codes import ExitCode
+from evaluator.cli.usage import log, out, usage_error, write_json
 from evaluator.episodes import Setting
 from evaluator.suites import Suite
 from evaluator.suites.registry import episode_of
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from evaluator.validity import JudgedReport
 
 
-def compare_judged(*, suite: Suite, tasks: Sequence[str], seed: str, markdown: bool, json_out: Path | None) -> None:
+def compare_judged(
+    *, suite: Suite, tasks: Sequence[str], seed: str, markdown: bool, as_json: bool, output: Path | None
+) -> None:
     """Measure, and print tables, Markdown or JSON.
 
     Raises:
@@ -35,14 +38,14 @@ def compare_judged(*, suite: Suite, tasks: Sequence[str], seed: str, markdown: b
         )
     except NotComparableError as error:
         raise usage_error(error) from None
-    if markdown and not is_stdout(json_out):
+    if markdown and not as_json:
         sys.stdout.write(f"{as_markdown(tables(report))}\n")
-    elif not is_stdout(json_out):
+    elif not as_json:
         show_all([*tables(report), kinds_of_damage()], console=out)
-    write_json(report.to_json(), file=json_out)
+    write_json(report.to_json(), printed=as_json, file=output)
     if report.failures:
         log.print(f"planarena: gold plans are not above: {', '.join(report.failures)}", highlight=False)
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
 def tables(report: "JudgedReport") -> Iterator[Listing]:

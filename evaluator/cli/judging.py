@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
-from evaluator.cli.usage import JsonFlag, LinesArgument, chosen_suite, lines_text, log, out, print_json, usage_error
+from evaluator.cli.program.exit_codes import ExitCode
+from evaluator.cli.program.options import JsonFlag
+from evaluator.cli.usage import LinesArgument, chosen_suite, lines_text, log, out, print_json, usage_error
 from evaluator.metrics.judge import (
     Case,
     EndpointJudge,
@@ -20,8 +22,6 @@ from evaluator.metrics.judge import (
 )
 from evaluator.plan_lines import PlanFileError, PlanLine, read_lines, task_at
 from evaluator.suites import Suite
-
-EXIT_INFRASTRUCTURE = 4
 
 
 def judge_plans(
@@ -46,7 +46,7 @@ def judge_plans(
         raise usage_error(f"{file}: {error}") from None
     except JudgeError as error:
         log.print(f"planarena: {error}", markup=False, highlight=False)
-        raise typer.Exit(EXIT_INFRASTRUCTURE) from None
+        raise typer.Exit(ExitCode.INFRASTRUCTURE) from None
     if not judged:
         raise usage_error(f"no line of {file} names a task of {suite}")
     _print_votes(settings=settings, lines=lines, judged=judged, as_json=as_json)

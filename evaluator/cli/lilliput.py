@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from evaluator.cli.listing import Listing
-from evaluator.cli.usage import JsonFlag, out, print_json
+from evaluator.cli.program.options import JsonFlag
+from evaluator.cli.usage import out, print_json
 
 if TYPE_CHECKING:
     from evaluator.experts.profile import Profile
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
-app = typer.Typer(help="The miniature world: draw its scenes, train its models.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 WEIGHTS = Path(__file__).parents[1] / "world" / "weights"
 

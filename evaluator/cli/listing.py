@@ -43,7 +43,9 @@ class Listing:
 
     def show(self, console: Console) -> None:
         """Print the list in the form that suits the console."""
-        if not has_width(console):
+        if self._title and not self._rows:
+            lines = []
+        elif not has_width(console):
             lines = self._table([max(map(len, cells)) for cells in self._cells()])
         elif (widths := self._widths(console.width)) is not None:
             lines = self._table(widths)
@@ -51,7 +53,7 @@ class Listing:
             lines = self._blocks(console.width)
         if self._title:
             title = _wrapped(self._title, width=console.width) if has_width(console) else [self._title]
-            lines = [*(Text(line, style="italic") for line in title), Text(""), *lines]
+            lines = [*(Text(line, style="italic") for line in title), *([Text("")] if lines else []), *lines]
         console.print(Text("\n").join(lines), soft_wrap=True)
 
     def markdown(self) -> str:

@@ -8,13 +8,14 @@ from typing import Any
 import typer
 
 from evaluator.cli.listing import Listing, has_width
-from evaluator.cli.usage import JsonFlag, out, print_json
+from evaluator.cli.program.options import JsonFlag
+from evaluator.cli.usage import out, print_json
 from evaluator.planners.bundled import BUNDLED
 from evaluator.planners.language_models.choosing import FORMS
 from evaluator.planners.language_models.protocol import Ability
 from evaluator.planners.strategies.registry import StrategyEntry, abilities_in_words, strategies
 
-app = typer.Typer(help="The planners that come with PlanArena.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evaluator.cli.listing import Listing, show_all
-from evaluator.cli.usage import JsonFlag, log, out, print_json, usage_error
+from evaluator.cli.program.exit_codes import ExitCode
+from evaluator.cli.program.options import JsonFlag
+from evaluator.cli.usage import log, out, print_json, usage_error
 
 if TYPE_CHECKING:
     from evaluator.experts.profile import Profile, ScorerSpec
     from evaluator.experts.protocol import ExpertSpec
 
-EXIT_DAMAGED = 3
 _BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 
-app = typer.Typer(help="Profiles: the expert of each tool, and its weights.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 ProfileArgument = Annotated[str, typer.Argument(help="Name of the profile, for example paper.")]
 CacheOption = Annotated[
@@ -157,7 +158,7 @@ def verify_profile(
     load: Annotated[bool, typer.Option("--load", help="Also load every expert, one at a time.")] = False,
     device: Annotated[str, typer.Option(help="Torch device to load on.")] = "cpu",
 ) -> None:
-    """Check the fetched files against the lock file. Exit code 3 if files are missing or damaged."""
+    """Check the fetched files against the lock file. Exit code 1 if files are missing or damaged."""
     from evaluator.experts.checkpoints import FetchError, weights_folder
     from evaluator.experts.fetching import problem_of
 
@@ -175,7 +176,7 @@ def verify_profile(
         out.print(f"{name}: {problem or 'as locked'}", markup=False, highlight=False, soft_wrap=True)
     _report_unpinned(profile=found, names=names, folder=folder)
     if damaged:
-        raise typer.Exit(EXIT_DAMAGED)
+        raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
 def _report_unpinned(*, profile: "Profile", names: list[str], folder: Path) -> None:

@@ -1,6 +1,6 @@
-"""Progress of an evaluation: a bar on a terminal, else a line every few seconds."""
+"""Progress of an evaluation: a bar on a terminal, else a line every ten seconds."""
 
-import time
+from threading import Event, Thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -12,7 +12,8 @@ from rich.table import Column
 if TYPE_CHECKING:
     from evaluator.engine.progress import Progress
 
-LINE_SECONDS = 5.0
+LINE_SECONDS = 10.0
+"""Pipelines take a job for hung that prints nothing for some minutes."""
 
 
 class ProgressView:
@@ -24,7 +25,9 @@ class ProgressView:
         self._title = title
         self._console = console
         self._text = ""
-        self._last_line = time.monotonic()
+        self._ended = Event()
+        # A thread: lines go on while a model is loaded or an endpoint thinks.
+        self._lines = Thread(target=self._print_lines, name="progress", daemon=True)
         self._bars = Bars(
             TextColumn("{task.description}"),
             BarColumn(bar_width=10),
@@ -40,11 +43,16 @@ class ProgressView:
 
     def __enter__(self) -> Self:
         self._bars.start()
+        if not self._console.is_terminal:
+            self._lines.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._ended.set()
+        if self._lines.is_alive():
+            self._lines.join()
         self._bars.stop()
 
     def task_completed(self) -> None:
@@ -59,11 +67,11 @@ class ProgressView:
 
     def _show(self) -> None:
         self._bars.update(self._bar, completed=self._completed, execution=self._text)
-        now = time.monotonic()
-        if not self._console.is_terminal and now - self._last_line >= LINE_SECONDS:
-            self._last_line = now
-            line = f"{self._title}: {self._completed}/{self._tasks} tasks; {self._text}"
-            self._console.print(line, highlight=False, soft_wrap=True)
+
+    def _print_lines(self) -> None:
+        while not self._ended.wait(LINE_SECONDS):
+            line = f"{self._title}: {self._completed}/{self._tasks} tasks"
+            self._console.print(f"{line}; {self._text}" if self._text else line, highlight=False, soft_wrap=True)
 
 
 def describe(progress: "Progress") -> str:

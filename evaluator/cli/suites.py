@@ -10,17 +10,18 @@ import typer
 
 from evaluator.canonical_json import JsonValue
 from evaluator.cli.listing import Listing
-from evaluator.cli.usage import JsonFlag, chosen_suite, in_short_lines, out, print_json, usage_error
+from evaluator.cli.program.options import JsonFlag
+from evaluator.cli.usage import chosen_suite, in_short_lines, out, print_json, usage_error
 from evaluator.suites import suite_names, suite_of
 from evaluator.suites.base import Suite, Task
 from evaluator.suites.facets import STRUCTURE, Facet
-from evaluator.suites.registry import command_modules
+from evaluator.suites.registry import fetching_modules
 from evaluator.suites.released_files import FetchError, Release
 
 _MOST_LISTED = 50
 """Fetched files."""
 
-app = typer.Typer(help="The benchmark suites.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command("list")
@@ -196,7 +197,7 @@ def fetch_suite(
     """Download the released files of a benchmark that PlanArena does not ship, and verify them."""
     released = {
         name: fetch
-        for module in command_modules()
+        for module in fetching_modules()
         for name, fetch in getattr(import_module(module), "RELEASED", {}).items()
     }
     if what not in released:

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from evaluator.cli.listing import Listing
-from evaluator.cli.usage import JsonFlag, out, print_json, usage_error
+from evaluator.cli.program.options import JsonFlag
+from evaluator.cli.usage import out, print_json, usage_error
 from evaluator.tools.controlllm import CONTROLLLM
 from evaluator.tools.graph import tools_graph_svg
 from evaluator.tools.openagi import OPENAGI
@@ -17,7 +18,7 @@ from evaluator.tools.types import Catalogue
 CATALOGUES = {catalogue.name: catalogue for catalogue in (CONTROLLLM, OPENAGI)}
 CatalogueOption = Annotated[str, typer.Option(help=f"Catalogue of tools: {' or '.join(CATALOGUES)}.")]
 
-app = typer.Typer(help="The tools that plans may call.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command("list")

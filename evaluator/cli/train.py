@@ -9,16 +9,8 @@ import typer
 
 from evaluator.cli.execution_settings import ExecutionSettings, prepare
 from evaluator.cli.listing import Listing
-from evaluator.cli.usage import (
-    ExecutedSuiteOption,
-    JsonFile,
-    chosen_suite,
-    is_stdout,
-    log,
-    out,
-    usage_error,
-    write_json,
-)
+from evaluator.cli.program.options import JsonFlag, OutputFile
+from evaluator.cli.usage import ExecutedSuiteOption, chosen_suite, log, out, usage_error, write_json
 
 if TYPE_CHECKING:
     from evaluator.suites import Suite
@@ -26,7 +18,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-app = typer.Typer(help="Train planners: pretraining, fine-tuning, task feedback.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 ModelOption = Annotated[str, typer.Option(help="Folder of a model, lilliput-planner, or lilliput-planner/VARIANT.")]
 ProfileOption = Annotated[str, typer.Option(help="Profile of the experts: lilliput or paper.")]
@@ -185,7 +177,8 @@ def table(
     plans: Annotated[int | None, typer.Option(min=1, help="Plans sampled per task and step.")] = None,
     learning_rate: RateOption = None,
     out_: Annotated[Path | None, typer.Option("--out", help="Also write the table to this file, as Markdown.")] = None,
-    json_out: JsonFile = None,
+    as_json: JsonFlag = False,
+    output: OutputFile = None,
     threads: ThreadsOption = 1,
 ) -> None:
     """Compare zero-shot, few-shot, fine-tuning and task feedback on held-out tasks, as in OpenAGI's Table 5.
@@ -219,12 +212,12 @@ def table(
     if out_ is not None:
         out_.parent.mkdir(parents=True, exist_ok=True)
         out_.write_text(markdown(table=shown, seeds=numbers), encoding="utf-8")
-    if not is_stdout(json_out):
+    if not as_json:
         listing = Listing(*HEADINGS, title=caption(numbers))
         for row in shown:
             listing.add_row(*row)
         listing.show(out)
-    write_json(to_json(rows=rows, differences=differences, seeds=numbers), file=json_out)
+    write_json(to_json(rows=rows, differences=differences, seeds=numbers), printed=as_json, file=output)
 
 
 # Long: one line for each option.
@@ -247,7 +240,8 @@ def estimators(
     learning_rate: Annotated[float, typer.Option(min=0, help="Peak learning rate.")] = 1e-3,
     sampling: SamplingOption = "beams",
     out_: Annotated[Path | None, typer.Option("--out", help="Also write the table to this file, as Markdown.")] = None,
-    json_out: JsonFile = None,
+    as_json: JsonFlag = False,
+    output: OutputFile = None,
     threads: ThreadsOption = 1,
 ) -> None:
     """Compare planners after task feedback with the planners that it began with, by the pre-registered study.
@@ -283,9 +277,9 @@ def estimators(
     if out_ is not None:
         out_.parent.mkdir(parents=True, exist_ok=True)
         out_.write_text(markdown(found), encoding="utf-8")
-    if not is_stdout(json_out):
+    if not as_json:
         out.print(markdown(found), markup=False, soft_wrap=True)
-    write_json(to_json(found), file=json_out)
+    write_json(to_json(found), printed=as_json, file=output)
 
 
 @app.command()

@@ -9,23 +9,11 @@ import typer
 from rich.console import Console
 
 from evaluator.canonical_json import JsonValue
+from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.suites import Suite, suite_of
 from evaluator.suites.registry import default_suite
 
-EXIT_BAD_USAGE = 2
 _WIDTH = 110
-
-VerboseOption = Annotated[
-    bool, typer.Option("--verbose", help="Show logs and warnings of libraries; the same as PLANARENA_VERBOSE=1.")
-]
-"""Read by `evaluator.cli.main.main`, before any library is imported."""
-
-JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-JsonFile = Annotated[
-    Path | None,
-    typer.Option("--json", metavar="FILE", help="Write the report to FILE as JSON; - prints it instead of the tables."),
-]
-"""For commands that measure: the report is worth keeping."""
 
 LinesArgument = Annotated[Path, typer.Argument(help="One JSON object a line; - reads standard input.")]
 ExecutedSuiteOption = Annotated[
@@ -65,7 +53,7 @@ def usage_error(problem: Exception | str) -> typer.Exit:
     """Print an error of usage, and return the exit to raise."""
     message = problem.args[0] if isinstance(problem, LookupError) else str(problem)
     log.print(f"planarena: {message}", style="red", markup=False, highlight=False, soft_wrap=True)
-    return typer.Exit(EXIT_BAD_USAGE)
+    return typer.Exit(ExitCode.BAD_USAGE)
 
 
 def print_json(document: Any) -> None:
@@ -87,24 +75,18 @@ def in_short_lines(value: JsonValue, *, indent: str = "") -> str:
     return f"{first}\n{inner}" + f",\n{inner}".join(lines) + f"\n{indent}{last}"
 
 
-def write_json(document: Any, *, file: Path | None) -> None:
-    """Write what `JsonFile` asks for.
+def write_json(document: Any, *, printed: bool, file: Path | None) -> None:
+    """Print and write what `JsonFlag` and `OutputFile` ask for.
 
     Raises:
         typer.Exit: the file cannot be written; standard error says why.
     """
-    if file is None:
-        return
-    if is_stdout(file):
+    if printed:
         print_json(document)
+    if file is None:
         return
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise usage_error(f"{file} cannot be written: {error.strerror}") from None
-
-
-def is_stdout(file: Path | None) -> bool:
-    """Whether a file option names standard output, written as `-`."""
-    return file is not None and str(file) == "-"

@@ -12,7 +12,9 @@ from evaluator.cli.execution_agreement import compare_with_execution, is_judged_
 from evaluator.cli.execution_settings import ExecutionSettings, prepare, selected_tasks
 from evaluator.cli.judged_validity import compare_judged
 from evaluator.cli.listing import Listing, show_all
-from evaluator.cli.usage import JsonFile, chosen_suite, is_stdout, log, out, usage_error, write_json
+from evaluator.cli.program.exit_codes import ExitCode
+from evaluator.cli.program.options import JsonFlag, OutputFile
+from evaluator.cli.usage import chosen_suite, log, out, usage_error, write_json
 from evaluator.suites import Suite
 from evaluator.suites.registry import episode_of
 
@@ -38,7 +40,8 @@ def validity(
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print the tables of a suite whose plans are judged as Markdown.")
     ] = False,
-    json_out: JsonFile = None,
+    as_json: JsonFlag = False,
+    output: OutputFile = None,
 ) -> None:
     """Compare gold plans with worse ones.
 
@@ -47,8 +50,8 @@ def validity(
     independent image measure ranks gold plans first, and the gold plan wins in 19 of 20 tasks with a text score.
 
     Where plans are judged: with each kind of damage, such as a dropped step or swapped files. Also judge the anchors.
-    Only --tasks, --seed, --markdown and --json matter. Exit code 0 if gold plans are better than each kind of damage in
-    the indicator that it must worsen.
+    Only --tasks, --seed, --markdown, --json and --output matter. Exit code 0 if gold plans are better than each kind of
+    damage in the indicator that it must worsen.
 
     Where plans are both: whether plans that are judged to solve a request produce good results. Exit code 0 if they
     do more often than the others.
@@ -56,20 +59,24 @@ def validity(
     chosen = chosen_suite(suite)
     if not episode_of(chosen.slug).executes:
         keys = selected_tasks(suite=chosen, text=tasks)
-        compare_judged(suite=chosen, tasks=keys, seed=seed, markdown=markdown, json_out=json_out)
+        compare_judged(suite=chosen, tasks=keys, seed=seed, markdown=markdown, as_json=as_json, output=output)
         return
     settings = ExecutionSettings(profile=profile, split=split, data=data, samples=samples, device=device, store=store)
     if is_judged_too(chosen):
         prepared = prepare(suite=chosen, settings=settings)
         keys = selected_tasks(suite=chosen, text=tasks)
-        compare_with_execution(prepared=prepared, tasks=keys, seed=seed, markdown=markdown, json_out=json_out)
+        compare_with_execution(
+            prepared=prepared, tasks=keys, seed=seed, markdown=markdown, as_json=as_json, output=output
+        )
         return
     if markdown or seed:
         raise usage_error(f"--markdown and --seed are for suites whose plans are judged; {chosen.slug} executes plans")
-    _compare_executed(suite=chosen, settings=settings, tasks=tasks, json_out=json_out)
+    _compare_executed(suite=chosen, settings=settings, tasks=tasks, as_json=as_json, output=output)
 
 
-def _compare_executed(*, suite: Suite, settings: ExecutionSettings, tasks: str, json_out: Path | None) -> None:
+def _compare_executed(
+    *, suite: Suite, settings: ExecutionSettings, tasks: str, as_json: bool, output: Path | None
+) -> None:
     prepared = prepare(suite=suite, settings=settings)
     evaluator = prepared.evaluator()
     from evaluator.validity import Images, measure_images, measure_validity
@@ -85,12 +92,12 @@ def _compare_executed(*, suite: Suite, settings: ExecutionSettings, tasks: str, 
     )
     compared = measure_images(images=images, profile=prepared.profile)
     floors = _floors(prepared=prepared, tasks=keys)
-    if not is_stdout(json_out):
+    if not as_json:
         _print(report=report, images=compared, floors=floors)
-    write_json(_document(report=report, images=compared, floors=floors), file=json_out)
+    write_json(_document(report=report, images=compared, floors=floors), printed=as_json, file=output)
     if not is_valid(report=report, images=compared):
         log.print("planarena: the scores do not distinguish the gold plans from degraded ones")
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
 def _floors(*, prepared: "Prepared", tasks: Sequence[str]) -> "Floors":

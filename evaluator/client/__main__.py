@@ -2,13 +2,15 @@
 
 import typer
 
-from evaluator.client.cli import COMMANDS
+from evaluator.cli.program.lazy import SiteCommands
 
-app = typer.Typer(
-    help="Submit to a PlanArena site and follow it.", no_args_is_help=True, pretty_exceptions_enable=False
-)
-for command in COMMANDS:
-    app.command()(command)
+app = typer.Typer(cls=SiteCommands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.callback()
+def planarena() -> None:
+    """Submit to a PlanArena site and follow it."""
+
 
 if __name__ == "__main__":
     app(prog_name="planarena")

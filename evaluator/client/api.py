@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
@@ -36,6 +37,8 @@ _LONGEST_WAIT_SECONDS = 15.0
 _ROWS_PER_PAGE = 500
 _PIECE = 1024 * 1024
 _TICKET_IS_OF_NO_USE = frozenset({401, 409})
+_BEGINNING = re.compile(r"[0-9a-f][0-9a-f-]{3,34}")
+"""At least four characters of an id, but not all of them."""
 _Shape = TypeVar("_Shape", bound=BaseModel)
 _UPLOAD_TIMEOUT = httpx.Timeout(600.0, connect=10.0)
 """The site answers when it has read and checked all of it."""
@@ -140,11 +143,14 @@ class Client:
         return _shaped(Evaluation, _json(self._call("GET", f"evaluations/{_segment(evaluation_id)}/")))
 
     def find(self, any_id: str) -> list[Evaluation]:
-        """The evaluations of a submission, or the one evaluation that has this id.
+        """The evaluations of a submission, or the one evaluation that has this id or whose id begins with it.
 
         Raises:
+            UsageError: several ids begin so.
             RefusedError: there is neither.
         """
+        if _BEGINNING.fullmatch(any_id.lower()):
+            any_id = self._whole_id(any_id.lower())
         try:
             return self.submission(any_id).evaluations
         except RefusedError as error:
@@ -157,6 +163,20 @@ class Client:
                 raise
             detail = f"the site has neither a submission nor an evaluation {any_id!r}"
             raise RefusedError(Problem(status=httpx.codes.NOT_FOUND, detail=detail)) from None
+
+    def _whole_id(self, beginning: str) -> str:
+        """The one id of a submission or an evaluation that begins so; `beginning` itself if there is none."""
+        parameters = {"id": beginning, "fields": "id,submission", "page_size": str(_ROWS_PER_PAGE)}
+        page = _shaped(_Page, _json(self._call("GET", "evaluations/", params=parameters)))
+        rows = [_shaped(_Ids, row) for row in page.results]
+        digits = beginning.replace("-", "")
+        submissions = {row.submission for row in rows if row.submission.replace("-", "").startswith(digits)}
+        # An evaluation of a submission that begins so is found with it.
+        found = submissions | {row.id for row in rows if row.submission not in submissions}
+        if len(found) > 1:
+            some = ", ".join(sorted(found)[:3])
+            raise UsageError(f"{len(found)} ids begin with {beginning!r}, such as {some}: give more characters")
+        return next(iter(found), beginning)
 
     def cancel(self, evaluation_id: str) -> Evaluation:
         """End an evaluation."""
@@ -256,6 +276,13 @@ def _pieces(file: Path) -> Iterator[bytes]:
     with file.open("rb") as opened:
         while piece := opened.read(_PIECE):
             yield piece
+
+
+class _Ids(BaseModel):
+    """An evaluation in a list of ids."""
+
+    id: str
+    submission: str
 
 
 class _Page(BaseModel):

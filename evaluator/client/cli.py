@@ -1,13 +1,17 @@
-"""The commands `planarena submit|status|cancel|results`: a site from a pipeline. Exit codes: `verdict.ExitCode`."""
+"""The commands that follow a submission: `planarena status|results|cancel|visibility|try-endpoint`."""
 
 import json
 import sys
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
+from evaluator.cli.listing import show_all
+from evaluator.cli.program.exit_codes import ExitCode
+from evaluator.cli.program.options import JsonFlag, OutputFile
+from evaluator.client.api import Client
 from evaluator.client.cause_lines import cause_lines, causes_of_evaluation
 from evaluator.client.choices import chosen_visibility, client_of, entry_of
 from evaluator.client.entering import header_of_options
@@ -16,32 +20,39 @@ from evaluator.client.options import (
     HeaderOption,
     HeaderVariableOption,
     IdArgument,
-    JsonOption,
+    JunitFile,
     PatienceOption,
+    SummaryFile,
+    TaskThreshold,
     UrlOption,
 )
-from evaluator.client.output import STDOUT, exit_codes, say, write_json, write_text
-from evaluator.client.reports import episode_figures, junit
-from evaluator.client.submitting import submit
-from evaluator.client.verdict import ExitCode, verdict_of
-from evaluator.client.verify.command import verify
+from evaluator.client.output import Reports, exit_codes, say
+from evaluator.client.reports import episode_figures
+from evaluator.client.shapes import Evaluation, TaskRow
+from evaluator.client.tables import Suites, outcomes, scores, states, tasks
+from evaluator.client.verdict import verdict_of
 from evaluator.client.waiting import progress
 
 
 def status(
-    any_id: IdArgument, url: UrlOption = "", json_out: JsonOption = None, patience: PatienceOption = 30.0
+    any_id: IdArgument,
+    url: UrlOption = "",
+    as_json: JsonFlag = False,
+    output: OutputFile = None,
+    patience: PatienceOption = 30.0,
 ) -> None:
-    """Print the state of evaluations.
+    """Print state, score and reason of evaluations.
 
     Exit code 0 if they have completed or are under way, 3 if one failed by the planner's fault, 4 if by another.
     """
     with exit_codes(), client_of(url=url, patience=patience) as client:
         found = client.find(any_id)
-        for evaluation in found if json_out != STDOUT else ():
-            sys.stdout.write(progress(evaluation) + "\n")
-        write_json(json_out, submission=found[0].submission, evaluations=found)
-        resting = [evaluation for evaluation in found if evaluation.rests]
-        code = verdict_of(evaluations=resting, thresholds=[], metrics={}).code
+        if not as_json:
+            states(found, suites=_suites(client)).show(Console())
+            for evaluation in found:
+                sys.stdout.write(f"{progress(evaluation)}\n{evaluation.url}\n")
+        Reports(as_json=as_json, output=output).write(submission=found[0].submission, evaluations=found)
+        code = _code_of(found)
     raise typer.Exit(code)
 
 
@@ -53,32 +64,56 @@ def cancel(any_id: IdArgument, url: UrlOption = "", patience: PatienceOption = 3
             sys.stdout.write(progress(after) + "\n")
 
 
+# Long: one line for each option.
 def results(
     any_id: IdArgument,
     url: UrlOption = "",
-    json_out: JsonOption = None,
-    junit_out: Annotated[Path | None, typer.Option("--junit", help="Write a JUnit report here.")] = None,
+    as_json: JsonFlag = False,
+    output: OutputFile = None,
+    junit_out: JunitFile = None,
+    task_threshold: TaskThreshold = None,
+    summary: SummaryFile = None,
     patience: PatienceOption = 30.0,
 ) -> None:
-    """Print suite, key, outcome and score of every task, separated by tabs.
+    """Print scores of evaluations, and outcome, score and reason of every task.
 
-    Standard error says why tasks are below the gold score. Of suites in turns it also says how the episodes ended, in
-    how many turns, and which errors actions had.
+    Also why tasks are below the gold score. Of suites in turns, how the episodes ended, in how many turns, and which
+    errors actions had.
+
+    Exit codes as for `status`.
     """
     with exit_codes(), client_of(url=url, patience=patience) as client:
+        asked = Reports(
+            as_json=as_json, output=output, junit=junit_out, summary=summary, task_threshold=task_threshold
+        )  # fmt: skip
         found = client.find(any_id)
         rows = {evaluation.id: list(client.results(evaluation.id)) for evaluation in found}
-        for evaluation in found if json_out != STDOUT else ():
-            for row in rows[evaluation.id]:
-                score = "" if row.score is None else f"{row.score:.4f}"
-                sys.stdout.write(f"{evaluation.suite}\t{row.task}\t{row.outcome}\t{score}\n")
-            if figures := episode_figures(rows[evaluation.id]):
-                say("\n".join(f"{evaluation.suite}: {sentence}" for sentence in figures.sentences()))
+        suites = {} if as_json else _suites(client)
+        for evaluation in () if as_json else found:
+            _print_results(evaluation, rows=rows[evaluation.id], suites=suites)
             for line in cause_lines(causes_of_evaluation(client, evaluation), suite=evaluation.suite):
                 say(line)
-        write_json(json_out, submission=found[0].submission, evaluations=found, results=rows)
-        if junit_out is not None:
-            write_text(junit_out, junit(evaluations=found, results=rows, checks=[]))
+        asked.write(submission=found[0].submission, evaluations=found, results=rows)
+        code = _code_of(found)
+    raise typer.Exit(code)
+
+
+def _print_results(evaluation: Evaluation, *, rows: Sequence[TaskRow], suites: Suites) -> None:
+    console = Console()
+    show_all((scores(evaluation, suites=suites), tasks(rows)), console=console)
+    sys.stdout.write(f"\n{outcomes(rows)}\n{progress(evaluation)}\n{evaluation.url}\n")
+    if figures := episode_figures(rows):
+        say("\n".join(f"{evaluation.suite}: {sentence}" for sentence in figures.sentences()))
+
+
+def _suites(client: Client) -> Suites:
+    return {suite.slug: suite for suite in client.suites()}
+
+
+def _code_of(evaluations: Sequence[Evaluation]) -> ExitCode:
+    """What the evaluations that rest mean; those under way are no failure."""
+    resting = [evaluation for evaluation in evaluations if evaluation.rests]
+    return verdict_of(evaluations=resting, thresholds=[], metrics={}).code
 
 
 def try_endpoint(
@@ -102,17 +137,16 @@ def try_endpoint(
         found = client.try_endpoint(entry, suite=suite)
         status_told = "no answer" if found.status is None else f"HTTP {found.status}"
         sys.stdout.write(f"{found.suite} {found.task}\t{status_told}\t{found.seconds:.2f} s\n{found.answer}\n")
-        for sentence in (found.problem, *found.problems):
+        for sentence in (found.summary or found.problem, *found.problems):
             if sentence:
                 say(sentence)
         if found.example is not None:
             say(f"a plan looks like this, which does not answer the request: {json.dumps(found.example)}")
-        say("the answer is good" if found.passed else "the answer would not count as a good plan")
     raise typer.Exit(ExitCode.PASSED if found.passed else ExitCode.PLANNER_FAULT)
 
 
 def visibility(
-    submission_id: Annotated[str, typer.Argument(metavar="ID", help="Of a submission.")],
+    any_id: IdArgument,
     visibility: Annotated[str, typer.Argument(metavar="public|embargo|private", help="Who sees it from now on.")] = "",
     embargo_until: EmbargoOption = None,
     url: UrlOption = "",
@@ -121,9 +155,6 @@ def visibility(
     """Set who can see a submission. Published snapshots of boards stay public."""
     with exit_codes(), client_of(url=url, patience=patience, needs_token=True) as client:
         chosen = chosen_visibility(visibility=visibility, embargo_until=embargo_until, unless="")
-        after = client.set_visibility(submission_id, **chosen)
+        after = client.set_visibility(client.find(any_id)[0].submission, **chosen)
         until = "" if after.embargo_until is None else f" until {after.embargo_until:%Y-%m-%d %H:%M} UTC"
         sys.stdout.write(f"{after.id}\t{after.visibility}{until}\n")
-
-
-COMMANDS: Sequence[Callable[..., None]] = (submit, status, cancel, results, visibility, try_endpoint, verify)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.client.errors import UsageError
-from evaluator.plans_file import PlansFileError, read_plans
 
 
 def plans_of_file(file: Path) -> dict[str, Any]:
@@ -15,6 +14,9 @@ def plans_of_file(file: Path) -> dict[str, Any]:
     Raises:
         UsageError: the file cannot be read, or is no plans file.
     """
+    # Imported here: it loads what reads plans, which no other command needs and takes longer than a command of a site.
+    from evaluator.plans_file import PlansFileError, read_plans
+
     try:
         found = read_plans(file.read_bytes())
     except OSError as error:

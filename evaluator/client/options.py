@@ -42,9 +42,23 @@ EmbargoOption = Annotated[
 ]
 
 
-JsonOption = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Write everything to FILE as JSON; - prints it instead.")
+IdArgument = Annotated[
+    str, typer.Argument(metavar="ID", help="Of a submission or of one evaluation; its first characters are enough.")
 ]
 
 
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Of a submission or of one evaluation.")]
+JunitFile = Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write a JUnit report to FILE.")]
+
+
+SummaryFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--summary", metavar="FILE", help="Append a summary in Markdown to FILE, such as $GITHUB_STEP_SUMMARY."
+    ),
+]
+
+
+TaskThreshold = Annotated[
+    float | None,
+    typer.Option("--task-threshold", metavar="NUMBER", help="With --junit: a task below this score is a failure."),
+]

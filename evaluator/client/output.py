@@ -2,19 +2,22 @@
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
 
 import typer
 
+from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.client.errors import RefusedError, UnreachableError, UsageError
-from evaluator.client.reports import document
+from evaluator.client.markdown import markdown
+from evaluator.client.reports import document, junit
 from evaluator.client.shapes import Evaluation, TaskRow
-from evaluator.client.verdict import ExitCode, Verdict
-
-STDOUT = Path("-")
+from evaluator.client.verdict import Verdict
 
 
 @contextmanager
@@ -47,25 +50,60 @@ def say(text: str) -> None:
     sys.stderr.flush()
 
 
-def write_json(
-    path: Path | None,
-    *,
-    submission: str,
-    evaluations: Sequence[Evaluation],
-    results: dict[str, list[TaskRow]] | None = None,
-    verdict: Verdict | None = None,
-) -> None:
-    if path is not None:
-        found = document(submission=submission, evaluations=evaluations, results=results or {}, verdict=verdict)
-        write_text(path, json.dumps(found, ensure_ascii=False, indent=1) + "\n")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reports:
+    """The reports that a command was asked for.
+
+    Raises:
+        UsageError: an option is of no use without another.
+    """
+
+    as_json: bool
+    """Print JSON on standard output."""
+    output: Path | None
+    """Write the JSON to this file."""
+    junit: Path | None = None
+    summary: Path | None = None
+    """Append Markdown to this file."""
+    task_threshold: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.task_threshold is not None and self.junit is None:
+            raise UsageError("--task-threshold needs --junit: only that report marks tasks")
+
+    def write(
+        self,
+        *,
+        submission: str,
+        evaluations: Sequence[Evaluation],
+        results: Mapping[str, Sequence[TaskRow]] = MappingProxyType({}),
+        verdict: Verdict | None = None,
+    ) -> None:
+        """Print and write them.
+
+        Raises:
+            UsageError: a file cannot be written.
+        """
+        if self.as_json or self.output is not None:
+            found = document(submission=submission, evaluations=evaluations, results=results, verdict=verdict)
+            text = json.dumps(found, ensure_ascii=False, indent=1) + "\n"
+            if self.as_json:
+                sys.stdout.write(text)
+            if self.output is not None:
+                _write(self.output, text)
+        if self.junit is not None:
+            checks = verdict.checks if verdict is not None else ()
+            threshold = self.task_threshold
+            report = junit(evaluations=evaluations, results=results, checks=checks, task_threshold=threshold)
+            _write(self.junit, report)
+        if self.summary is not None:
+            _write(self.summary, markdown(evaluations=evaluations, results=results, verdict=verdict), mode="a")
 
 
-def write_text(path: Path, text: str) -> None:
-    if path == STDOUT:
-        sys.stdout.write(text)
-        return
+def _write(path: Path, text: str, *, mode: Literal["w", "a"] = "w") -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        with path.open(mode, encoding="utf-8") as opened:
+            opened.write(text)
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error}") from None

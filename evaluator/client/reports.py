@@ -13,15 +13,23 @@ _NOT_IN_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 
 def junit(
-    *, evaluations: Sequence[Evaluation], results: Mapping[str, Sequence[TaskRow]], checks: Sequence[Check]
+    *,
+    evaluations: Sequence[Evaluation],
+    results: Mapping[str, Sequence[TaskRow]],
+    checks: Sequence[Check],
+    task_threshold: float | None = None,
 ) -> str:
     """One test suite for each evaluation with a test case for each task, and one for the thresholds.
 
-    A `planner_fault` is a failure, an `infra_fault` or a cancelled task an error, a task that cannot run is skipped.
+    A `planner_fault` and a score below `task_threshold` are failures, an `infra_fault` or a cancelled task an error, a
+    task that cannot run is skipped.
     """
     root = ET.Element("testsuites", name="planarena")
     for evaluation in evaluations:
-        cases = [_task_case(row=row, suite=evaluation.suite) for row in results.get(evaluation.id, ())]
+        cases = [
+            _task_case(row=row, suite=evaluation.suite, threshold=task_threshold)
+            for row in results.get(evaluation.id, ())
+        ]
         _add_suite(root, name=evaluation.suite, cases=cases)
     if checks:
         _add_suite(root, name="thresholds", cases=[_check_case(check) for check in checks])
@@ -64,10 +72,13 @@ def document(
     }
 
 
-def _task_case(*, row: TaskRow, suite: str) -> ET.Element:
+def _task_case(*, row: TaskRow, suite: str, threshold: float | None) -> ET.Element:
     case = ET.Element("testcase", classname=_clean(suite), name=_clean(row.task), time=f"{row.seconds:.3f}")
     if row.outcome == "scored":
         score = "none" if row.score is None else f"{row.score:.4f}"
+        if threshold is not None and (row.score is None or row.score < threshold):
+            message = f"score {score}, below {threshold:g}"
+            ET.SubElement(case, "failure", type="below_task_threshold", message=message)
         ET.SubElement(case, "system-out").text = _clean(f"{row.metric} {score}; {row.plan_summary}")
         return case
     kind = {"planner_fault": "failure", "not_run": "skipped"}.get(row.outcome, "error")

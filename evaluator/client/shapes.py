@@ -12,14 +12,14 @@ WAITS_FOR_OWNER = "on_hold"
 
 
 class _Answer(BaseModel):
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
 
 
 class PlannerEntry(BaseModel):
     """A planner to enter. The fields are the site's, with its defaults and limits; what stands below each is also the
     help of the command's option."""
 
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, defer_build=True, use_attribute_docstrings=True)
 
     name: str
     kind: Literal["bundled", "endpoint", "chat", "hub", "checkpoint", "plans", "agent"]
@@ -100,7 +100,7 @@ Visibility = Literal["public", "embargo", "private"]
 class NewSubmission(BaseModel):
     """A planner and the suites that it is entered for."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     planner: PlannerEntry
     suites: list[str]
@@ -135,6 +135,10 @@ class EndpointTrial(_Answer):
 
     passed: bool
     """Whether the answer would be executed or judged, and has a plan with steps."""
+    verdict: str = ""
+    """How the answer is judged, such as `empty`, `unknown_tool` or `reference`; empty: an older site."""
+    summary: str = ""
+    """The same in sentences."""
     suite: str
     task: str
     status: int | None = None
@@ -171,6 +175,8 @@ class Evaluation(_Answer):
     id: str
     submission: str
     suite: str
+    planner: Any = None
+    """As the API describes planners."""
     state: str
     reason: str = ""
     reason_text: str = ""
@@ -183,6 +189,11 @@ class Evaluation(_Answer):
     """Empty: the site does not say."""
     embargo_until: datetime | None = None
     url: str = ""
+
+    @property
+    def planner_name(self) -> str:
+        """What boards call the planner; empty if the site does not say."""
+        return str(self.planner.get("name", "")) if isinstance(self.planner, dict) else ""
 
     @property
     def final(self) -> bool:

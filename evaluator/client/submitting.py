@@ -1,6 +1,5 @@
 """`planarena submit`: submits a planner, or goes on with what the same command submitted before."""
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -8,7 +7,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
+from evaluator.cli.listing import show_all
+from evaluator.cli.program.exit_codes import ExitCode
+from evaluator.cli.program.options import JsonFlag, OutputFile
 from evaluator.client.api import Client
 from evaluator.client.choices import (
     chosen_planner,
@@ -25,16 +28,18 @@ from evaluator.client.options import (
     EmbargoOption,
     HeaderOption,
     HeaderVariableOption,
-    JsonOption,
+    JunitFile,
     PatienceOption,
+    SummaryFile,
+    TaskThreshold,
     UrlOption,
     VisibilityOption,
 )
-from evaluator.client.output import STDOUT, exit_codes, say, write_json, write_text
+from evaluator.client.output import Reports, exit_codes, say
 from evaluator.client.remembered import Remembered, state_file
-from evaluator.client.reports import junit
-from evaluator.client.shapes import Evaluation, NewSubmission, PlannerEntry, Submission, SuiteInfo
-from evaluator.client.verdict import ExitCode, Threshold, Verdict, unknown_thresholds, verdict_of
+from evaluator.client.shapes import NewSubmission, PlannerEntry, Submission, SuiteInfo
+from evaluator.client.tables import scores
+from evaluator.client.verdict import Threshold, Verdict, unknown_thresholds, verdict_of
 from evaluator.client.waiting import wait
 
 _ENTERED_OTHERWISE = frozenset({
@@ -51,8 +56,7 @@ class _AfterSubmit:
     wait: bool
     timeout: float | None
     thresholds: Sequence[Threshold]
-    junit: Path | None
-    json: Path | None
+    reports: Reports
 
 
 # Long: one line for each option.
@@ -105,8 +109,11 @@ def submit(
             metavar="METRIC=NUMBER", help="With --wait: exit code 1 if it is below; also SUITE:METRIC=NUMBER. Several."
         ),
     ] = None,
-    junit_out: Annotated[Path | None, typer.Option("--junit", help="With --wait: write a JUnit report here.")] = None,
-    json_out: JsonOption = None,
+    junit_out: JunitFile = None,
+    task_threshold: TaskThreshold = None,
+    summary: SummaryFile = None,
+    as_json: JsonFlag = False,
+    output: OutputFile = None,
     idempotency_key: Annotated[
         str, typer.Option(help="Your own name of this submission, such as the build's number. Default: made once.")
     ] = "",
@@ -119,8 +126,10 @@ def submit(
     """
     with exit_codes():
         ask = _AfterSubmit(
-            wait=wait_for_end, timeout=wait_timeout, thresholds=parse_thresholds(fail_under or []), junit=junit_out,
-            json=json_out,
+            wait=wait_for_end, timeout=wait_timeout, thresholds=parse_thresholds(fail_under or []),
+            reports=Reports(
+                as_json=as_json, output=output, junit=junit_out, summary=summary, task_threshold=task_threshold
+            ),
         )  # fmt: skip
         _check_usage(ask)
         new = NewSubmission(
@@ -147,20 +156,21 @@ def submit(
 
 def _submit_and_report(*, client: Client, new: NewSubmission, remembered: Remembered, ask: _AfterSubmit) -> ExitCode:
     """Submit or go on, wait if that is wanted, report, and say how it ended."""
-    suites = _checked_suites(client=client, new=new, thresholds=ask.thresholds)
+    suites = _checked_suites(client=client, new=new, thresholds=ask.thresholds) if ask.wait else []
     made = _enter(client=client, new=new, remembered=remembered)
     if not ask.wait:
-        write_json(ask.json, submission=made.id, evaluations=made.evaluations)
+        ask.reports.write(submission=made.id, evaluations=made.evaluations)
         remembered.forget()
         return ExitCode.PASSED
     ended = wait(client=client, submission_id=made.id, timeout=ask.timeout, tell=say)
     results = {evaluation.id: list(client.results(evaluation.id)) for evaluation in ended.evaluations}
     keys = {suite.slug: suite.metric_keys for suite in suites}
     verdict = verdict_of(evaluations=ended.evaluations, thresholds=ask.thresholds, metrics=keys)
-    write_json(ask.json, submission=ended.id, evaluations=ended.evaluations, results=results, verdict=verdict)
-    if ask.junit is not None:
-        write_text(ask.junit, junit(evaluations=ended.evaluations, results=results, checks=verdict.checks))
-    _print_verdict(verdict=verdict, evaluations=[] if ask.json == STDOUT else ended.evaluations)
+    ask.reports.write(submission=ended.id, evaluations=ended.evaluations, results=results, verdict=verdict)
+    if not ask.reports.as_json:
+        known = {suite.slug: suite for suite in suites}
+        show_all((scores(one, suites=known) for one in ended.evaluations), console=Console())
+    _print_verdict(verdict)
     if all(evaluation.final for evaluation in ended.evaluations):
         remembered.forget()
     return verdict.code
@@ -196,7 +206,8 @@ def _found(*, client: Client, submission_id: str) -> Submission | None:
 
 
 def _check_usage(ask: _AfterSubmit) -> None:
-    needing = [name for name, given in (("--fail-under", ask.thresholds), ("--junit", ask.junit)) if given]
+    options = {"--fail-under": ask.thresholds, "--junit": ask.reports.junit, "--summary": ask.reports.summary}
+    needing = [name for name, given in options.items() if given]
     if needing and not ask.wait:
         raise UsageError(f"{' and '.join(needing)} need --wait: without it there is no result yet")
 
@@ -208,19 +219,13 @@ def _upload(*, client: Client, file: Path) -> None:
 
 def _checked_suites(*, client: Client, new: NewSubmission, thresholds: Sequence[Threshold]) -> list[SuiteInfo]:
     """The suites of the submission, if every threshold can be checked on them."""
-    if not thresholds:
-        return []
     suites = [suite for suite in client.suites() if suite.slug in new.suites]
     if len(suites) == len(set(new.suites)) and (wrong := unknown_thresholds(thresholds=thresholds, suites=suites)):
         raise UsageError("; ".join(wrong))
     return suites
 
 
-def _print_verdict(*, verdict: Verdict, evaluations: Sequence[Evaluation]) -> None:
+def _print_verdict(verdict: Verdict) -> None:
     for sentence in verdict.sentences:
         say(sentence)
-    for evaluation in evaluations:
-        for key, measured in (evaluation.summary.metrics if evaluation.summary else {}).items():
-            if measured is not None:
-                sys.stdout.write(f"{evaluation.suite}\t{key}\t{measured.mean:.4f}\n")
     say(f"{verdict.code.name.lower().replace('_', ' ')} (exit code {int(verdict.code)})")

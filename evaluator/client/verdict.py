@@ -3,25 +3,10 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any
 
+from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.client.shapes import Evaluation, SuiteInfo
-
-
-class ExitCode(IntEnum):
-    """How a command ended."""
-
-    PASSED = 0
-    BELOW_THRESHOLD = 1
-    BAD_USAGE = 2
-    """Wrong options, or the site refused the request: a wrong token, an unknown suite, a planner that cannot be."""
-    PLANNER_FAULT = 3
-    """The planner could not be measured by its own fault: nothing that it answered could be judged."""
-    INFRASTRUCTURE = 4
-    """Not the planner's fault: the site could not be reached, some tasks failed for other reasons, the quota is used
-    up, or somebody cancelled."""
-
 
 PLANNER_REASONS = frozenset({"canary_failed"})
 """Reasons of failed evaluations that are the planner's; all others are the site's."""

@@ -7,7 +7,7 @@ from evaluator.client.api import Client
 from evaluator.client.errors import UnreachableError
 from evaluator.client.shapes import Evaluation, Submission
 
-SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 15.0
+SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 10.0
 _SLOWER = 1.5
 
 
@@ -20,7 +20,8 @@ def wait(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Submission:
-    """Wait until every evaluation of the submission rests, telling what changes.
+    """Wait until every evaluation of the submission rests, telling where it is: when that changes, and every ten
+    seconds, so that no pipeline takes the command for hung.
 
     Args:
         timeout: seconds to wait at most; None: as long as it takes.
@@ -30,12 +31,13 @@ def wait(
         RefusedError: the site does not show the submission.
     """
     until = None if timeout is None else clock() + timeout
-    pause, last = SHORTEST_PAUSE, ""
+    pause, last, told = SHORTEST_PAUSE, "", clock()
     while True:
         found = client.submission(submission_id)
         now = "\n".join(progress(evaluation) for evaluation in found.evaluations)
-        if now != last:
+        if now != last or clock() - told >= LONGEST_PAUSE:
             tell(now)
+            told = clock()
         pause, last = (SHORTEST_PAUSE if now != last else min(pause * _SLOWER, LONGEST_PAUSE)), now
         if all(evaluation.rests for evaluation in found.evaluations):
             return found

@@ -4,6 +4,7 @@ This is the whole pipeline without a server; the worker runs the same code.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from functools import partial
 
 from evaluator.canonical_json import JsonValue
@@ -119,6 +120,12 @@ class ExecutionEvaluator:
                 planned.append(checked)
         order = {task.key: position for position, task in enumerate(wanted)}
         yield from self._execute(sorted(planned, key=lambda item: order[item.task.key]))
+
+    def on(self, suite: Suite) -> "ExecutionEvaluator":
+        """The same on another form of the suite's tasks, with the same data, experts and store."""
+        other = copy(self)
+        other.suite = suite
+        return other
 
     def facts(self) -> dict[str, JsonValue]:
         """Profile, data, executed calls and provenance."""

@@ -102,6 +102,10 @@ class JudgementEvaluator:
         for item in plan_all(planner=planner, suite=self.suite, tasks=runnable, context=self._context):
             yield item if isinstance(item, ResultRecord) else self._judged(item)
 
+    def on(self, suite: Suite) -> "JudgementEvaluator":
+        """The same on another form of the suite's tasks."""
+        return JudgementEvaluator(suite=suite, judge=self._judge, facts=self._facts)
+
     def facts(self) -> dict[str, JsonValue]:
         """Digest of the rules, the arbiter if there is one, and the version of the code."""
         commit, dirty = code_version()

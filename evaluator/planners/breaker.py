@@ -25,16 +25,19 @@ class CircuitBreaker:
     It never closes again. To retry the planner, make a new breaker, as a worker does for each lease.
     """
 
-    def __init__(self, planner: _PlansAndTurns, *, after: int = UNREACHABLE_TASKS) -> None:
+    def __init__(self, planner: _PlansAndTurns, *, after: int = UNREACHABLE_TASKS, has_preflight: bool = False) -> None:
         """Args:
         planner: who is asked.
         after: how many tasks in a row it may be unavailable for, at least 1.
+        has_preflight: whether the first task is asked alone, and no other one if it does not reach the planner.
         """
         self.name = planner.name
         self.formulation = planner.formulation
         self._planner = planner
         self._after = after
         self._lock = threading.Lock()
+        self._preflight = threading.Lock()
+        self._is_proven = not has_preflight
         self._in_a_row = 0
         self._last = ""
 
@@ -47,10 +50,17 @@ class CircuitBreaker:
         return self._called(lambda: self._planner.turn(request))
 
     def _called(self, call: Callable[[], _Reply]) -> _Reply:
+        with self._preflight:
+            if not self._is_proven:
+                return self._counted(call)
+        return self._counted(call)
+
+    def _counted(self, call: Callable[[], _Reply]) -> _Reply:
         with self._lock:
-            is_open, last = self._in_a_row >= self._after, self._last
+            is_open, last, tasks = self._in_a_row >= self._limit(), self._last, self._limit()
         if is_open:
-            message = f"Not asked: the planner could not be reached for {self._after} tasks in a row. {last}"
+            row = "for the first task" if tasks == 1 else f"for {tasks} tasks in a row"
+            message = f"Not asked: the planner could not be reached {row}. {last}"
             not_called = PlannerCall(seconds=0.0, tries=1)
             raise PlannerError(reason=Reason.ENDPOINT_UNAVAILABLE, message=message, call=not_called)
         try:
@@ -61,11 +71,15 @@ class CircuitBreaker:
         self._count(None)
         return reply
 
+    def _limit(self) -> int:
+        return self._after if self._is_proven else 1
+
     def _count(self, error: PlannerError | None) -> None:
         unavailable = error is not None and error.reason is Reason.ENDPOINT_UNAVAILABLE
         with self._lock:
-            if self._in_a_row >= self._after:
+            if self._in_a_row >= self._limit():
                 # Answers to requests that were under way change nothing any more.
                 return
+            self._is_proven = self._is_proven or not unavailable
             self._in_a_row = self._in_a_row + 1 if unavailable else 0
             self._last = str(error) if unavailable else ""

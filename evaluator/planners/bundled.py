@@ -127,12 +127,16 @@ class RandomValidPlanner:
     MAX_TOOLS = 4
     TRIES = 200
 
-    def __init__(self, suite: Suite, *, seed: int = 0) -> None:
-        del suite
-        self._seed = seed
+    def __init__(self, suite: Suite, *, seed: int = 0, run: int = 0) -> None:
+        self._suite, self._seed, self._run = suite, seed, run
+
+    def reseeded(self, run: int) -> "RandomValidPlanner":
+        """See `ReseedablePlanner`."""
+        return RandomValidPlanner(self._suite, seed=self._seed, run=run)
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
-        rng = random.Random(f"{self._seed}/{request.suite}/{request.task.id}")  # noqa: S311 - not for secrets
+        seed = f"{self._seed}/{self._run}" if self._run else str(self._seed)
+        rng = random.Random(f"{seed}/{request.suite}/{request.task.id}")  # noqa: S311 - not for secrets
         for _ in range(self.TRIES):
             plan = self._chain(request=request, rng=rng)
             if plan is not None:

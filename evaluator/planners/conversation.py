@@ -6,7 +6,15 @@ from contextlib import suppress
 
 from evaluator import canonical_json
 from evaluator.canonical_json import JsonValue
-from evaluator.planners.language_models.protocol import Answer, Call, Failure, FailureKind, LanguageModelError, Usage
+from evaluator.planners.language_models.protocol import (
+    Answer,
+    Call,
+    Failure,
+    FailureKind,
+    GenerateCall,
+    LanguageModelError,
+    Usage,
+)
 from evaluator.planners.protocol import MAX_ALTERNATIVES, PlannerError, PlannerReply, PlannerRequest
 from evaluator.planners.storable import kept_notes, unkeepable
 from evaluator.planners.strategies.protocol import Conversation, Draft, Strategy
@@ -32,9 +40,15 @@ class Talk:
     `begin` and `go_on` give the end, or None as long as `calls` wait for answers.
     """
 
-    def __init__(self, *, strategy: Strategy, request: PlannerRequest) -> None:
+    def __init__(self, *, strategy: Strategy, request: PlannerRequest, run: int = 0) -> None:
+        """Args:
+        strategy: what is asked.
+        request: that it answers.
+        run: what is drawn differs between runs; 0 changes no call.
+        """
         self.calls: tuple[Call, ...] = ()
         """What waits for answers."""
+        self._run = run
         self._strategy = strategy
         self._request = request
         self._conversation: Conversation | None = None
@@ -82,7 +96,7 @@ class Talk:
     def _turn(self, step: Callable[[], Sequence[Call]]) -> End | None:
         started = time.monotonic()
         try:
-            self.calls = tuple(step())
+            self.calls = tuple(_in_run(call, run=self._run) for call in step())
         except StopIteration as end:
             self._seconds += time.monotonic() - started
             return self._reply(end.value)
@@ -139,3 +153,7 @@ class Talk:
             prompt_tokens=None if usage is None else usage.prompt_tokens,
             completion_tokens=None if usage is None else usage.completion_tokens,
         )
+
+
+def _in_run(call: Call, *, run: int) -> Call:
+    return call.in_run(run) if isinstance(call, GenerateCall) else call

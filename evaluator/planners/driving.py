@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from queue import SimpleQueue
@@ -56,6 +57,10 @@ class StrategyPlanner:
         self._lock = threading.Lock()
         self._loop: LoopThread | None = None
 
+    def reseeded(self, run: int) -> "ReseededStrategy":
+        """See `ReseedablePlanner`."""
+        return ReseededStrategy(self, run)
+
     def identity(self) -> dict[str, JsonValue]:
         """What the plans depend on besides the request. `weights` is there if the strategy has networks of its own."""
         model = None if self._model is None else dict(self._model.identity())
@@ -66,17 +71,16 @@ class StrategyPlanner:
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
         """Answer one request. See `Planner.plan`."""
-        for _, end in self.plan_all([request]):
-            if isinstance(end, PlannerError):
-                raise end
-            return end
-        raise AssertionError("a request has an end")
+        return _single(self.plan_all([request]))
 
-    def plan_all(self, requests: Iterable[PlannerRequest]) -> Iterator[tuple[int, PlannerReply | PlannerError]]:
-        """Answer many requests. See `BatchPlanner.plan_all`."""
+    def plan_all(
+        self, requests: Iterable[PlannerRequest], *, run: int = 0
+    ) -> Iterator[tuple[int, PlannerReply | PlannerError]]:
+        """Answer many requests. See `BatchPlanner.plan_all`; what is drawn differs between runs."""
+        talks = (Talk(strategy=self._strategy, request=request, run=run) for request in requests)
         if isinstance(self._model, ConcurrentLanguageModel):
-            return self._concurrently(requests, model=self._model)
-        return self._in_rounds(requests)
+            return self._concurrently(talks, model=self._model)
+        return self._in_rounds(talks)
 
     def close(self) -> None:
         """End what still runs, and give back connections."""
@@ -88,10 +92,9 @@ class StrategyPlanner:
             loop.submit(self._model.close()).result()
         loop.close()
 
-    def _in_rounds(self, requests: Iterable[PlannerRequest]) -> Iterator[tuple[int, End]]:
+    def _in_rounds(self, talks: Iterable[Talk]) -> Iterator[tuple[int, End]]:
         held: dict[int, Talk] = {}
-        for index, request in enumerate(requests):
-            talk = Talk(strategy=self._strategy, request=request)
+        for index, talk in enumerate(talks):
             end = talk.begin()
             if end is not None:
                 yield index, end
@@ -133,11 +136,9 @@ class StrategyPlanner:
             raise RuntimeError(f"the language model gave {len(answers)} answers to {len(calls)} calls")
         return answers
 
-    def _concurrently(
-        self, requests: Iterable[PlannerRequest], *, model: ConcurrentLanguageModel
-    ) -> Iterator[tuple[int, End]]:
+    def _concurrently(self, talks: Iterable[Talk], *, model: ConcurrentLanguageModel) -> Iterator[tuple[int, End]]:
         ends: SimpleQueue[tuple[int, End] | None] = SimpleQueue()
-        running = self._loop_thread().submit(self._hold_all(requests, model=model, ends=ends))
+        running = self._loop_thread().submit(self._hold_all(talks, model=model, ends=ends))
         running.add_done_callback(lambda _: ends.put(None))
         try:
             while (found := ends.get()) is not None:
@@ -148,7 +149,7 @@ class StrategyPlanner:
 
     async def _hold_all(
         self,
-        requests: Iterable[PlannerRequest],
+        talks: Iterable[Talk],
         *,
         model: ConcurrentLanguageModel,
         ends: "SimpleQueue[tuple[int, End] | None]",
@@ -157,18 +158,17 @@ class StrategyPlanner:
         # What a strategy computes between two calls must not delay the answers to all others.
         strategist = ThreadPoolExecutor(max_workers=1, thread_name_prefix="strategy")
 
-        async def hold(index: int, request: PlannerRequest) -> None:
+        async def hold(index: int, talk: Talk) -> None:
             try:
-                talk = Talk(strategy=self._strategy, request=request)
                 ends.put((index, await _held(talk=talk, model=model, strategist=strategist)))
             finally:
                 places.release()
 
         try:
             async with asyncio.TaskGroup() as group:
-                for index, request in enumerate(requests):
+                for index, talk in enumerate(talks):
                     await places.acquire()
-                    group.create_task(hold(index, request))
+                    group.create_task(hold(index, talk))
         finally:
             strategist.shutdown(wait=False, cancel_futures=True)
 
@@ -177,6 +177,35 @@ class StrategyPlanner:
             if self._loop is None:
                 self._loop = LoopThread(name=f"planner {self.name}"[:60])
             return self._loop
+
+
+@dataclass(frozen=True, slots=True)
+class ReseededStrategy:
+    """A strategy in one of several runs that draw differently. It shares everything with the planner, which is closed
+    by its owner."""
+
+    planner: StrategyPlanner
+    run: int
+
+    @property
+    def name(self) -> str:
+        """Of the planner."""
+        return self.planner.name
+
+    def plan(self, request: PlannerRequest) -> PlannerReply:
+        """Answer one request. See `Planner.plan`."""
+        return _single(self.plan_all([request]))
+
+    def plan_all(self, requests: Iterable[PlannerRequest]) -> Iterator[tuple[int, PlannerReply | PlannerError]]:
+        """Answer many requests. See `BatchPlanner.plan_all`."""
+        return self.planner.plan_all(requests, run=self.run)
+
+
+def _single(ends: Iterator[tuple[int, PlannerReply | PlannerError]]) -> PlannerReply:
+    _, end = next(ends)
+    if isinstance(end, PlannerError):
+        raise end
+    return end
 
 
 async def _held(*, talk: Talk, model: ConcurrentLanguageModel, strategist: ThreadPoolExecutor) -> End:

@@ -169,6 +169,25 @@ class BatchPlanner(Planner, Protocol):
         ...
 
 
+@runtime_checkable
+class ReseedablePlanner(Planner, Protocol):
+    """A planner that draws from seeds, and would repeat itself without other ones."""
+
+    def reseeded(self, run: int) -> Planner:
+        """The same planner with other random numbers for each run. It need not be closed."""
+        ...
+
+
+def reseeded(planner: Planner, *, run: int) -> Planner:
+    """The planner in one of several runs.
+
+    Args:
+        planner: one without seeds is returned as it is.
+        run: from 0, which is the planner as it is.
+    """
+    return planner.reseeded(run) if run and isinstance(planner, ReseedablePlanner) else planner
+
+
 def offered_tools(catalogue: Catalogue) -> tuple[OfferedTool, ...]:
     """The tools of a catalogue, as requests offer them."""
     return tuple(

@@ -2,5 +2,37 @@
 confidence says when it is right.
 
 The measures are those of "Towards a Science of AI Agent Reliability" (arXiv 2602.16666), for planners: plans are
-compared as graphs, and requests are perturbed without changing their meaning. `study` runs what `profile` needs.
+compared as graphs, and requests are perturbed without changing their meaning.
+
+- `PERTURBATIONS`, `perturbation_named`, `perturbations_of`: which forms of requests there are, and of a suite.
+- `PerturbedEvaluator`, `not_perturbed`: one perturbed evaluation, from the perturbation's name alone.
+- `profile_of`: the profile from the records of runs, live or stored.
+- `Study`, `reliability`: all runs of a profile in one process.
 """
+
+from evaluator.reliability.perturbation import Kind, Perturbation
+from evaluator.reliability.perturbations import PERTURBATIONS, perturbation_named, perturbations_of
+from evaluator.reliability.perturbed_evaluation import PerturbedEvaluator, not_perturbed
+from evaluator.reliability.predictability import Bin
+from evaluator.reliability.profile import VERSION, Predictability, Profile, profile_of
+from evaluator.reliability.robustness import Robustness
+from evaluator.reliability.study import RUNS, Study, reliability
+
+__all__ = [
+    "PERTURBATIONS",
+    "RUNS",
+    "VERSION",
+    "Bin",
+    "Kind",
+    "Perturbation",
+    "PerturbedEvaluator",
+    "Predictability",
+    "Profile",
+    "Robustness",
+    "Study",
+    "not_perturbed",
+    "perturbation_named",
+    "perturbations_of",
+    "profile_of",
+    "reliability",
+]

@@ -12,22 +12,28 @@ if TYPE_CHECKING:
     from evaluator.metrics.statistics import Interval
     from evaluator.planners.protocol import Planner
     from evaluator.records import ResultRecord
-    from evaluator.reliability.profile import Profile
+    from evaluator.reliability import Profile
 
 _NONE = "not measured"
 
 
 def measured(
-    *, evaluator: Evaluator, planner: "Planner", tasks: Sequence[str], records: "Iterable[ResultRecord]", runs: int
+    *,
+    evaluator: Evaluator,
+    profile: str,
+    planner: "Planner",
+    tasks: Sequence[str],
+    records: "Iterable[ResultRecord]",
+    runs: int,
 ) -> "Profile":
     """The reliability profile of a planner whose first run has these records."""
-    from evaluator.reliability.study import Study, reliability
+    from evaluator.reliability import Study, reliability
     from evaluator.suites.registry import episode_of, suites_without_gold
 
     slug = evaluator.suite.slug
     study = Study(
-        evaluator=evaluator, planner=planner, tasks=tasks, has_gold=slug not in suites_without_gold(),
-        in_turns=episode_of(slug).in_turns, runs=runs,
+        evaluator=evaluator, episode=episode_of(slug), profile=profile, planner=planner, tasks=tasks,
+        has_gold=slug not in suites_without_gold(), runs=runs,
     )  # fmt: skip
     started = time.monotonic()
     found = reliability(
@@ -59,13 +65,14 @@ def print_profile(profile: "Profile") -> None:
 
 
 def _print_robustness(profile: "Profile") -> None:
-    if not profile.robustness:
-        out.print("Requests were not perturbed: planners of this suite are asked turn by turn.", soft_wrap=True)
-        return
     found = Listing("perturbation", "ratio", "95 % interval", "tasks", "worst tasks", title="Robustness")
     for one in profile.robustness:
         tasks, worst = _counted(one.tasks, left_out=one.left_out), ", ".join(one.worst[:3])
         found.add_row(one.name, *_in_words(one.ratio), tasks, worst)
+    for kind, ratio in profile.robustness_by_kind.items():
+        found.add_row(f"all of {kind}", *_in_words(ratio), str(ratio.count), "")
+    if profile.robustness_overall is not None:
+        found.add_row("all", *_in_words(profile.robustness_overall), str(profile.robustness_overall.count), "")
     found.show(out)
 
 
@@ -76,7 +83,7 @@ def _print_predictability(profile: "Profile") -> None:
         return
     table = Listing("measure", "value", title=f"Predictability, {found.answers} answers with a confidence")
     table.add_row("calibration error", f"{found.calibration_error:.4f}")
-    table.add_row("Brier score", f"{found.brier:.4f}")
+    table.add_row("Brier score", f"{found.brier.mean:.4f}")
     table.add_row("AUROC", _NONE if found.auroc is None else f"{found.auroc:.4f}")
     table.add_row("selective gain", _NONE if found.selective_gain is None else f"{found.selective_gain:.4f}")
     table.show(out)

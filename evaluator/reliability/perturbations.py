@@ -1,220 +1,119 @@
-"""Changes of a request that leave its meaning: a planner that understands it answers with the same plan.
+"""The perturbations there are, by name."""
 
-Each is drawn from a seed made of the task, so that every planner gets the same ones.
-"""
-
-import random
-import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from evaluator.planners.protocol import OfferedTool, PlannerRequest, RequestedTask
-from evaluator.reliability.renaming import Names
+from evaluator.episodes.turns.faults import Fault
+from evaluator.reliability import changes
+from evaluator.reliability.perturbation import Change, Kind, Perturbation
+from evaluator.suites.base import Suite
 
 
-class Kind(StrEnum):
-    """What a perturbation changes."""
-
-    REQUEST = "request"
-    TOOLS = "tools"
-    INPUTS = "inputs"
+def _of_every_suite(change: Change) -> Callable[[Suite], Change]:
+    return lambda _: change
 
 
-@dataclass(frozen=True, slots=True)
-class Perturbed:
-    """A request in another form."""
-
-    request: PlannerRequest
-    names: Names | None = None
-    """Under which the tools are offered; None: under their own."""
-
-
-Change = Callable[[PlannerRequest, random.Random], Perturbed | None]
-"""Returns None where it cannot be applied to a request."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Perturbation:
-    """One way to change requests."""
-
-    name: str
-    kind: Kind
-    description: str
-    """What it does, as a sentence."""
-    change: Change
-
-    def of(self, request: PlannerRequest) -> Perturbed | None:
-        """The request in another form; None where there is none."""
-        # Not a secret: the same form in each run.
-        return self.change(request, random.Random(f"{self.name}/{request.suite}/{request.task.id}"))  # noqa: S311
-
-
-_FRAMES = (
-    "Please do the following for me. {} Thank you!",
-    "Hello! I need help with one thing: {}",
-    "Here is what I want to have done: {} That is all.",
-    "Could you take care of this? {}",
-)
-_DISTRACTORS = (
-    ("Currency Converter", "Converts an amount of money into another currency.", {"text": "text"}, {"text": "text"}),
-    ("Calendar Lookup", "Returns the appointments of a day.", {"text": "text"}, {"text": "text"}),
-    ("Barcode Reader", "Reads the number of a barcode in a picture.", {"image": "image"}, {"text": "text"}),
-    ("Print Preview", "Renders a picture as it will be printed.", {"image": "image"}, {"image": "image"}),
-    ("Spell Out Numbers", "Writes the digits of a text as words.", {"text": "text"}, {"text": "text"}),
-    ("File Size Report", "Says how many bytes a picture has.", {"image": "image"}, {"text": "text"}),
-)
-_UNUSED_INPUTS = ("text", "image", "audio", "video", "location")
-_WORDS_KEPT = 3
-
-
-def _framed(request: PlannerRequest, rng: random.Random) -> Perturbed:
-    return _with_text(request, text=rng.choice(_FRAMES).format(request.task.request))
-
-
-def _lower_case(request: PlannerRequest, rng: random.Random) -> Perturbed | None:
-    del rng
-    text = request.task.request
-    # What is quoted, and what has capitals inside of a sentence, may be meant as it is written.
-    if not text[:1].isupper() or text[1:2].isupper():
-        return None
-    return _with_text(request, text=text[0].lower() + text[1:].removesuffix("."))
-
-
-def _styled(request: PlannerRequest, rng: random.Random) -> Perturbed:
-    style = rng.choice(_STYLES)
-    names = _distinct({tool.name: style(_words(tool.name)) for tool in request.tools})
-    return _renamed(request, names=Names(tools=names))
-
-
-def _arguments(request: PlannerRequest, rng: random.Random) -> Perturbed:
-    prefix, suffix = rng.choice((("the_", ""), ("", "_in"), ("arg_", "")))
-    return _renamed(
-        request,
-        names=Names(
-            tools={tool.name: tool.name for tool in request.tools},
-            inputs={tool.name: {name: f"{prefix}{name}{suffix}" for name in tool.inputs} for tool in request.tools},
-            outputs={tool.name: {name: f"new_{name}" for name in tool.outputs} for tool in request.tools},
-        ),
-    )
-
-
-def _cut_descriptions(request: PlannerRequest, rng: random.Random) -> Perturbed | None:
-    del rng
-    tools = [
-        tool.model_copy(update={"description": " ".join(tool.description.split()[:_WORDS_KEPT])})
-        for tool in request.tools
-    ]
-    return None if tools == request.tools else _with_tools(request, tools=tools)
-
-
-def _shuffled(request: PlannerRequest, rng: random.Random) -> Perturbed | None:
-    tools = rng.sample(request.tools, len(request.tools))
-    return None if tools == request.tools else _with_tools(request, tools=tools)
-
-
-def _distracted(request: PlannerRequest, rng: random.Random) -> Perturbed:
-    taken = {_key(tool.name) for tool in request.tools}
-    tools = list(request.tools)
-    for name, description, inputs, outputs in _DISTRACTORS:
-        if _key(name) not in taken:
-            tool = OfferedTool(name=name, description=description, inputs=inputs, outputs=outputs)
-            tools.insert(rng.randint(0, len(tools)), tool)
-    return _with_tools(request, tools=tools)
-
-
-def _further_input(request: PlannerRequest, rng: random.Random) -> Perturbed | None:
-    # Of a type that nothing given has: which of two pictures is meant would be anybody's guess.
-    there = set(request.task.resources.values())
-    kind = next((kind for kind in _UNUSED_INPUTS if kind not in there), None)
-    if kind is None or not request.task.resources:
-        return None
-    resources = list(request.task.resources.items())
-    resources.insert(rng.randint(0, len(resources)), (f"attachment_{rng.randint(10, 99)}", kind))
-    return Perturbed(_with_task(request, resources=dict(resources)))
+def _fault(fault: Fault, *, label: str, definition: str) -> Perturbation:
+    return Perturbation(
+        name=f"fault-{fault}", label=label, kind=Kind.FAULTS, definition=definition, fault=fault, whole_plans=False,
+        in_turns=True,
+    )  # fmt: skip
 
 
 PERTURBATIONS: Mapping[str, Perturbation] = MappingProxyType({
     one.name: one
     for one in (
         Perturbation(
-            name="framed", kind=Kind.REQUEST, change=_framed,
-            description="A sentence before and sometimes one after the request, which say nothing further.",
+            name="paraphrased", label="paraphrased requests", kind=Kind.REQUEST, in_turns=True,
+            definition="Another wording with the same goal, by the suite's own generator. Suites without one leave it "
+            "out.",
+            change_for=changes.paraphrased,
         ),
         Perturbation(
-            name="lower-case", kind=Kind.REQUEST, change=_lower_case,
-            description="The request begins with a small letter and has no full stop.",
+            name="framed", label="framed requests", kind=Kind.REQUEST, in_turns=True,
+            definition="A sentence before and sometimes one after the request, which say nothing further.",
+            change_for=_of_every_suite(changes.framed),
         ),
         Perturbation(
-            name="renamed-tools", kind=Kind.TOOLS, change=_styled,
-            description="The same words in the names of tools, in another style: camelCase, snake_case and others.",
+            name="lower-case", label="requests in lower case", kind=Kind.REQUEST, in_turns=True,
+            definition="The request begins with a small letter and has no full stop.",
+            change_for=_of_every_suite(changes.lower_case),
         ),
         Perturbation(
-            name="renamed-arguments", kind=Kind.TOOLS, change=_arguments,
-            description="Arguments and results of tools have longer names.",
+            name="renamed-tools", label="renamed tools", kind=Kind.TOOLS,
+            definition="The same words in the names of tools, in another style: camelCase, snake_case and others.",
+            change_for=_of_every_suite(changes.styled_tools),
         ),
         Perturbation(
-            name="cut-descriptions", kind=Kind.TOOLS, change=_cut_descriptions,
-            description=f"Descriptions of tools end after {_WORDS_KEPT} words.",
+            name="renamed-arguments", label="renamed arguments", kind=Kind.TOOLS,
+            definition="Arguments and results of tools have longer names.",
+            change_for=_of_every_suite(changes.renamed_arguments),
         ),
         Perturbation(
-            name="shuffled-tools", kind=Kind.TOOLS, change=_shuffled, description="The tools come in another order.",
+            name="cut-descriptions", label="cut descriptions", kind=Kind.TOOLS, in_turns=True,
+            definition=f"Descriptions of tools end after {changes.WORDS_KEPT} words.",
+            change_for=_of_every_suite(changes.cut_descriptions),
         ),
         Perturbation(
-            name="distractor-tools", kind=Kind.TOOLS, change=_distracted,
-            description="Up to six further tools that no request needs; a call of one is an invented tool.",
+            name="shuffled-tools", label="shuffled tools", kind=Kind.TOOLS, in_turns=True,
+            definition="The tools come in another order.",
+            change_for=_of_every_suite(changes.shuffled_tools),
         ),
         Perturbation(
-            name="irrelevant-input", kind=Kind.INPUTS, change=_further_input,
-            description="A further input of a type that the request does not speak of.",
+            name="distractor-tools", label="distractor tools", kind=Kind.TOOLS, in_turns=True,
+            definition="Up to six further tools that no request needs; a call of one is an invented tool.",
+            change_for=_of_every_suite(changes.distracted),
+        ),
+        Perturbation(
+            name="irrelevant-input", label="irrelevant input", kind=Kind.INPUTS,
+            definition="A further input of a type that the request does not speak of.",
+            change_for=_of_every_suite(changes.further_input),
+        ),
+        Perturbation(
+            name="tool-outage", label="tool outage", kind=Kind.TOOLS,
+            definition="A tool of the gold plan is not offered. Where the others suffice, another plan must be found; "
+            "elsewhere abstaining is right.",
+            variant_for=lambda suite: suite.with_outage,
+        ),
+        _fault(
+            Fault.ONCE, label="action that fails once",
+            definition="The first action that runs does not answer. Repeated, it works.",
+        ),
+        _fault(
+            Fault.ALWAYS, label="action that fails always",
+            definition="The first action that runs does not answer, however often it is repeated. Others work.",
+        ),
+        _fault(
+            Fault.LATE, label="late answer",
+            definition="The first result comes after half of the time that an episode may take. Nobody waits for it: "
+            "the time is only counted.",
+        ),
+        _fault(
+            Fault.NONSENSE, label="nonsense answer",
+            definition="The first result is a text without sense. Repeated, the action works.",
         ),
     )
 })  # fmt: skip
 """By name, in the order of reports."""
 
 
-def _with_text(request: PlannerRequest, *, text: str) -> Perturbed:
-    return Perturbed(_with_task(request, request=text))
+def perturbation_named(name: str) -> Perturbation:
+    """The perturbation with this name.
+
+    Raises:
+        LookupError: there is none; the message lists them.
+    """
+    try:
+        return PERTURBATIONS[name]
+    except KeyError:
+        raise LookupError(f"there is no perturbation {name!r}; there are: {', '.join(PERTURBATIONS)}") from None
 
 
-def _with_task(request: PlannerRequest, /, **update: object) -> PlannerRequest:
-    task = RequestedTask.model_validate({**request.task.model_dump(), **update})
-    return request.model_copy(update={"task": task})
+def perturbations_of(*, suite: Suite, in_turns: bool) -> tuple[Perturbation, ...]:
+    """The perturbations that apply to a suite, in the order of reports.
 
-
-def _with_tools(request: PlannerRequest, *, tools: Sequence[OfferedTool]) -> Perturbed:
-    return Perturbed(request.model_copy(update={"tools": list(tools)}))
-
-
-def _renamed(request: PlannerRequest, *, names: Names) -> Perturbed:
-    return Perturbed(request.model_copy(update={"tools": list(map(names.offered, request.tools))}), names=names)
-
-
-def _words(name: str) -> list[str]:
-    return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W_]+", name)] or [name]
-
-
-def _key(name: str) -> str:
-    return "".join(_words(name))
-
-
-_STYLES: Sequence[Callable[[list[str]], str]] = (
-    lambda words: words[0] + "".join(word.capitalize() for word in words[1:]),
-    lambda words: "".join(word.capitalize() for word in words),
-    lambda words: "_".join(words) + "_tool",
-    lambda words: "-".join(words),
-    lambda words: " ".join(word.upper() for word in words),
-)
-
-
-def _distinct(names: Mapping[str, str]) -> dict[str, str]:
-    """The same, with a number behind a name that another tool has already, or has of its own."""
-    found: dict[str, str] = {}
-    for old, new in names.items():
-        taken = {*found.values(), *(name for name in names if name != old)}
-        number, candidate = 2, new
-        while candidate in taken:
-            candidate, number = f"{new}_{number}", number + 1
-        found[old] = candidate
-    return found
+    Args:
+        suite: one of the registry's, or as planners are asked.
+        in_turns: whether its planners are asked turn by turn.
+    """
+    return tuple(one for one in PERTURBATIONS.values() if one.is_of(suite, in_turns=in_turns))

@@ -1,66 +1,40 @@
 """The reliability profile of a planner, from the records of its runs. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
+from types import MappingProxyType
+from typing import Any
 
 from evaluator.canonical_json import JsonValue
 from evaluator.metrics.aggregate import TaskScore, counted
-from evaluator.metrics.statistics import Interval, cluster_bootstrap
+from evaluator.metrics.statistics import Interval, cluster_bootstrap, clustered_mean
 from evaluator.records import Outcome, ResultRecord
 from evaluator.reliability import predictability
 from evaluator.reliability.consistency import outcome_consistency, pass_hat_k, plans_alike, resource_consistency
-from evaluator.reliability.ratios import ratio_of_means
+from evaluator.reliability.perturbation import Perturbation
+from evaluator.reliability.perturbations import perturbation_named
 from evaluator.reliability.renaming import plan_of
+from evaluator.reliability.robustness import (
+    PerturbedValues,
+    Robustness,
+    Values,
+    pooled,
+    pooled_by_kind,
+    robustness,
+)
 from evaluator.suites.base import Column, IntervalMethod
 
-VERSION = "reliability/1"
+VERSION = "reliability/2"
 TOLERANCE = 0.01
 """By which a graded score may be below the gold plan's on the same samples and still count as a success."""
+_WORST = 5
 Records = Mapping[str, ResultRecord]
 """Of one run, by task."""
+IsSuccess = Callable[[str, float], bool]
+"""Of a task and its value."""
 Measure = Callable[[str], float | None]
 """Of a task; None where it has none."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PerturbedRun:
-    """A run on perturbed requests."""
-
-    name: str
-    kind: str
-    description: str
-    records: Records
-    """Only of tasks whose request could be perturbed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Runs:
-    """What a profile is computed from."""
-
-    column: Column
-    """The suite's primary one."""
-    plain: Sequence[Records]
-    """Runs on the requests as they are, at least one."""
-    perturbed: Sequence[PerturbedRun] = ()
-    gold: Records | None = None
-    """Of the gold plans, for suites with graded scores."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Robustness:
-    """How a planner does on perturbed requests."""
-
-    name: str
-    kind: str
-    description: str
-    tasks: int
-    left_out: int
-    """Tasks without a value, because of a fault that is not the planner's."""
-    ratio: Interval | None
-    """Of the mean on perturbed requests to that on the same tasks' plain ones; None if the latter is 0."""
-    worst: tuple[str, ...]
-    """Tasks that lose most, worst first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,11 +44,14 @@ class Predictability:
     answers: int
     """That came with a confidence, in all plain runs."""
     calibration_error: float
-    brier: float
+    brier: Interval
+    """Mean squared distance of confidence and success, with an interval over tasks; 0 is best."""
     auroc: float | None
     selective_gain: float | None
     curve: list[tuple[float, float]]
     bins: list[predictability.Bin]
+    overconfident: tuple[str, ...]
+    """Tasks with wrong answers, that of the highest confidence first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +65,8 @@ class Profile:
     success: str
     """When a task counts as a success, as a sentence."""
     success_rate: Interval | None
+    success_counts: tuple[int, ...]
+    """Tasks by the number of runs that succeed: `runs + 1` numbers, from none to all."""
     pass_hat: Mapping[int, Interval]
     """pass^k by k."""
     outcomes: Interval | None
@@ -96,49 +75,109 @@ class Profile:
     equal_edges: Interval | None
     resources: Mapping[str, Interval]
     """Mean consistency by resource."""
-    robustness: Sequence[Robustness] = field(default=())
-    predictability: Predictability | None = None
+    unsteady: tuple[str, ...]
+    """Tasks on which the runs differ most in outcome, then in plans, worst first."""
+    robustness: Sequence[Robustness]
+    robustness_overall: Interval | None
+    """Ratio over all perturbed answers together; None if there are none."""
+    robustness_by_kind: Mapping[str, Interval]
+    predictability: Predictability | None
     """None if no answer came with a confidence."""
 
     def to_json(self) -> dict[str, JsonValue]:
         """The profile as a JSON object."""
         found: dict[str, JsonValue] = asdict(self)
-        return {"version": VERSION, **found, "pass_hat": {str(k): asdict(one) for k, one in self.pass_hat.items()}}
+        return {
+            "version": VERSION,
+            **found,
+            "pass_hat": {str(k): asdict(one) for k, one in self.pass_hat.items()},
+            "dimensions": {name: None if one is None else asdict(one) for name, one in self.dimensions.items()},
+        }
+
+    @property
+    def dimensions(self) -> dict[str, Interval | None]:
+        """The profile at a glance: success, consistency of outcomes, robustness, and predictability as 1 - Brier score.
+
+        All but robustness, which may exceed 1, are in [0, 1], and more is better. None: not measured.
+        """
+        known = self.predictability
+        return {
+            "success": self.success_rate,
+            "consistency": self.outcomes,
+            "robustness": self.robustness_overall,
+            "predictability": None if known is None else _from_one(known.brier),
+        }
 
 
-def profile_of(runs: Runs) -> Profile:
-    """The profile of a planner.
+def profile_of(
+    *,
+    column: Column,
+    plain_runs: Sequence[Records],
+    perturbed: Mapping[str, Records] = MappingProxyType({}),
+    gold: Records | None = None,
+) -> Profile:
+    """The profile of a planner, from records alone: live ones or stored ones. Pure and deterministic.
 
-    Tasks that have no value in some plain run, because of a fault that is not the planner's, are left out.
+    Tasks that have no value in some plain run, because of a fault that is not the planner's, are left out. So are
+    tasks of perturbed runs that are `not_run`.
+
+    Args:
+        column: the suite's primary one.
+        plain_runs: the records of each run on the requests as they are, by task; at least one run.
+        perturbed: the records of each perturbed run, by the name of its perturbation.
+        gold: the records of the gold plans on the same samples, for suites with graded scores; None: success is a
+            score of 1.
+
+    Raises:
+        LookupError: there is no perturbation of such a name.
+        ValueError: there is no plain run.
     """
-    values = [_values(column=runs.column, records=records) for records in runs.plain]
-    tasks = [task for task in values[0] if all(task in one for one in values)]
-    is_success = _success(runs)
-    right = {task: sum(is_success(task, one[task]) for one in values) for task in tasks}
-    count = len(runs.plain)
-    mean = partial(_mean, tasks=tasks)
-    alike = {task: plans_alike([plan_of(records[task].plan) for records in runs.plain]) for task in tasks}
+    if not plain_runs:
+        raise ValueError("a profile needs a run on the requests as they are")
+    values = [_values(column=column, records=records) for records in plain_runs]
+    is_success = _success(column=column, gold=gold)
+    runs = [
+        _perturbed_values(perturbation_named(name), column=column, records=records, plain=values)
+        for name, records in perturbed.items()
+    ]
     return Profile(
-        runs=count,
-        tasks=len(tasks),
-        left_out=max(_left_out(records, values=own) for records, own in zip(runs.plain, values, strict=True)),
-        success=_success_in_words(runs),
-        success_rate=mean(lambda task: right[task] / count),
-        pass_hat={
+        runs=len(plain_runs),
+        left_out=max(_left_out(records, values=own) for records, own in zip(plain_runs, values, strict=True)),
+        success=_success_in_words(column=column, gold=gold),
+        **_consistency(plain_runs, values=values, is_success=is_success),
+        robustness=[robustness(run) for run in runs],
+        robustness_overall=pooled(runs),
+        robustness_by_kind=pooled_by_kind(runs),
+        predictability=_predictability(plain_runs, values=values, is_success=is_success),
+    )
+
+
+def _consistency(plain: Sequence[Records], *, values: Sequence[Values], is_success: IsSuccess) -> dict[str, Any]:
+    """The fields of a profile on consistency."""
+    tasks = [task for task in values[0] if all(task in one for one in values)]
+    right = {task: sum(is_success(task, one[task]) for one in values) for task in tasks}
+    alike = {task: plans_alike([plan_of(records[task].plan) for records in plain]) for task in tasks}
+    equal = {task: 1.0 if (one := alike[task]) is None else one.equal for task in tasks}
+    count, mean = len(plain), partial(_mean, tasks=tasks)
+    steady = {task: (outcome_consistency(successes=right[task], runs=count), equal[task]) for task in tasks}
+    return {
+        "tasks": len(tasks),
+        "success_rate": mean(lambda task: right[task] / count),
+        "success_counts": tuple(sum(one == number for one in right.values()) for number in range(count + 1)),
+        "pass_hat": {
             k: found
             for k in range(1, count + 1)
             if (found := mean(partial(_passed, right=right, runs=count, k=k))) is not None
         },
-        outcomes=mean(lambda task: outcome_consistency(successes=right[task], runs=count)) if count > 1 else None,
-        equal_plans=mean(lambda task: None if (one := alike[task]) is None else one.equal),
-        equal_edges=mean(lambda task: None if (one := alike[task]) is None else one.edges),
-        resources=_resources(runs, tasks=tasks) if count > 1 else {},
-        robustness=[_robustness(one, column=runs.column, plain=values) for one in runs.perturbed],
-        predictability=_predictability(runs, values=values, is_success=is_success),
-    )
+        "outcomes": mean(lambda task: steady[task][0]) if count > 1 else None,
+        "equal_plans": mean(lambda task: None if (one := alike[task]) is None else one.equal),
+        "equal_edges": mean(lambda task: None if (one := alike[task]) is None else one.edges),
+        "resources": _resources(plain, tasks=tasks) if count > 1 else {},
+        "unsteady": tuple(task for task in sorted(tasks, key=steady.__getitem__) if steady[task] < (1.0, 1.0))[:_WORST],
+    }
 
 
-def _values(*, column: Column, records: Records) -> dict[str, float]:
+def _values(*, column: Column, records: Records) -> Values:
     results = [TaskScore.of(record) for record in records.values()]
     values = counted(column=column, results=results)
     return {one.task: value for one, value in zip(results, values, strict=True) if value is not None}
@@ -152,18 +191,22 @@ def _passed(task: str, *, right: Mapping[str, int], runs: int, k: int) -> float:
     return pass_hat_k(successes=right[task], runs=runs, k=k)
 
 
-def _success(runs: Runs) -> Callable[[str, float], bool]:
-    gold = {} if runs.gold is None else _values(column=runs.column, records=runs.gold)
-    if runs.column.interval is IntervalMethod.WILSON or not gold:
+def _success(*, column: Column, gold: Records | None) -> IsSuccess:
+    best = {} if gold is None else _values(column=column, records=gold)
+    if column.interval is IntervalMethod.WILSON or not best:
         return lambda _, value: value >= 1.0
-    return lambda task, value: task in gold and value >= gold[task] - TOLERANCE
+    return lambda task, value: task in best and value >= best[task] - TOLERANCE
 
 
-def _success_in_words(runs: Runs) -> str:
-    label = runs.column.label
-    if runs.column.interval is IntervalMethod.WILSON or runs.gold is None:
-        return f"{label} is 1."
-    return f"{label} is at most {TOLERANCE} below the gold plan's on the same samples."
+def _success_in_words(*, column: Column, gold: Records | None) -> str:
+    if column.interval is IntervalMethod.WILSON or gold is None:
+        return f"{column.label} is 1."
+    return f"{column.label} is at most {TOLERANCE} below the gold plan's on the same samples."
+
+
+def _from_one(one: Interval) -> Interval:
+    low, high = (None if end is None else 1 - end for end in (one.high, one.low))
+    return Interval(mean=1 - one.mean, low=low, high=high, count=one.count)
 
 
 def _mean(measure: Measure, *, tasks: Sequence[str]) -> Interval | None:
@@ -171,12 +214,12 @@ def _mean(measure: Measure, *, tasks: Sequence[str]) -> Interval | None:
     return cluster_bootstrap(values) if values else None
 
 
-def _resources(runs: Runs, *, tasks: Sequence[str]) -> dict[str, Interval]:
+def _resources(plain: Sequence[Records], *, tasks: Sequence[str]) -> dict[str, Interval]:
     found = {}
     for name, used in _USED.items():
-        values = {task: [used(records[task]) for records in runs.plain] for task in tasks}
+        values = {task: [used(records[task]) for records in plain] for task in tasks}
         known = {task: [one for one in own if one is not None] for task, own in values.items()}
-        whole = [own for own in known.values() if len(own) == len(runs.plain)]
+        whole = [own for own in known.values() if len(own) == len(plain)]
         if whole and any(map(any, whole)):
             found[name] = cluster_bootstrap([resource_consistency(own) for own in whole])
     return found
@@ -199,43 +242,42 @@ _USED: Mapping[str, Callable[[ResultRecord], float | None]] = {
     "tokens": _tokens,
     "seconds": lambda record: None if record.planner is None else record.planner.seconds,
 }
-_WORST = 5
 
 
-def _robustness(run: PerturbedRun, *, column: Column, plain: Sequence[Mapping[str, float]]) -> Robustness:
-    changed = _values(column=column, records=run.records)
+def _perturbed_values(
+    perturbation: Perturbation, *, column: Column, records: Records, plain: Sequence[Values]
+) -> PerturbedValues:
+    changed = _values(column=column, records=records)
     tasks = [task for task in changed if all(task in one for one in plain)]
-    before = {task: sum(one[task] for one in plain) / len(plain) for task in tasks}
-    lost = sorted((changed[task] - before[task], task) for task in tasks)
-    return Robustness(
-        name=run.name, kind=run.kind, description=run.description, tasks=len(tasks),
-        left_out=_left_out(run.records, values=changed),
-        ratio=ratio_of_means(
-            changed=[changed[task] for task in tasks], unchanged=[before[task] for task in tasks]
-        ),
-        worst=tuple(task for loss, task in lost[:_WORST] if loss < 0),
-    )  # fmt: skip
+    return PerturbedValues(
+        perturbation=perturbation,
+        changed={task: changed[task] for task in tasks},
+        plain={task: sum(one[task] for one in plain) / len(plain) for task in tasks},
+        left_out=_left_out(records, values=changed),
+    )
 
 
 def _predictability(
-    runs: Runs, *, values: Sequence[Mapping[str, float]], is_success: Callable[[str, float], bool]
+    plain: Sequence[Records], *, values: Sequence[Values], is_success: IsSuccess
 ) -> Predictability | None:
-    pairs = [
-        (record.planner.confidence, is_success(task, own[task]))
-        for records, own in zip(runs.plain, values, strict=True)
-        for task, record in records.items()
-        if task in own and record.planner is not None and record.planner.confidence is not None
-    ]
-    if not pairs:
+    answers: dict[str, list[tuple[float, bool]]] = {}
+    for records, own in zip(plain, values, strict=True):
+        for task, record in records.items():
+            if task in own and record.planner is not None and record.planner.confidence is not None:
+                answers.setdefault(task, []).append((record.planner.confidence, is_success(task, own[task])))
+    if not answers:
         return None
+    pairs = [pair for own in answers.values() for pair in own]
     confidences, successes = ([*part] for part in zip(*pairs, strict=True))
     given = {"confidences": confidences, "successes": successes}
+    sure = sorted((-one, task) for task, own in answers.items() for one, is_right in own if not is_right)
     return Predictability(
         answers=len(pairs),
         calibration_error=predictability.calibration_error(**given),
-        brier=predictability.brier_score(**given),
+        brier=clustered_mean([[(one - is_right) ** 2 for one, is_right in own] for own in answers.values()]),
         auroc=predictability.auroc(**given),
         selective_gain=predictability.selective_gain(**given),
         curve=predictability.risk_coverage(**given),
         bins=predictability.diagram(**given),
+        overconfident=tuple(dict.fromkeys(task for _, task in sure))[:_WORST],
     )

@@ -3,17 +3,16 @@
 All runs share one evaluator, so that a call of an expert that some run made is not made again.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from evaluator.episodes.base import Evaluator
+from evaluator.episodes.base import Episode, Evaluator
 from evaluator.planners.bundled import GoldPlanner
-from evaluator.planners.protocol import Planner
-from evaluator.records import ResultRecord
-from evaluator.reliability.perturbations import PERTURBATIONS
-from evaluator.reliability.perturbed import perturbed_planner
-from evaluator.reliability.profile import PerturbedRun, Profile, Records, Runs, profile_of
-from evaluator.suites.base import IntervalMethod, Suite
+from evaluator.planners.protocol import Planner, reseeded
+from evaluator.reliability.perturbations import perturbations_of
+from evaluator.reliability.perturbed_evaluation import PerturbedEvaluator
+from evaluator.reliability.profile import Profile, Records, profile_of
+from evaluator.suites.base import IntervalMethod
 
 RUNS = 5
 
@@ -23,12 +22,14 @@ class Study:
     """What is measured."""
 
     evaluator: Evaluator
+    episode: Episode
+    """Of the evaluator's suite."""
+    profile: str
+    """Of the experts, where they run."""
     planner: Planner
     tasks: Sequence[str]
     has_gold: bool
     """Whether the suite has gold plans."""
-    in_turns: bool
-    """Whether planners are asked turn by turn: then requests are not perturbed."""
     runs: int = RUNS
     """On the requests as they are."""
 
@@ -44,34 +45,23 @@ def reliability(study: Study, *, first: Records, say: Callable[[str], None] = la
     plain = [first]
     for number in range(2, study.runs + 1):
         say(f"run {number} of {study.runs}")
-        plain.append(_run(study, planner=study.planner))
+        plain.append(_run(study, evaluator=study.evaluator, planner=reseeded(study.planner, run=number - 1)))
     suite = study.evaluator.suite
+    perturbed = {}
+    for one in perturbations_of(suite=suite, in_turns=study.episode.in_turns):
+        say(one.label)
+        evaluator = PerturbedEvaluator(
+            study.evaluator, perturbation=one.name, episode=study.episode, profile=study.profile
+        )
+        perturbed[one.name] = _run(study, evaluator=evaluator, planner=study.planner)
     column = next(column for column in suite.metrics if column.primary)
-    perturbed = [] if study.in_turns else _perturbed(study, suite=suite, say=say)
     gold = None
     if study.has_gold and column.interval is not IntervalMethod.WILSON:
         say("gold plans")
-        gold = _run(study, planner=GoldPlanner(suite))
-    return profile_of(Runs(column=column, plain=plain, perturbed=perturbed, gold=gold))
+        gold = _run(study, evaluator=study.evaluator, planner=GoldPlanner(suite))
+    return profile_of(column=column, plain_runs=plain, perturbed=perturbed, gold=gold)
 
 
-def _perturbed(study: Study, *, suite: Suite, say: Callable[[str], None]) -> list[PerturbedRun]:
-    keys = {task.asked_as or task.key: task.key for task in suite.tasks}
-    found = []
-    for perturbation in PERTURBATIONS.values():
-        say(perturbation.name)
-        planner = perturbed_planner(study.planner, perturbation=perturbation)
-        records = _run(study, planner=planner)
-        unchanged = {keys[name] for name in planner.unchanged}
-        found.append(
-            PerturbedRun(
-                name=perturbation.name, kind=str(perturbation.kind), description=perturbation.description,
-                records={task: record for task, record in records.items() if task not in unchanged},
-            )
-        )  # fmt: skip
-    return found
-
-
-def _run(study: Study, *, planner: Planner) -> Mapping[str, ResultRecord]:
-    records = {record.task: record for record in study.evaluator.run(planner=planner, tasks=study.tasks)}
+def _run(study: Study, *, evaluator: Evaluator, planner: Planner) -> Records:
+    records = {record.task: record for record in evaluator.run(planner=planner, tasks=study.tasks)}
     return {task: records[task] for task in study.tasks}

@@ -3,6 +3,7 @@
 How its planners are asked and scored is its episode (`evaluator.episodes`), named where the suite is registered.
 """
 
+import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -302,6 +303,12 @@ class Suite:
     named_inputs: bool = False
     """Of suites in turns: whether tools take named inputs of declared types, as in whole plans. Otherwise an action's
     arguments are one text."""
+    reworded: "Callable[[Task, random.Random], str | None] | None" = field(default=None, compare=False, repr=False)
+    """Another wording of a task's request with the same goal, resources and data, by the suite's own generator; the
+    callable returns None for tasks that have none. None: the suite has no generator."""
+    with_outage: "Callable[[Suite, frozenset[str]], Suite] | None" = field(default=None, compare=False, repr=False)
+    """The suite, as planners are asked, in which each task lacks a tool of its gold plan: other tools are sufficient,
+    or abstaining is right. Takes the names of the tools that plans may call. None: what is sufficient is not known."""
     hidden_requests: "Callable[[Suite, str], tuple[Task, ...]] | None" = field(default=None, compare=False, repr=False)
     """Makes the hidden split's tasks from a secret seed, with the keys of the public ones; None: there is none."""
 

@@ -3,11 +3,12 @@
 Each folder here has a module `entry` with a tuple `SUITES` of entries. Suites from elsewhere are in modules of the same
 form that the environment variable `PLANARENA_SUITES` names, separated by commas.
 
-Such a module may also have `COMMANDS`, the name of a module with commands of its suites. That module has a mapping
-`COMMANDS` from a command's words, such as `bench search`, to its function, and may have `RELEASED`, which
-`planarena suites fetch` uses: from the name of a benchmark to the function that fetches its released files.
+Such a module may also have `FETCHING`, the name of a module with a mapping `RELEASED`, which `planarena suites fetch`
+uses: from the name of a benchmark to the function that fetches its released files.
 
-Beside the module may be a folder `metadata` with facts and a datasheet of each suite (`evaluator.suites.metadata`).
+Beside the module may be a file `commands.toml` with the suites' own commands, as in
+`evaluator/cli/program/commands.toml`, and a folder `metadata` with facts and a datasheet of each
+suite (`evaluator.suites.metadata`).
 """
 
 import os
@@ -127,9 +128,9 @@ def step_by_step_of(slug: str) -> str:
     return next((entry.slug for entry in _entries().values() if entry.whole_plans == slug), "")
 
 
-def command_modules() -> tuple[str, ...]:
-    """The modules with the suites' own commands."""
-    return tuple(filter(None, (getattr(import_module(module), "COMMANDS", "") for module in _modules())))
+def fetching_modules() -> tuple[str, ...]:
+    """The modules that fetch released files."""
+    return tuple(filter(None, (getattr(import_module(module), "FETCHING", "") for module in _modules())))
 
 
 def folder_of(slug: str) -> Path:

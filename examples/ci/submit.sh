@@ -10,7 +10,7 @@ set -u
     --name "$PLANNER_NAME" --planner "$PLANNER" --suite "${SUITE:-openagi}" \
     --idempotency-key "$BUILD" \
     --wait --fail-under "${FAIL_UNDER:-overall=0.40}" \
-    --junit out.xml --json out.json
+    --junit out.xml --output out.json
 code=$?
 
 case $code in

@@ -1,6 +1,7 @@
 import htmx from "htmx.org";
 import { addCopyButtons, enableCopyButtons } from "./copy";
 import { checkAsOneTypes } from "./checking";
+import { moveBetweenCells } from "./cells";
 import { enableFolding } from "./folding";
 import { followEvaluation } from "./live";
 import { Palette } from "./palette";
@@ -26,3 +27,4 @@ enableShortcuts(Palette.find());
 followEvaluation();
 showCurrentTabs();
 checkAsOneTypes();
+moveBetweenCells();

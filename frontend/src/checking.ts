@@ -17,6 +17,7 @@ export function checkAsOneTypes(): void {
 /** Tell assistive technology, and the style sheet, whether the fields that a message is about are wrong. */
 function mark(message: Element): void {
   const wrong = message.querySelector(".error") !== null;
+  if (wrong) message.closest("details")?.setAttribute("open", "");
   for (const field of document.querySelectorAll(`[aria-describedby~="${CSS.escape(message.id)}"]`)) {
     const group = field.matches("[type=radio], [type=checkbox]") ? field.closest("fieldset[id]") : null;
     const marked = group ?? field;

@@ -14,6 +14,7 @@ interface Progress {
 }
 
 const MOVING = new Set(["queued", "launching", "running", "aggregating"]);
+const BEFORE_RUNNING = new Set(["queued", "launching"]);
 const RESULTS_EVERY_MS = 2500;
 /** The page of a large suite takes longer to make, for everybody who watches: it is asked for less often. */
 const RESULTS_MS_PER_TASK = 4;
@@ -129,7 +130,9 @@ function show(panel: HTMLElement, event: Progress): void {
   setText(panel, "done", String(event.done));
   setText(panel, "total", String(event.total));
   if (event.reason_text !== "") setText(panel, "reason", event.reason_text);
-  if (event.waiting !== undefined) setText(panel, "waiting", event.waiting);
+  // An event does not say the place in the queue: what the page said before the first task ran is over now.
+  const waiting = event.waiting ?? (BEFORE_RUNNING.has(event.state) ? undefined : "");
+  if (waiting !== undefined) setText(panel, "waiting", waiting);
   panel.querySelector("[data-live=state]")?.setAttribute("data-state", event.state);
   const bar = panel.querySelector("progress");
   if (bar !== null) {

@@ -137,6 +137,7 @@ _POINT = {"evaluation": EVALUATION_ID, "planner": "my-planner", "owner": "ada", 
     "suite": EXAMPLE_SUITE, "metric": "overall", "higher_is_better": True,
     "over_time": [{**_POINT, "finished": LATER, "is_best": True}],
     "cost": [{**_POINT, "per_task": 0.00012, "on_front": True}], "seconds": [], "tokens": [],
+    "parameters": [],
     "groups": [
         {
             "facet": "degradations", "value": "Noise", "evaluation": EVALUATION_ID, "planner": "my-planner",
@@ -154,6 +155,7 @@ class PlotsOutput(Output):
     cost = CostPointOutput(many=True, help_text="One for each planner, by US dollars.")
     seconds = CostPointOutput(many=True, help_text="The same by latency.")
     tokens = CostPointOutput(many=True, help_text="The same by tokens.")
+    parameters = CostPointOutput(many=True, help_text="The same by the number of the model's parameters.")
     groups = GroupMeanOutput(many=True, help_text="The best planners by groups of tasks.")
 
 

@@ -62,7 +62,7 @@ def as_csv(board: Exported) -> str:
     writer = csv.writer(file)
     writer.writerow(head)
     for row in board.rows:
-        writer.writerow([_safe(value) for value in _line(row=row, keys=keys, board=board)])
+        writer.writerow([safe_cell(value) for value in _line(row=row, keys=keys, board=board)])
     return file.getvalue()
 
 
@@ -92,12 +92,12 @@ def as_json(board: Exported) -> str:
 def board_as_bibtex(board: Exported) -> str:
     """An entry that cites the whole snapshot."""
     snapshot, suite = board.snapshot, board.snapshot.suite
-    return _entry(
+    return bibtex_entry(
         key=f"planarena-{suite.slug}-{snapshot.number}",
         fields={
             "title": f"{suite.title}: board of PlanArena, snapshot {snapshot.number}",
             "author": "{PlanArena}",
-            **_when(snapshot.created),
+            **published_in(snapshot.created),
             "url": board.address,
             "note": _note(board),
         },
@@ -110,12 +110,12 @@ def row_as_bibtex(*, board: Exported, row: Mapping[str, Any]) -> str:
     rank = "unranked" if row["rank"] is None else f"rank {row['rank']}"
     fields = {
         "title": f"{row['planner']} on {suite.title}, evaluated by PlanArena",
-        "author": f"{{{_escaped(str(row.get('team') or row['owner']))}}}",
-        **_when(finished),
+        "author": f"{{{bibtex_text(str(row.get('team') or row['owner']))}}}",
+        **published_in(finished),
         "url": f"{board.site}/evaluations/{row['evaluation']}/",
         "note": f"{_scores(row=row, suite=suite)}, {rank} of {len(board.rows)}. {_note(board)}",
     }
-    return _entry(key=f"planarena-{suite.slug}-{str(row['evaluation'])[:8]}", fields=fields)
+    return bibtex_entry(key=f"planarena-{suite.slug}-{str(row['evaluation'])[:8]}", fields=fields)
 
 
 def _line(*, row: Mapping[str, Any], keys: Iterable[str], board: Exported) -> list[Any]:
@@ -144,7 +144,8 @@ def _ranged_columns(board: Exported) -> list[Column]:
     return [column for column in board.snapshot.suite.columns if column.undecided]
 
 
-def _safe(value: Any) -> Any:
+def safe_cell(value: Any) -> Any:
+    """A value for CSV: a text that a spreadsheet would take for a formula begins with an apostrophe."""
     if isinstance(value, str) and value.startswith(_FORMULA):
         return f"'{value}"
     return "" if value is None else value
@@ -167,21 +168,23 @@ def _note(board: Exported) -> str:
     )
 
 
-def _when(day: datetime) -> dict[str, str]:
+def published_in(day: datetime) -> dict[str, str]:
+    """Year and month for `bibtex_entry`."""
     return {"year": f"{day:%Y}", "month": f"{day:%b}".lower()}
 
 
-def _entry(*, key: str, fields: Mapping[str, str]) -> str:
-    """Only `url` and `author`, which are made here and hold braces of their own, go in as they are; `month` is a name
-    that BibTeX knows."""
+def bibtex_entry(*, key: str, fields: Mapping[str, str]) -> str:
+    """A BibTeX entry. Only `url` and `author`, which are made by the site and hold braces of their own, go in as they
+    are; `month` is a name that BibTeX knows."""
     lines = []
     for name, value in fields.items():
         if name == "month":
             lines.append(f"  {name} = {value},")
         else:
-            lines.append(f"  {name} = {{{value if name in {'url', 'author'} else _escaped(value)}}},")
+            lines.append(f"  {name} = {{{value if name in {'url', 'author'} else bibtex_text(value)}}},")
     return "\n".join([f"@misc{{{re.sub(r'[^A-Za-z0-9-]', '', key)},", *lines, "}", ""])
 
 
-def _escaped(text: str) -> str:
+def bibtex_text(text: str) -> str:
+    """A text in which no character is a command."""
     return "".join(_BIBTEX.get(character, character) for character in text)

@@ -1,21 +1,33 @@
 """Scores of a board's best planners by properties of the tasks. The arithmetic is pure; `best_by_group` reads."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
+from uuid import UUID
 
+from django.urls import reverse
+
+from evaluator.metrics.aggregate import TaskScore, interval_of
+from evaluator.metrics.statistics import Interval, cluster_bootstrap, wilson
+from evaluator.suites.base import Column
 from evaluator.suites.facets import Facet
 from leaderboard.boards.contents import BoardContent
+from leaderboard.boards.drawing.dot_plot import Band, Value, dot_plot
+from leaderboard.boards.drawing.picture import Picture
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.models import Suite
-from leaderboard.evaluations.models import TaskResult
 from leaderboard.results.figures import score
+from leaderboard.results.filters import written
 from leaderboard.results.task_filters import TaskRow, words_of
 from leaderboard.results.task_rows import facts_of
+from leaderboard.results.task_scores import packed_scores
 from leaderboard.site.lru_cache import SharedCache
 
 MOST_PLANNERS = 5
-WIDTH, ROW_HEIGHT, TOP, LEFT, RIGHT = 640, 26, 30, 230, 16
+_NUMBER = Column(key="", label="", description="")
+Intervals = Callable[[str, Sequence[int]], Interval | None]
+"""Of an evaluation's mean over tasks."""
 
 
 class Series(NamedTuple):
@@ -28,24 +40,13 @@ class Series(NamedTuple):
     evaluation: str
 
 
-class Mark(NamedTuple):
-    """One planner's mean in one group."""
-
-    number: int
-    x: str
-    y: str
-    words: str
-
-
 class GroupRow(NamedTuple):
     """One group."""
 
     label: str
-    y: str
     tasks: int
-    marks: tuple[Mark, ...]
     values: tuple[str, ...]
-    """The means of all planners, for the table; a dash where no task of the group was scored."""
+    """The means of all planners with their intervals, for the table; a dash where no task of the group was scored."""
     means: tuple[float | None, ...] = ()
     """The same as numbers."""
 
@@ -55,10 +56,8 @@ class GroupPlot(NamedTuple):
 
     key: str
     label: str
-    height: int
-    bottom: int
+    picture: Picture
     rows: tuple[GroupRow, ...]
-    ticks: tuple[tuple[str, str], ...]
 
 
 class Groups(NamedTuple):
@@ -74,21 +73,42 @@ _groups: SharedCache[tuple[int, str], Groups] = SharedCache(maxsize=16)
 def best_by_group(*, suite: Suite, snapshot: Snapshot, content: BoardContent) -> Groups:
     """The groups of a snapshot's best planners: computed once per process, since published results do not change."""
     key = (snapshot.pk, snapshot.digest)
-    return _groups.get_or_make(key, lambda: _best_by_group(suite=suite, content=content))
+    return _groups.get_or_make(key, lambda: _best_by_group(suite=suite, content=content, samples=snapshot.samples))
 
 
-def _best_by_group(*, suite: Suite, content: BoardContent) -> Groups:
+def _best_by_group(*, suite: Suite, content: BoardContent, samples: int) -> Groups:
     series = tuple(
         Series(number, str(row["planner"]), str(row["owner"]), str(row["evaluation"]))
         for number, row in enumerate((row for row in content.rows if row["rank"] is not None), start=1)
         if number <= MOST_PLANNERS
     )
-    results = TaskResult.objects.filter(evaluation__in=[one.evaluation for one in series], score__isnull=False)
-    scores: dict[str, dict[int, float]] = defaultdict(dict)
-    for evaluation, task, value in results.values_list("evaluation_id", "task_id", "score"):
-        scores[str(evaluation)][task] = value  # type: ignore[assignment]  # the query excludes null
+    tasks = facts_of(suite)
+    found = packed_scores(
+        evaluations=[UUID(one.evaluation) for one in series],
+        tasks={task.pk: (task.key, task.metric) for task in tasks},
+    )
+    results = {str(pk): {task: one for task, one in of.items() if one.score is not None} for pk, of in found.items()}
+    column = replace(_NUMBER, interval=suite.ranking_column.interval)
+
+    def interval(evaluation: str, members: Sequence[int]) -> Interval | None:
+        of = results[evaluation]
+        return _interval(column=column, results=[of[task] for task in members if task in of], samples=samples)
+
+    scores = {pk: {task: float(one.score or 0.0) for task, one in of.items()} for pk, of in results.items()}
     facets = suite.facets.named(suite.facets.plots)
-    return groups(series=series, tasks=facts_of(suite), facets=facets, scores=scores)
+    return groups(series=series, tasks=tasks, facets=facets, scores=scores, intervals=interval)
+
+
+def _interval(*, column: Column, results: Sequence[TaskScore], samples: int) -> Interval | None:
+    """As the pages of evaluations compute it: over the scenes where plans are executed, else over the tasks."""
+    if not results:
+        return None
+    values = [float(one.score or 0.0) for one in results]
+    if column.interval.over_scenes:
+        return interval_of(column=column, results=results, samples=samples)
+    if set(values) <= {0.0, 1.0}:
+        return wilson(successes=round(sum(values)), total=len(values))
+    return cluster_bootstrap(values)
 
 
 def groups(
@@ -97,56 +117,102 @@ def groups(
     tasks: Sequence[TaskRow],
     facets: Sequence[Facet],
     scores: Mapping[str, Mapping[int, float]],
+    intervals: Intervals = lambda _evaluation, _tasks: None,
 ) -> Groups:
     """Means over the tasks of each group that have a score, a planner's faults among them; groups without any are left
     out, and so is a facet with less than two groups."""
     plots = []
     for facet in facets:
         members: dict[str, list[int]] = defaultdict(list)
+        named: dict[str, str] = {}
         words = words_of(facet)
         for task in tasks:
             for value in task.facets.get(facet.name, ()):
                 members[words(value)].append(task.pk)
-        rows = _rows(groups=members, series=series, scores=scores)
-        if len(rows) > 1:
-            bottom = TOP + ROW_HEIGHT * len(rows)
+                named[words(value)] = value
+        drawn = _rows(groups=members, series=series, scores=scores, intervals=intervals)
+        if len(drawn) > 1:
             key = facet.attribute or facet.name
-            plots.append(GroupPlot(key, facet.label, bottom + 8, bottom, rows, _ticks()))
+            queries = {label: written([(facet.name, value)]) for label, value in named.items()}
+            picture = _picture(key=key, label=facet.label, drawn=drawn, series=series, queries=queries)
+            plots.append(GroupPlot(key, facet.label, picture, tuple(row for row, _ in drawn)))
     return Groups(series=tuple(series), plots=tuple(plots))
 
 
+_Means = tuple[Interval | None, ...]
+
+
 def _rows(
-    *, groups: Mapping[str, Sequence[int]], series: Sequence[Series], scores: Mapping[str, Mapping[int, float]]
-) -> tuple[GroupRow, ...]:
-    rows: list[GroupRow] = []
+    *,
+    groups: Mapping[str, Sequence[int]],
+    series: Sequence[Series],
+    scores: Mapping[str, Mapping[int, float]],
+    intervals: Intervals,
+) -> list[tuple[GroupRow, _Means]]:
+    rows: list[tuple[GroupRow, _Means]] = []
     for label, tasks in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
-        found = [
-            [scores[one.evaluation][task] for task in tasks if task in scores.get(one.evaluation, {})] for one in series
+        values = [
+            [of[task] for task in tasks if task in of] for one in series for of in (scores.get(one.evaluation, {}),)
         ]
-        if not any(found):
+        if not any(values):
             continue
-        y = TOP + ROW_HEIGHT * (len(rows) + 0.5)
-        means = [sum(values) / len(values) if values else None for values in found]
-        rows.append(
-            GroupRow(
-                label=label,
-                y=f"{y:.1f}",
-                tasks=max(len(values) for values in found),
-                marks=tuple(
-                    Mark(one.number, f"{_place(mean):.1f}", f"{y:.1f}", f"{one.planner}: {mean:.3f} ({label})")
-                    for one, mean in zip(series, means, strict=True)
-                    if mean is not None
-                ),
-                values=tuple(map(score, means)),
-                means=tuple(means),
-            )
+        means = tuple(
+            _mean(found, interval=intervals(one.evaluation, tasks)) for one, found in zip(series, values, strict=True)
         )
-    return tuple(rows)
+        row = GroupRow(
+            label=label,
+            tasks=max(map(len, values)),
+            values=tuple(map(_in_words, means)),
+            means=tuple(None if one is None else one.mean for one in means),
+        )
+        rows.append((row, means))
+    return rows
 
 
-def _ticks() -> tuple[tuple[str, str], ...]:
-    return tuple((f"{_place(tenth / 10):.1f}", f"{tenth / 10:.1f}") for tenth in range(0, 11, 2))
+def _mean(values: Sequence[float], *, interval: Interval | None) -> Interval | None:
+    if not values:
+        return None
+    mean = sum(values) / len(values)
+    ends = (None, None) if interval is None else (interval.low, interval.high)
+    return Interval(mean, *ends, len(values))
 
 
-def _place(value: float) -> float:
-    return LEFT + (WIDTH - LEFT - RIGHT) * min(max(value, 0.0), 1.0)
+def _in_words(found: Interval | None) -> str:
+    if found is None:
+        return score(None)
+    return score(found.mean) if found.ends is None else f"{score(found.mean)} ({found.in_words(form='.3f')})"
+
+
+def _picture(
+    *,
+    key: str,
+    label: str,
+    drawn: Sequence[tuple[GroupRow, _Means]],
+    series: Sequence[Series],
+    queries: Mapping[str, str],
+) -> Picture:
+    bands = [
+        Band(
+            f"{row.label} ({row.tasks})",
+            tuple(
+                None
+                if mean is None
+                else Value(
+                    mean.mean,
+                    mean.low,
+                    mean.high,
+                    f"{one.planner}, {row.label}: {_in_words(mean)}",
+                    f"{reverse('evaluations:detail', args=[one.evaluation])}{queries[row.label]}#results",
+                )
+                for one, mean in zip(series, means, strict=True)
+            ),
+        )
+        for row, means in drawn
+    ]
+    return dot_plot(
+        key=f"group-{key}",
+        title=f"Mean score by {label.lower()}",
+        description="One line for each group and planner: the mean, and its 95 % interval. The number of tasks is in "
+        "brackets.",
+        bands=bands,
+    )

@@ -1,74 +1,91 @@
-"""Plots of a board as coordinates for SVG: score over time, and score against what a plan costs. No database.
+"""Plots of a board: score over time, and score against what a plan costs or how large the model is. No database."""
 
-The drawing area is `WIDTH` by `HEIGHT`; y grows downwards. Every plot also carries its telling points as a table.
-"""
-
-import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from django.urls import reverse
+
 from leaderboard.boards.baselines import Baseline
-from leaderboard.boards.pages.presenters import dollars_in_words, seconds_in_words
+from leaderboard.boards.drawing.axes import Unit, axis, ticks_of, time_ticks, unit_of
+from leaderboard.boards.drawing.picture import Picture
+from leaderboard.boards.drawing.scatter import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axes, Dot, linked, scatter
+from leaderboard.boards.pages.presenters import dollars_in_words, seconds_in_words, size_in_words
 from leaderboard.boards.ranking import value_of
-from leaderboard.boards.scales import tenths
 
-WIDTH, HEIGHT = 640, 340
-LEFT, RIGHT, TOP, BOTTOM = 56, 16, 18, 52
-_LOG_FROM = 30.0
-"""If the largest x is so many times the smallest, the axis is logarithmic."""
+_PLAIN = Unit("")
+LEAST_SCORES = 0.2
+"""Range of an axis of scores."""
 
-_MINUTES = 5 / 1440
-"""Days; within them minutes do not tell times apart."""
-_CROWDED = 300
-COSTS: Mapping[str, tuple[str, str, Callable[[float], str]]] = {
-    "cost": ("cost", "US dollars at declared prices", dollars_in_words),
-    "seconds": ("latency", "Seconds until the answer", seconds_in_words),
-    "tokens": ("tokens", "Tokens", lambda value: f"{value:,.0f}"),
+
+class Cost(NamedTuple):
+    """Something that a better score may cost."""
+
+    name: str
+    """In titles, such as `latency`."""
+    units: tuple[tuple[float, Unit], ...]
+    """Limits of the largest value, and the unit of the axis below it."""
+    words: Callable[[float], str]
+    """Writes one value with its unit."""
+
+
+def _tokens_in_words(tokens: float) -> str:
+    return f"{tokens:,.0f}"
+
+
+def _size(parameters: float) -> str:
+    return size_in_words(round(parameters))
+
+
+COSTS: Mapping[str, Cost] = {
+    "cost": Cost(
+        "cost",
+        (
+            (0.05, Unit("US dollars per 1,000 tasks, at declared prices", 0.001, "$")),
+            (0.0, Unit("US dollars per task, at declared prices", 1.0, "$")),
+        ),
+        dollars_in_words,
+    ),
+    "seconds": Cost(
+        "latency",
+        (
+            (1.0, Unit("Milliseconds until the answer, mean per task", 0.001)),
+            (600.0, Unit("Seconds until the answer, mean per task")),
+            (0.0, Unit("Minutes until the answer, mean per task", 60.0)),
+        ),
+        seconds_in_words,
+    ),
+    "tokens": Cost(
+        "tokens",
+        (
+            (20_000.0, Unit("Tokens, mean per task")),
+            (0.0, Unit("Thousand tokens, mean per task", 1000.0)),
+        ),
+        _tokens_in_words,
+    ),
+    "parameters": Cost(
+        "size",
+        (
+            (1e6, Unit("Parameters of the model")),
+            (1e9, Unit("Million parameters of the model", 1e6)),
+            (0.0, Unit("Billion parameters of the model", 1e9)),
+        ),
+        _size,
+    ),
 }
-"""What each cost is called, its axis, and how a value is written."""
-
-
-class Tick(NamedTuple):
-    """A mark on an axis."""
-
-    at: str
-    text: str
-
-
-class Point(NamedTuple):
-    """A point that is named: on the line of the best, or on the front."""
-
-    x: str
-    y: str
-    words: str
-    evaluation: str
+"""By the name of `value_of`."""
 
 
 class Plot(NamedTuple):
-    """One plot."""
+    """One plot with its table."""
 
-    key: str
-    title: str
-    description: str
-    """What can be seen in it, as sentences."""
-    x_label: str
-    y_label: str
-    x_ticks: tuple[Tick, ...]
-    y_ticks: tuple[Tick, ...]
-    dots: str
-    """Path of all points."""
-    is_crowded: bool
-    """Whether there are so many points that each is drawn small."""
-    line: str
-    """Path through the named points, as steps."""
-    points: tuple[Point, ...]
+    picture: Picture
     heads: tuple[str, ...]
-    """Headings of the table of the named points: planner, x, score."""
-    table: tuple[tuple[str, str, str, str], ...]
-    """Evaluation, planner, x, score."""
-    baseline: Tick | None = None
-    """Where the board's baseline is on the axis of scores, and its name."""
+    """Headings of the table: planner, x, score, interval, whether it is on the line."""
+    table: tuple[tuple[str, str, str, str, str, bool], ...]
+    """Address, planner, x, score, interval, and whether it is on the line."""
+    left_out: int
+    """Dots that the table does not have, and that are drawn small."""
 
 
 class Sample(NamedTuple):
@@ -90,7 +107,7 @@ def time_samples(*, rows: Sequence[Mapping[str, Any]], metric: Mapping[str, Any]
 
 
 def cost_samples(*, rows: Sequence[Mapping[str, Any]], metric: Mapping[str, Any], cost: str) -> list[Sample]:
-    """Score by `cost`, `seconds` or `tokens` per task, the cheapest first, without rows whose cost is not known."""
+    """Score by one of `COSTS`, the cheapest first, without rows whose cost is not known."""
     found = (
         Sample(float(spent), value, row)
         for row in rows
@@ -108,172 +125,142 @@ def bests(*, samples: Sequence[Sample], better: int) -> list[Sample]:
     return found
 
 
-def over_time(*, rows: Sequence[Mapping[str, Any]], metric: Mapping[str, Any]) -> Plot | None:
-    """Every evaluation by the time it ended, with the best until then as a line; None without any."""
-    samples = time_samples(rows=rows, metric=metric)
-    if not samples:
-        return None
-    best = bests(samples=samples, better=sign_of(metric))
-    x = _Axis.of([sample.x for sample in samples], low=LEFT, high=WIDTH - RIGHT, may_be_log=False)
-    return _plot(
-        key="time",
-        title=f"{metric['label']} over time",
-        description=f"{_count(len(samples), 'published evaluation')}. The line is the best until then, at last "
-        f"{best[-1].y:.3f}.",
-        x_label="Finished (UTC)",
-        metric=metric,
-        samples=samples,
-        named=best,
-        x=x,
-        x_ticks=_time_ticks(x),
-        x_words=lambda value: f"{datetime.fromtimestamp(value, tz=UTC):%Y-%m-%d %H:%M}",
-        until=WIDTH - RIGHT,
-    )
-
-
-def against_cost(*, rows: Sequence[Mapping[str, Any]], metric: Mapping[str, Any], cost: str) -> Plot | None:
-    """Score against `cost`, `seconds` or `tokens` per task, with the Pareto front: the rows that no other row beats in
-    the score without costing more. None if the cost of no row is known."""
-    samples = cost_samples(rows=rows, metric=metric, cost=cost)
-    if not samples:
-        return None
-    front = pareto_front(samples=samples, better=sign_of(metric))
-    name, axis, words = COSTS[cost]
-    x = _Axis.of([sample.x for sample in samples], low=LEFT, high=WIDTH - RIGHT, may_be_log=True)
-    return _plot(
-        key=cost,
-        title=f"{metric['label']} against {name}",
-        description=f"{_count(len(samples), 'planner')} whose {name} {'are' if name == 'tokens' else 'is'} known; "
-        f"{_count(len(front), 'planner')} on the line {'is' if len(front) == 1 else 'are'} not beaten by another one "
-        f"that takes no more.",
-        x_label=f"{axis}, mean per task{' (logarithmic)' if x.is_log else ''}",
-        metric=metric,
-        samples=samples,
-        named=front,
-        x=x,
-        x_ticks=tuple(Tick(_number(x.at(value)), words(value)) for value in x.ticks()),
-        x_words=words,
-        until=WIDTH - RIGHT,
-    )
-
-
 def pareto_front(*, samples: Sequence[Sample], better: int) -> list[Sample]:
     """Samples that no other one beats: by growing cost, each better than all cheaper ones. `better` is 1 if more score
     is better, else -1."""
     return bests(samples=sorted(samples, key=lambda sample: (sample.x, -better * sample.y)), better=better)
 
 
-class _Axis(NamedTuple):
-    start: float
-    end: float
-    low: float
-    high: float
-    is_log: bool
-
-    @classmethod
-    def of(cls, values: Sequence[float], *, low: float, high: float, may_be_log: bool) -> "_Axis":
-        least, most = min(values), max(values)
-        is_log = may_be_log and least > 0 and most / least >= _LOG_FROM
-        if is_log:
-            return cls(math.floor(math.log10(least)), math.ceil(math.log10(most)), low, high, True)
-        if may_be_log:
-            return cls(0.0, most or 1.0, low, high, False)
-        return cls(least, most if most > least else least + 1, low, high, False)
-
-    def at(self, value: float) -> float:
-        place = math.log10(value) if self.is_log else value
-        return self.low + (self.high - self.low) * (place - self.start) / (self.end - self.start)
-
-    def ticks(self) -> list[float]:
-        if self.is_log:
-            return [10.0**power for power in range(int(self.start), int(self.end) + 1)]
-        step = _round_step((self.end - self.start) / 4)
-        return [step * number for number in range(int(self.end / step) + 1)]
-
-
-def _round_step(rough: float) -> float:
-    power = 10.0 ** math.floor(math.log10(rough))
-    return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
-
-
-def _time_ticks(x: _Axis) -> tuple[Tick, ...]:
-    days = (x.end - x.start) / 86_400
-    layout = "%H:%M:%S" if days < _MINUTES else "%H:%M" if days < 1 else "%d %b %H:%M" if days < 4 else "%Y-%m-%d"
-    found = []
-    for number in range(4):
-        value = x.start + (x.end - x.start) * number / 3
-        found.append(Tick(_number(x.at(value)), f"{datetime.fromtimestamp(value, tz=UTC):{layout}}"))
-    return tuple(found)
-
-
-def _plot(
-    *,
-    key: str,
-    title: str,
-    description: str,
-    x_label: str,
-    metric: Mapping[str, Any],
-    samples: Sequence[Sample],
-    named: Sequence[Sample],
-    x: _Axis,
-    x_ticks: tuple[Tick, ...],
-    x_words: Any,
-    until: float,
-) -> Plot:
-    low, high = tenths([sample.y for sample in samples]) or (0.0, 1.0)
-    y = _Axis(low, high, HEIGHT - BOTTOM, TOP, False)
-    placed = [(x.at(sample.x), y.at(sample.y)) for sample in named]
-    return Plot(
-        key=key,
-        title=title,
-        description=description,
-        x_label=x_label,
-        y_label=metric["label"] + ("" if metric.get("higher_is_better", True) else " (lower is better)"),
-        x_ticks=x_ticks,
-        y_ticks=tuple(Tick(_number(y.at(value)), f"{value:.1f}") for value in _tenths_between(low, high)),
-        dots="".join(f"M{_number(x.at(sample.x))} {_number(y.at(sample.y))}h0" for sample in samples),
-        is_crowded=len(samples) > _CROWDED,
-        line=_steps(placed, until=until),
-        points=tuple(
-            Point(_number(left), _number(top), f"{_name(sample)}: {sample.y:.3f}, {x_words(sample.x)}", _id(sample))
-            for sample, (left, top) in zip(named, placed, strict=True)
-        ),
-        heads=("Planner", x_label, metric["label"]),
-        table=tuple((_id(sample), _name(sample), x_words(sample.x), f"{sample.y:.3f}") for sample in named),
+def over_time(
+    *, rows: Sequence[Mapping[str, Any]], metric: Mapping[str, Any], baseline: Baseline | None = None
+) -> Plot | None:
+    """Every evaluation by the time it ended, with the best until then as a line; None without any."""
+    samples = time_samples(rows=rows, metric=metric)
+    if not samples:
+        return None
+    best = bests(samples=samples, better=sign_of(metric))
+    x = axis(values=[sample.x for sample in samples], low=LEFT, high=WIDTH - RIGHT)
+    if samples[0].x == samples[-1].x:
+        x = x._replace(start=samples[0].x - 43_200, end=samples[0].x + 43_200)
+    drawing = _Drawing(
+        metric=metric,
+        samples=samples,
+        best=best,
+        baseline=baseline,
+        words=lambda value: f"{datetime.fromtimestamp(value, tz=UTC):%Y-%m-%d %H:%M}",
+    )
+    return drawing.plot(
+        key="time",
+        title=f"{metric['label']} over time",
+        description=f"{_count(len(samples), 'published evaluation')}. The line is the best until then, at last "
+        f"{best[-1].y:.3f}.",
+        axes=drawing.axes(x=x, x_ticks=time_ticks(x), x_label="Finished (UTC)"),
+        until=samples[-1].x,
     )
 
 
-def with_baseline(plot: Plot, *, baseline: Baseline | None) -> Plot:
-    """The plot with a line for the board's baseline, if that is within the axis."""
-    if baseline is None:
-        return plot
-    low, high = (tick.at for tick in (plot.y_ticks[0], plot.y_ticks[-1]))
-    bottom, top = float(plot.y_ticks[0].text), float(plot.y_ticks[-1].text)
-    at = float(low) + (float(high) - float(low)) * (baseline.value - bottom) / (top - bottom)
-    words = f"baseline {baseline.planner} {baseline.value:.3f}"
-    return plot._replace(baseline=Tick(_number(at), words)) if TOP <= at <= HEIGHT - BOTTOM else plot
+def against_cost(
+    *,
+    rows: Sequence[Mapping[str, Any]],
+    metric: Mapping[str, Any],
+    cost: str,
+    baseline: Baseline | None = None,
+    is_log: bool = False,
+) -> Plot | None:
+    """Score against one of `COSTS`, with the Pareto frontier: the rows that no other row beats in the score without
+    costing more. None if the cost of no row is known.
+
+    Args:
+        rows: of the board.
+        metric: that it ranks by.
+        cost: key of `COSTS`.
+        baseline: drawn as a line.
+        is_log: asks for a logarithmic axis, which costs of 0 do not have.
+    """
+    samples = cost_samples(rows=rows, metric=metric, cost=cost)
+    if not samples:
+        return None
+    front = pareto_front(samples=samples, better=sign_of(metric))
+    of, costs = COSTS[cost], [sample.x for sample in samples]
+    is_log = is_log and min(costs) > 0
+    unit = unit_of(costs, units=of.units)
+    x = axis(values=costs, low=LEFT, high=WIDTH - RIGHT, is_log=is_log, floor=None if is_log else 0.0)
+    drawing = _Drawing(metric=metric, samples=samples, best=front, baseline=baseline, words=of.words)
+    return drawing.plot(
+        key=cost,
+        title=f"{metric['label']} against {of.name}",
+        description=f"{_count(len(samples), 'planner')} whose {of.name} {'are' if of.name == 'tokens' else 'is'} "
+        f"known. The line is the Pareto frontier: {_count(len(front), 'planner')} that no other one beats without "
+        "taking more.",
+        axes=drawing.axes(
+            x=x, x_ticks=ticks_of(x, unit=unit), x_label=f"{unit.name}{' (logarithmic)' if is_log else ''}"
+        ),
+        until=None,
+    )
 
 
-def _steps(placed: Sequence[tuple[float, float]], *, until: float) -> str:
-    left, top = placed[0]
-    path = f"M{_number(left)} {_number(top)}"
-    for left, top in placed[1:]:
-        path += f"H{_number(left)}V{_number(top)}"
-    return f"{path}H{_number(until)}"
+class _Drawing(NamedTuple):
+    """What both kinds of plots share."""
+
+    metric: Mapping[str, Any]
+    samples: Sequence[Sample]
+    best: Sequence[Sample]
+    baseline: Baseline | None
+    words: Callable[[float], str]
+
+    def axes(self, *, x: Any, x_ticks: Any, x_label: str) -> Axes:
+        values = [sample.y for sample in self.samples]
+        for sample in self.samples:
+            values += _ends(sample, metric=self.metric)
+        values += [] if self.baseline is None else [self.baseline.value]
+        y = axis(values=values, low=HEIGHT - BOTTOM, high=TOP, least_range=LEAST_SCORES)
+        label = self.metric["label"] + ("" if self.metric.get("higher_is_better", True) else " (lower is better)")
+        return Axes(x, y, x_ticks, ticks_of(y, unit=_PLAIN), x_label, label)
+
+    def plot(self, *, key: str, title: str, description: str, axes: Axes, until: float | None) -> Plot:
+        on_line = set(map(id, self.best))
+        dots = [self._dot(sample, is_best=id(sample) in on_line) for sample in self.samples]
+        better = sign_of(self.metric)
+        baseline = None
+        if self.baseline is not None:
+            baseline = self.baseline.value, f"baseline {self.baseline.planner} {self.baseline.value:.3f}"
+        picture = scatter(
+            key=key, title=title, description=description, axes=axes, dots=dots, better=better, until=until,
+            baseline=baseline,
+        )  # fmt: skip
+        listed = sorted(linked(dots, better=better), key=lambda dot: dot.x)
+        return Plot(
+            picture=picture,
+            heads=("Planner", axes.x_label, axes.y_label, "95 % interval", "On the line"),
+            table=tuple(self._line(dot) for dot in listed),
+            left_out=len(dots) - len(listed),
+        )
+
+    def _dot(self, sample: Sample, *, is_best: bool) -> Dot:
+        low, high = _ends(sample, metric=self.metric) or (None, None)
+        name = str(sample.row["planner"])
+        return Dot(
+            x=sample.x,
+            y=sample.y,
+            name=name,
+            words=f"{name} by {sample.row['owner']}: {sample.y:.3f}, {self.words(sample.x)}",
+            address=reverse("evaluations:detail", args=[sample.row["evaluation"]]),
+            low=low,
+            high=high,
+            is_best=is_best,
+        )
+
+    def _line(self, dot: Dot) -> tuple[str, str, str, str, str, bool]:
+        interval = "" if dot.low is None or dot.high is None else f"{dot.low:.3f} to {dot.high:.3f}"
+        name = dot.words.rsplit(": ", 1)[0]
+        return dot.address, name, self.words(dot.x), f"{dot.y:.3f}", interval, dot.is_best
 
 
-def _tenths_between(low: float, high: float) -> list[float]:
-    count = round((high - low) * 10)
-    every = 1 if count <= 6 else 2
-    return [low + number / 10 for number in range(0, count + 1, every)]
-
-
-def _name(sample: Sample) -> str:
-    return f"{sample.row['planner']} by {sample.row['owner']}"
-
-
-def _id(sample: Sample) -> str:
-    return str(sample.row["evaluation"])
+def _ends(sample: Sample, *, metric: Mapping[str, Any]) -> list[float]:
+    """The ends of the interval of a sample's score; empty where there is none."""
+    value = sample.row["metrics"].get(metric["key"]) or {}
+    low, high = value.get("low"), value.get("high")
+    return [] if low is None or high is None else [low, high]
 
 
 def sign_of(metric: Mapping[str, Any]) -> int:
@@ -283,7 +270,3 @@ def sign_of(metric: Mapping[str, Any]) -> int:
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _number(value: float) -> str:
-    return f"{value:.1f}"

@@ -15,8 +15,8 @@ from leaderboard.site.problems import ProblemError
 
 if TYPE_CHECKING:
     from evaluator.episodes.base import Episode
-    from evaluator.planners.endpoint import EndpointSettings
-    from evaluator.planners.trial import Trial
+    from evaluator.planners.trials.process import TrialSettings
+    from evaluator.planners.trials.trial import Trial
     from evaluator.rewards.executed import Proposal
     from evaluator.suites.base import Suite
 
@@ -111,8 +111,9 @@ class EvaluatorLibrary(Protocol):
         tasks that the suite does not have."""
         ...
 
-    def try_endpoint(self, *, suite: str, profile: str, settings: "EndpointSettings") -> "Trial":
-        """Send one request of a suite to an endpoint, once, as a worker would, from a process of its own.
+    def try_endpoint(self, *, suite: str, profile: str, settings: "TrialSettings") -> "Trial":
+        """Send one request of a suite to an endpoint, once, as a worker would, from a process of its own; or have a
+        strategy ask a chat endpoint about it.
 
         Raises:
             NotReadyError: suite or profile cannot be read.
@@ -186,13 +187,13 @@ class Library:
                 wrong[key] = str(error)
         return wrong
 
-    def try_endpoint(self, *, suite: str, profile: str, settings: "EndpointSettings") -> "Trial":
-        from evaluator.planners.trial_process import try_endpoint_confined
+    def try_endpoint(self, *, suite: str, profile: str, settings: "TrialSettings") -> "Trial":
+        from evaluator.planners.trials.process import try_confined
 
         found = _suite(suite)
         with _ready(suite):
             offered = _episode(suite).offered(suite=found, profile=profile)
-        return try_endpoint_confined(suite=found, settings=settings, offered=offered)
+        return try_confined(suite=found, settings=settings, offered=offered)
 
     def check_rewards(self, *, suite: str, profile: str, tasks: Sequence[str]) -> str:
         from evaluator.episodes.base import Setting

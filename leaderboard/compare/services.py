@@ -1,6 +1,6 @@
 """The evaluations of a comparison: whether they are comparable, and the scores of their tasks."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -117,7 +117,7 @@ def comparison_of(evaluations: Sequence[Evaluation]) -> Comparison:
     return make()
 
 
-def best_of_board(evaluation: Evaluation) -> list[dict[str, Any]]:
+def best_of_board(evaluation: Evaluation) -> list[Mapping[str, Any]]:
     """The first rows of the evaluation's board, without itself, in one query that reads no other rows."""
     first = Func(
         F("content"), Value(f"$.rows[0 to {MOST_OFFERED}]"), function="jsonb_path_query_array",
@@ -129,8 +129,12 @@ def best_of_board(evaluation: Evaluation) -> list[dict[str, Any]]:
         .values_list(first, flat=True)
         .first()
     )
-    others = [row for row in rows or [] if row["evaluation"] != str(evaluation.pk)]
-    return others[:MOST_OFFERED]
+    return best_of_rows(rows=rows or (), evaluation=evaluation)
+
+
+def best_of_rows(*, rows: Sequence[Mapping[str, Any]], evaluation: Evaluation) -> list[Mapping[str, Any]]:
+    """The first of a board's rows, without the evaluation itself."""
+    return [row for row in rows[: MOST_OFFERED + 1] if row["evaluation"] != str(evaluation.pk)][:MOST_OFFERED]
 
 
 def can_be_compared(evaluation: Evaluation) -> bool:

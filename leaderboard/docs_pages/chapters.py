@@ -142,6 +142,21 @@ def page_of(slug: str) -> Page:
     return Page(title=title, html=_rendered(body), sections=sections)
 
 
+def fragment(text: str, *, lowered: int) -> str:
+    """Markdown of our own as HTML for a part of another page.
+
+    Args:
+        text: the Markdown.
+        lowered: by how many levels its headings are lowered.
+    """
+    tokens = MARKDOWN.parse(text)
+    for token in tokens:
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = f"h{min(6, int(token.tag[1:]) + lowered)}"
+        _rewrite_links(token)
+    return _rendered(tokens)
+
+
 def passages_of(slug: str) -> list[Passage]:
     """The text of a chapter by its headings, without its appendix: making those loads every suite.
 

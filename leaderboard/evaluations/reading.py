@@ -23,7 +23,7 @@ def evaluations_for(reader: Reader) -> QuerySet[Evaluation]:
     )
     reruns = Prefetch("reruns", Submission.objects.filter(visible_to(reader)))
     shown = related.prefetch_related(reruns).annotate(
-        done=_done(), shown_rerun_of=rerun_of(reader=reader, prefix="submission__")
+        done=done_count(), shown_rerun_of=rerun_of(reader=reader, prefix="submission__")
     )
     return shown.order_by(*NEWEST_FIRST)
 
@@ -38,7 +38,7 @@ def rerun_of(*, reader: Reader, prefix: str = "") -> Subquery:
     return Subquery(visible_evaluations(reader).filter(pk=OuterRef(f"{prefix}rerun_of")).values("pk"))
 
 
-def _done() -> Case:
+def done_count() -> Case:
     """How many tasks have ended. Of completed evaluations all have, so that only a page's others are counted."""
     ended = TaskResult.objects.filter(evaluation=OuterRef("pk")).exclude(NEVER_RAN)
     results = ended.order_by().values("evaluation")

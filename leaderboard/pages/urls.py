@@ -3,10 +3,12 @@
 from django.urls import path
 
 from leaderboard.pages import live, views
+from leaderboard.pages.side_by_side.views import task_across
 
 app_name = "evaluations"
 
 urlpatterns = [
+    path("boards/<slug:suite>/tasks/<path:key>/", task_across, name="task-across"),
     path("evaluations/<uuid:evaluation_id>/", views.detail, name="detail"),
     path("evaluations/<uuid:evaluation_id>/events/", live.events, name="events"),
     path("evaluations/<uuid:evaluation_id>/progress/", views.progress, name="progress"),

@@ -1,7 +1,7 @@
 """Pages of evaluations and their tasks, and what their owners do there."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -13,16 +13,19 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from leaderboard.accounts.signed_in import user_of
+from leaderboard.boards.contents import content_of
+from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.library import TryLaterError
-from leaderboard.compare.services import best_of_board, can_be_compared
+from leaderboard.compare.services import best_of_board, best_of_rows, can_be_compared
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.acting import NotPossibleError, may_act, reader_in_team, remember_reader
 from leaderboard.evaluations.gold import not_shared, withheld_from
-from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
+from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.visibility import may_see, visible_evaluations
 from leaderboard.pages.others import others_on
 from leaderboard.pages.presenters import evaluation_page
 from leaderboard.pages.progress import progress as progress_of
+from leaderboard.pages.sharing.views import sharing_of
 from leaderboard.pages.tasks.task_presenters import task_page
 from leaderboard.pages.tasks.walking import query_of, walk
 from leaderboard.pages.visibility_presenters import for_readers_of, visibility_panel
@@ -37,64 +40,10 @@ from leaderboard.results.task_rows import tasks_of
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.site.operators import is_operator
 from leaderboard.submissions import rerunning, services
+from leaderboard.submissions.actions import VERIFY, Action, allowed_actions
 from leaderboard.submissions.readiness import report
 from leaderboard.submissions.releasing import set_visibility
 from leaderboard.submissions.visibility_form import ChangeVisibilityForm
-
-
-class Action(NamedTuple):
-    """Something that the owner may do now, with the sentence that asks for confirmation."""
-
-    url: str
-    label: str
-    sentence: str
-    confirm: str
-    tone: str
-    button: str
-
-
-RESUME = Action(
-    url="evaluations:resume",
-    label="Resume",
-    sentence="Runs the tasks with infrastructure faults again, and only these; where they are many, one of "
-    "them first. Everything else stays as it is.",
-    confirm="Resume these tasks",
-    tone="",
-    button="primary",
-)
-ACCEPT = Action(
-    url="evaluations:accept",
-    label="Accept as planner faults",
-    sentence="The tasks with infrastructure faults then score 0, and the evaluation is ranked. This cannot be undone.",
-    confirm="Accept and rank",
-    tone="warning",
-    button="danger",
-)
-CANCEL = Action(
-    url="evaluations:cancel",
-    label="Cancel",
-    sentence="Ends the evaluation. It is never ranked, and its results so far stay visible. This cannot be undone.",
-    confirm="Cancel this evaluation",
-    tone="error",
-    button="danger",
-)
-RERUN = Action(
-    url="evaluations:rerun",
-    label="Run again",
-    sentence="Submits the planner again for this suite, under today's conditions. It counts towards the quota like any "
-    "submission, and this evaluation stays as it is.",
-    confirm="Run it again",
-    tone="",
-    button="primary",
-)
-VERIFY = Action(
-    url="evaluations:verify",
-    label="Verify",
-    sentence="A worker of this site repeats a sample of the tasks. If the results agree, the evaluation is ranked.",
-    confirm="Have it verified",
-    tone="",
-    button="primary",
-)
 
 
 @require_safe
@@ -104,6 +53,7 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     acts = may_act(user=request.user, submission=evaluation.submission)
     seen = visible_evaluations(request.user)
     before = evaluation.submission.rerun_of
+    sharing = sharing_of(request=request, evaluation=evaluation)
     context = {
         **_names(evaluation),
         "page": evaluation_page(evaluation=evaluation, parameters=request.GET.dict()),
@@ -117,7 +67,8 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
         "rerun_of": before if before and may_see(reader=request.user, submission=before.submission) else None,
         "visibility": visibility_panel(evaluation=evaluation, reader=request.user),
         "verification": verification_panel(evaluation),
-        "offered": best_of_board(evaluation) if can_be_compared(evaluation) else [],
+        "sharing": sharing,
+        "offered": _offered(evaluation=evaluation, snapshot=sharing.snapshot),
         "log": tail(evaluation) if may_read(user=request.user, evaluation=evaluation) else None,
     }
     return for_readers_of(evaluation.submission, response=render(request, "evaluations/detail.html", context))
@@ -238,20 +189,6 @@ def _verifying(*, request: HttpRequest, evaluation: Evaluation) -> tuple[Action,
     return () if verification.why_not(user=user_of(request), evaluation=evaluation) else (VERIFY,)
 
 
-def allowed_actions(evaluation: Evaluation) -> tuple[Action, ...]:
-    """What the owner may do in the evaluation's present state."""
-    actions: tuple[Action, ...] = ()
-    if evaluation.verifies_id is not None:
-        return actions
-    if evaluation.state == EvaluationState.ON_HOLD:
-        actions += (RESUME, ACCEPT)
-    if evaluation.state in transitions.CANCELLABLE:
-        actions += (CANCEL,)
-    if evaluation.state in transitions.FINAL:
-        actions += (RERUN,)
-    return actions
-
-
 def _evaluation(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
     """The evaluation, if the reader sees it; to others there is none."""
     related = visible_evaluations(request.user).select_related(
@@ -265,6 +202,15 @@ def _evaluation(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
     found = get_object_or_404(related.annotate(in_team=reader_in_team(request.user)), pk=evaluation_id)
     remember_reader(reader=request.user, submission=found.submission, in_team=found.in_team)  # type: ignore[attr-defined]  # annotated above
     return found
+
+
+def _offered(*, evaluation: Evaluation, snapshot: Snapshot | None) -> list[Mapping[str, Any]]:
+    """Rows of its board to compare it with."""
+    if not can_be_compared(evaluation):
+        return []
+    if snapshot is None:
+        return best_of_board(evaluation)
+    return best_of_rows(rows=content_of(snapshot).rows, evaluation=evaluation)
 
 
 def _reruns(*, evaluation: Evaluation, seen: QuerySet[Evaluation]) -> QuerySet[Evaluation]:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from evaluator.planners.trial import Trial
+from evaluator.planners.trials.trial import Trial
 
 _LONGEST_REQUEST = 6000
 
@@ -23,6 +23,7 @@ class ShownTrial(NamedTuple):
     verdict: str
     """In a few words."""
     problem: str
+    """What is wrong, or what the plan would score, as a sentence."""
     problems: tuple[str, ...]
     suite: str
     task: str
@@ -50,8 +51,8 @@ def shown_trial(trial: Trial) -> ShownTrial:
     shown = len(trial.answer.encode())
     return ShownTrial(
         passed=trial.passed,
-        verdict=_verdict(trial),
-        problem=trial.problem,
+        verdict=trial.verdict.label,
+        problem=trial.problem or trial.judgement,
         problems=trial.problems,
         suite=trial.suite,
         task=trial.task,
@@ -66,14 +67,6 @@ def shown_trial(trial: Trial) -> ShownTrial:
         usage=_usage(trial),
         example="" if trial.example is None else json.dumps(trial.example, ensure_ascii=False, indent=1),
     )
-
-
-def _verdict(trial: Trial) -> str:
-    if trial.passed:
-        return "The endpoint works as a planner."
-    if trial.example is not None:
-        return "The endpoint works, but returned an empty plan."
-    return "This response would not count as a valid plan."
 
 
 def _step(step: Mapping[str, object]) -> ShownStep:

@@ -1,7 +1,9 @@
 """Filters of the API's lists of evaluations and results, from their query strings."""
 
+import re
 from collections.abc import Callable, Set
 from typing import Any
+from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
@@ -16,6 +18,8 @@ from leaderboard.results.filters import Parameter, one_of, read, whole_number
 from leaderboard.results.task_filters import TaskRow
 from leaderboard.results.task_rows import facts_of
 
+_DIGITS = re.compile(r"[0-9a-f]{4,32}")
+
 
 def suite_slugs() -> QuerySet[Suite, str]:
     """Slugs of all suites that there are."""
@@ -26,7 +30,22 @@ def _is_yes(text: str) -> bool:
     return text.lower() in {"1", "true"}
 
 
+def beginning_of_id(text: str) -> str:
+    """At least four hexadecimal digits of an id, with or without its hyphens."""
+    digits = text.lower().replace("-", "")
+    if not _DIGITS.fullmatch(digits):
+        raise ValueError(f"{text!r} is not the beginning of an id: 4 to 32 hexadecimal digits.")
+    return digits
+
+
+def _begins(field: str, *, digits: str) -> Q:
+    """Whether an id begins so, as a range, which an index answers."""
+    first, last = (UUID(hex=digits.ljust(32, filler)) for filler in "0f")
+    return Q(**{f"{field}__gte": first, f"{field}__lte": last})
+
+
 _EVALUATIONS = (
+    Parameter("id", beginning_of_id),
     Parameter("suite", one_of(suite_slugs)),
     Parameter("state", one_of(EvaluationState.values)),
     Parameter("planner", whole_number),
@@ -35,8 +54,8 @@ _EVALUATIONS = (
 
 
 def filter_evaluations(found: QuerySet[Evaluation], *, parameters: Any, reader: Reader) -> QuerySet[Evaluation]:
-    """The evaluations that a query string asks for: `suite`, `state`, `planner`, and with `mine=1` those that the
-    reader may act on.
+    """The evaluations that a query string asks for: `suite`, `state`, `planner`, `id` as the beginning of an
+    evaluation's or a submission's id, and with `mine=1` those that the reader may act on.
 
     Raises:
         FieldErrors: a parameter has a value that it cannot have.
@@ -44,6 +63,8 @@ def filter_evaluations(found: QuerySet[Evaluation], *, parameters: Any, reader: 
     values = read(parameters=parameters, declared=_EVALUATIONS).checked()
     columns = {"suite": "suite__slug", "state": "state", "planner": "submission__planner"}
     found = found.filter(**{column: values[name] for name, column in columns.items() if values[name] != ""})
+    if digits := values["id"]:
+        found = found.filter(_begins("pk", digits=digits) | _begins("submission", digits=digits))
     if values["mine"]:
         mine = Submission.objects.filter(acted_on_by(reader)) if reader.pk else ()
         found = found.filter(submission__in=mine)

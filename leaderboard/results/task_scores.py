@@ -1,10 +1,13 @@
 """The results of tasks in the form in which they are summed up and compared."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
-from django.db.models import Aggregate, Count, F, Func, IntegerField, JSONField, Sum, TextField, Value
+from django.db.models import Aggregate, Count, F, FloatField, Func, IntegerField, JSONField, Sum, TextField, Value
+from django.db.models.expressions import Combinable
+from django.db.models.fields.json import KeyTransform
 
 from evaluator.metrics.aggregate import TaskScore
 from evaluator.records import Outcome
@@ -37,22 +40,9 @@ def packed_scores(
         evaluations: of one suite.
         tasks: key and metric of each of its tasks, by primary key.
     """
-    row = Func(
-        F("task_id"),
-        F("outcome"),
-        F("score"),
-        F("indicators"),
-        F("sample_scores"),
-        F("sample_indicators"),
-        function="json_build_array",
-        output_field=TextField(),
-    )
-    packed = Aggregate(
-        row, function="json_agg", template="%(function)s(%(expressions)s)::text", output_field=TextField()
-    )
-    rows = TaskResult.objects.filter(evaluation__in=evaluations)
+    columns = ("task_id", "outcome", "score", "indicators", "sample_scores", "sample_indicators")
     results: dict[UUID, dict[int, TaskScore]] = {pk: {} for pk in evaluations}
-    for evaluation, text in rows.values_list("evaluation_id").annotate(packed=packed).order_by():
+    for evaluation, rows in _packed(evaluations=evaluations, columns=list(map(F, columns))):
         results[evaluation] = {
             task: TaskScore(
                 task=tasks[task][0],
@@ -63,9 +53,40 @@ def packed_scores(
                 samples=tuple(samples),
                 sample_indicators=sample_indicators,
             )
-            for task, outcome, score, indicators, samples, sample_indicators in json.loads(text)
+            for task, outcome, score, indicators, samples, sample_indicators in rows
         }
     return results
+
+
+def packed_values(
+    *, evaluations: Sequence[UUID], tasks: Mapping[int, tuple[str, str]], indicator: str
+) -> dict[UUID, dict[int, TaskScore]]:
+    """The same without samples and with at most one indicator, a third of the time and memory.
+
+    Args:
+        evaluations: of one suite.
+        tasks: key and metric of each of its tasks, by primary key.
+        indicator: its key; empty: none.
+    """
+    value = KeyTransform(indicator, "indicators") if indicator else Value(None, output_field=FloatField())
+    results: dict[UUID, dict[int, TaskScore]] = {pk: {} for pk in evaluations}
+    for evaluation, rows in _packed(evaluations=evaluations, columns=[F("task_id"), F("outcome"), F("score"), value]):
+        results[evaluation] = {
+            task: TaskScore(*tasks[task], _OUTCOMES[outcome], score, {} if found is None else {indicator: found})
+            for task, outcome, score, found in rows
+        }
+    return results
+
+
+def _packed(*, evaluations: Sequence[UUID], columns: Sequence[Combinable]) -> Iterator[tuple[UUID, list[list[Any]]]]:
+    """These columns of each evaluation's results."""
+    row = Func(*columns, function="json_build_array", output_field=TextField())
+    packed = Aggregate(
+        row, function="json_agg", template="%(function)s(%(expressions)s)::text", output_field=TextField()
+    )
+    rows = TaskResult.objects.filter(evaluation__in=evaluations)
+    for evaluation, text in rows.values_list("evaluation_id").annotate(packed=packed).order_by():
+        yield evaluation, json.loads(text)
 
 
 def packed_causes(evaluations: Sequence[UUID]) -> dict[UUID, dict[int, tuple[str, ...] | None]]:

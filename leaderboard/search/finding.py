@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+from urllib.parse import urlencode
 
 from django.db.models import Q, TextField
 from django.db.models.functions import Cast
 from django.urls import reverse
 
-from leaderboard.catalog.models import current_suites
+from leaderboard.catalog.models import Task, current_suites
 from leaderboard.evaluations.visibility import Reader
 from leaderboard.profiles.services import planners_seen_by, submitted_evaluations
 from leaderboard.search.documentation import Piece, documentation
@@ -52,6 +53,7 @@ def search(*, query: str, reader: Reader, only_docs: bool = False) -> list[Group
         Group("Boards", _boards(words)),
         Group("Planners", _planners(words, reader=reader)),
         Group("Evaluations", _evaluations(words, reader=reader)),
+        Group("Tasks", _tasks(words)),
         Group("Documentation", _docs(words, limit=PER_GROUP)),
     ]
     return _filled(groups)
@@ -95,6 +97,22 @@ def _evaluations(words: Sequence[str], *, reader: Reader) -> list[Hit]:
             about=str(evaluation.pk)[:8],
         )
         for evaluation in found
+    ]
+
+
+def _tasks(words: Sequence[str]) -> list[Hit]:
+    """Public requests of the current suites; each leads to the list of its suite's tasks."""
+    wanted = Q()
+    for word in words:
+        wanted &= Q(text__icontains=word) | Q(suite__slug__iexact=word) | Q(key__iexact=word)
+    found = Task.objects.filter(wanted, suite__current=True).select_related("suite")
+    return [
+        Hit(
+            task.text,
+            f"{reverse('suites:suite', args=[task.suite.slug])}?{urlencode({'q': f'#{task.key}'})}#tasks",
+            about=f"{task.suite.title}, {task.key}",
+        )
+        for task in found.order_by("suite__slug", "position")[:PER_GROUP]
     ]
 
 

@@ -3,6 +3,7 @@
 Nothing is edited here as a row: a state that is written past its transition table would break what the queue relies on.
 """
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
@@ -89,12 +90,31 @@ class _ForOperators:
         return False
 
 
+LONGEST_CELL = 60
+"""Characters of a sentence in a list: all columns are in view beside the filters, and a row's own page has the rest."""
+
+
+def short_time(moment: datetime | None) -> str:
+    """A time in a list, in UTC."""
+    return "" if moment is None else f"{moment:%Y-%m-%d %H:%M}"
+
+
+def short_text(text: str) -> str:
+    """The beginning of a sentence."""
+    return text if len(text) <= LONGEST_CELL else text[: LONGEST_CELL - 1] + "…"
+
+
 class ReadOnlyAdmin(_ForOperators, ModelAdmin):
     """Rows to look at, newest first."""
 
     list_per_page = ROWS_PER_PAGE
     show_full_result_count = False
     actions_selection_counter = True
+
+    @admin.display(description="id", ordering="pk")
+    def short_id(self, row: Any) -> str:
+        """The first characters of an id, which links to the row's own page."""
+        return str(row.pk)[:8]
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:  # noqa: ARG002 - Django's signature
         """Everything there is, also what no form could change, such as ids and times."""

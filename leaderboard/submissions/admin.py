@@ -17,7 +17,7 @@ from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Attempt, Evaluation, Shard, Submission
 from leaderboard.queue import verification
 from leaderboard.queue.operating import prioritise, requeue
-from leaderboard.site.admin import ReadOnlyAdmin, ReadOnlyInline, site
+from leaderboard.site.admin import ReadOnlyAdmin, ReadOnlyInline, short_text, short_time, site
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.submissions import services
 from leaderboard.submissions.hiding import LONGEST_REASON, hide, show_again
@@ -47,7 +47,9 @@ class EvaluationInline(ReadOnlyInline):
 class SubmissionAdmin(ReadOnlyAdmin):
     """Who entered which planner when."""
 
-    list_display = ("id", "planner", "submitted_by", "team", "visibility", "embargo_until", "rerun_of_id", "created")
+    list_display = (
+        "short_id", "planner", "submitted_by", "team", "visibility", "embargo_until", "rerun_of_id", "created",
+    )  # fmt: skip
     list_filter = ("visibility",)
     list_select_related = ("planner", "submitted_by", "team")
     search_fields = ("=id", "planner__name", "submitted_by__username", "team__slug")
@@ -81,8 +83,7 @@ class EvaluationAdmin(ReadOnlyAdmin):
     """Evaluations; search by id, planner or owner."""
 
     list_display = (
-        "id", "planner", "owner", "suite", "state", "visibility", "hidden", "priority", "reason_text", "created",
-        "finished",
+        "short_id", "planner", "owner", "suite", "state", "visibility", "hidden", "priority", "why", "made", "ended",
     )  # fmt: skip
     list_filter = (
         "state", "suite", "submission__visibility", ("hidden_at", admin.EmptyFieldListFilter),
@@ -94,6 +95,18 @@ class EvaluationAdmin(ReadOnlyAdmin):
     inlines = (ShardInline,)
     action_form = ChoosePriorityForm
     actions = ("cancel", "resume", "accept", "rerun", "verify", "requeue", "set_priority", "hide", "show_again")
+
+    @admin.display(description="reason", ordering="reason_text")
+    def why(self, evaluation: Evaluation) -> str:
+        return short_text(evaluation.reason_text)
+
+    @admin.display(description="created (UTC)", ordering="created")
+    def made(self, evaluation: Evaluation) -> str:
+        return short_time(evaluation.created)
+
+    @admin.display(description="finished (UTC)", ordering="finished")
+    def ended(self, evaluation: Evaluation) -> str:
+        return short_time(evaluation.finished)
 
     @admin.display(ordering="submission__planner__name")
     def planner(self, evaluation: Evaluation) -> str:
@@ -107,9 +120,9 @@ class EvaluationAdmin(ReadOnlyAdmin):
     def visibility(self, evaluation: Evaluation) -> str:
         return evaluation.submission.visibility
 
-    @admin.display(ordering="hidden_at", boolean=True)
-    def hidden(self, evaluation: Evaluation) -> bool:
-        return evaluation.hidden_at is not None
+    @admin.display(ordering="hidden_at", empty_value="no")
+    def hidden(self, evaluation: Evaluation) -> str:
+        return short_time(evaluation.hidden_at)
 
     @admin.action(description="Cancel ...")
     def cancel(self, request: HttpRequest, chosen: QuerySet[Evaluation]) -> TemplateResponse | None:
@@ -249,7 +262,7 @@ class AttemptAdmin(ReadOnlyAdmin):
     """Attempts; search by the name of a worker, or by an id."""
 
     exclude = ("token_hash",)
-    list_display = ("id", "shard", "number", "state", "worker", "leased_at", "ended_at", "reason")
+    list_display = ("short_id", "shard", "number", "state", "worker", "leased_at", "ended_at", "reason")
     list_filter = ("state",)
     list_select_related = ("shard",)
     search_fields = ("=id", "worker", "=shard__evaluation__id")

@@ -10,15 +10,17 @@ from collections.abc import Mapping
 from django.conf import settings
 from django.db import connection
 
-from evaluator.planners.endpoint import EndpointSettings
-from evaluator.planners.trial import Trial
+from evaluator.planners.trials.settings import ChatTrialSettings
+from evaluator.planners.trials.trial import Trial
 from leaderboard.accounts.models import User
 from leaderboard.catalog.library import library
 from leaderboard.catalog.models import Suite
 from leaderboard.planners import secret_headers
-from leaderboard.planners.call_fields import CALL, ENDPOINT_URL
+from leaderboard.planners.call_fields import CALL
 from leaderboard.planners.data import NAME, TIMEOUT, PlannerData
 from leaderboard.planners.kinds import KINDS
+from leaderboard.planners.kinds.called import CalledKind
+from leaderboard.planners.kinds.language_models import MODEL_ID, STRATEGY, check_understanding
 from leaderboard.planners.places import NoPlaceError, Places
 from leaderboard.planners.services import check_planner, find_planner
 from leaderboard.site.field_errors import FieldErrors
@@ -33,7 +35,7 @@ WAITING = 8
 WAIT_SECONDS = 10.0
 
 _places = Places(at_once=AT_ONCE, waiting=WAITING, wait_seconds=WAIT_SECONDS)
-_NEEDED = frozenset(field.name for field in CALL)
+_NEEDED = frozenset(field.name for field in (*CALL, MODEL_ID, STRATEGY))
 """The fields that the call depends on; the others may be wrong as yet."""
 
 
@@ -64,20 +66,22 @@ def try_endpoint(*, user: User, data: PlannerData, suite: str = "") -> Trial:
         BusyError: nothing was sent.
         NotReadyError: this installation cannot evaluate at present.
     """
-    if data.kind not in KINDS or not KINDS[data.kind].testable:
-        raise FieldErrors({"kind": ["Only an HTTP endpoint can be tested."]})
+    kind = KINDS.get(data.kind)
+    if not isinstance(kind, CalledKind):
+        raise FieldErrors({"kind": ["Only an HTTP endpoint or a chat endpoint can be tested."]})
     errors = {field: texts for field, texts in check_planner(data).items() if field in _NEEDED}
     planner = find_planner(owner=user, name=data[NAME])
-    owned = KINDS[data.kind].check_owned(data=data, suites=[], owner=user, planner=planner)
+    owned = kind.check_owned(data=data, suites=[], owner=user, planner=planner)
     if errors := errors or owned:
         raise FieldErrors(errors)
-    called = EndpointSettings(
-        url=data[ENDPOINT_URL],
+    called = kind.trial_settings(
+        data=data,
         timeout_seconds=min(data[TIMEOUT] or LONGEST_SECONDS, LONGEST_SECONDS),
-        allow_private=settings.DEMO,
         header=secret_headers.header_to_send(planner=planner, data=data),
     )
     slug = _suite(suite)
+    if isinstance(called, ChatTrialSettings):
+        _check_suite(slug, strategy=called.strategy)
     if not connection.in_atomic_block:
         # Back into the pool: the call may take longer than all that this page asks of the database.
         connection.close()
@@ -86,6 +90,18 @@ def try_endpoint(*, user: User, data: PlannerData, suite: str = "") -> Trial:
             return library().try_endpoint(suite=slug, profile=settings.PROFILE, settings=called)
     except NoPlaceError:
         raise BusyError from None
+
+
+def _check_suite(slug: str, *, strategy: str) -> None:
+    """Refuse a suite that a strategy cannot be tested on.
+
+    Raises:
+        FieldErrors: it wants turns, or the strategy is made for others.
+    """
+    if Suite.objects.get(slug=slug, current=True).in_turns:
+        raise FieldErrors({"suites": ["A chat endpoint is tested on a suite of whole plans: choose one."]})
+    if errors := check_understanding(strategy=strategy, suites=[slug]):
+        raise FieldErrors(errors)
 
 
 def _suite(slug: str) -> str:

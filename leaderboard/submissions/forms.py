@@ -1,6 +1,6 @@
 """The submit form. It reads input and shows errors; the rules are in `services.py`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from leaderboard.catalog.models import Suite, current_suites
 from leaderboard.catalog.seasons import REHEARSAL, open_seasons
 from leaderboard.planners import checkpoints
 from leaderboard.planners.data import PlannerData
+from leaderboard.planners.declared import DECLARED
 from leaderboard.planners.fields import FIELD_TEMPLATE
 from leaderboard.planners.kinds import FIELDS, KINDS, SECRETS, fields_of, kinds_with
 from leaderboard.planners.kinds.bundled import BUNDLED_NAME
@@ -46,6 +47,12 @@ _ORDER = (
 """Order of the fields on the page and in the list of errors."""
 _TYPED = frozenset({"text", "url", "number", "password"})
 """Types of inputs that change with every key; textareas have no type."""
+FOLDED: Mapping[str, Sequence[str]] = {
+    "call": ("timeout_seconds", "header_name", "header_value", "remove_header"),
+    "about": ("description", *(field.name for field in DECLARED)),
+    "more": ("team", "version", "priority", "own_worker"),
+}
+"""The fields of each part of the page that is folded at first."""
 _UNCHECKED = frozenset({"checkpoint_file"})
 """Fields that are only checked on submission: a checkpoint is too large to be sent twice."""
 
@@ -149,6 +156,11 @@ class SubmitForm(VisibilityFields, ServiceForm):
     def wrong_fields(self) -> list[BoundField]:
         """The fields with errors, in the order of the form."""
         return [field for field in self if field.errors]
+
+    def opened(self) -> dict[str, bool]:
+        """Which parts of `FOLDED` are shown unfolded: those with an error, or with something that was entered."""
+        entered = {*self.errors, *self.changed_data} if self.is_bound else set()
+        return {part: not entered.isdisjoint(fields) for part, fields in FOLDED.items()}
 
     def planner_blocks(self) -> Iterator[Block]:
         """The blocks with the fields of all kinds."""

@@ -7,7 +7,6 @@ from uuid import UUID
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
@@ -18,8 +17,7 @@ from leaderboard.accounts.models import Team
 from leaderboard.accounts.signed_in import user_of
 from leaderboard.accounts.teams import teams_of
 from leaderboard.catalog.library import TryLaterError
-from leaderboard.evaluations.acting import acted_on_by
-from leaderboard.evaluations.models import Evaluation, Submission
+from leaderboard.evaluations.models import Submission
 from leaderboard.planners import plans_files, secret_headers
 from leaderboard.planners.kinds import KINDS, SECRETS, fields_of
 from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
@@ -35,6 +33,7 @@ from leaderboard.site.field_errors import FieldErrors
 from leaderboard.submissions import checking, services
 from leaderboard.submissions.endpoint_tests import BusyError, try_endpoint
 from leaderboard.submissions.forms import SubmitForm
+from leaderboard.submissions.listing import listed, submissions_of
 from leaderboard.submissions.own_workers import submit_for_own_worker
 from leaderboard.submissions.readiness import report
 
@@ -248,12 +247,7 @@ def remove_header(request: HttpRequest, submission_id: UUID) -> HttpResponse:
 @login_required
 def submissions(request: HttpRequest) -> HttpResponse:
     """The reader's own submissions and those of their teams, newest first."""
-    submitted = Evaluation.objects.filter(verifies=None)
-    own = (
-        Submission.objects.filter(acted_on_by(user_of(request)))
-        .select_related("planner__secret", "submitted_by", "team")
-        .prefetch_related(Prefetch("evaluations", submitted.select_related("suite").order_by("created")))
-        .order_by("-created")
-    )
+    own = submissions_of(user_of(request))
     page = Paginator(own, SUBMISSIONS_PER_PAGE).get_page(request.GET.get("page"))
-    return render(request, "planners/submissions.html", {"page": page})
+    context = {"page": page, "rows": [listed(submission) for submission in page.object_list]}
+    return render(request, "planners/submissions.html", context)

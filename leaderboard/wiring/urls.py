@@ -33,6 +33,8 @@ urlpatterns = [
     path("", include("leaderboard.profiles.urls")),
     path("", include("leaderboard.submissions.urls")),
     path("", include("leaderboard.pages.urls")),
+    path("", include("leaderboard.pages.sharing.urls")),
+    path("", include("leaderboard.pages.suites.urls")),
     path("", include("leaderboard.boards.pages.urls")),
     path("", include("leaderboard.docs_pages.urls")),
     path("", include("leaderboard.compare.urls")),

@@ -13,6 +13,7 @@ from playwright.sync_api import Page, Route, expect, sync_playwright
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.events import NewResult, announce
 from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.queue.shards import add_shards
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_suite, make_user
 from tests.leaderboard.serving import server
 from tests.run import find_browser
@@ -136,3 +137,21 @@ def test_a_quarter_is_read_out_and_single_tasks_are_not(page: Page, at_the_datab
     expect(said).to_be_empty()
     at_the_database(lambda: end_tasks(running, *map(str, range(1, 60))))
     expect(said).to_have_text("A quarter of the tasks has ended.", timeout=PATIENCE)
+
+
+def test_a_place_in_the_queue_is_not_shown_beside_running(page: Page, at_the_database):
+    def wait_in_queue() -> Evaluation:
+        evaluation = make_evaluation(planner=make_planner(owner=make_user()), suite=make_suite(), state="launching")
+        add_shards(evaluation=evaluation, shards=[["0"]])
+        return evaluation
+
+    def run(evaluation: Evaluation) -> None:
+        Evaluation.objects.filter(pk=evaluation.pk).update(state="running")
+        announce(evaluation_id=evaluation.pk)
+
+    waiting = at_the_database(wait_in_queue)
+    page.goto(f"/evaluations/{waiting.pk}/")
+    expect(page.locator("[data-live=waiting]")).to_contain_text("Next in the queue.")
+    at_the_database(lambda: run(waiting))
+    expect(page.locator("[data-live=state]")).to_have_text("Running", timeout=PATIENCE)
+    expect(page.locator("[data-live=waiting]")).to_be_empty(timeout=1_000)

@@ -19,6 +19,7 @@ import psutil
 
 from evaluator.episodes.coverage import not_run_reasons
 from evaluator.experts.profile import load_profile
+from evaluator.planners.bundled import each_once
 from evaluator.suites import suite_of
 from evaluator.suites.openagi.data import sample_source
 
@@ -59,7 +60,8 @@ class Arena:
     """A running demo."""
 
     def __init__(self, *, data: Path, planners: Sequence[str] = (), **settings: str) -> None:
-        """`planners`: which of the bundled ones are evaluated; none: all. `settings`: further variables."""
+        """`planners`: which of the bundled ones are evaluated; none: all anchors of two suites, and nothing after them.
+        `settings`: further variables."""
         self.data = data
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
@@ -67,7 +69,7 @@ class Arena:
         self._client = httpx.Client(base_url=f"{self.url}/api/v1/", timeout=30, trust_env=False)
         self._log = data.parent / f"{data.name}.log"
         command = [sys.executable, "manage.py", "demo", "--port", str(self.port)]
-        command += [argument for name in planners for argument in ("--planner", name)]
+        command += [argument for name in planners or each_once("toolmini") for argument in ("--planner", name)]
         own = {"PLANARENA_DEMO": "1", "PLANARENA_DATA": str(data), "PLANARENA_SAMPLES": str(SAMPLES)}
         environment = clean_environment(PYTHONUNBUFFERED="1", **(own | settings))
         with self._log.open("wb") as output:

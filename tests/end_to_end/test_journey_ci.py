@@ -32,7 +32,7 @@ class Pipeline:
             SUITE,
             "--wait",
         ]
-        options = ["--fail-under", f"{METRIC}={least}", "--junit", str(self.junit), "--json", str(self.json)]
+        options = ["--fail-under", f"{METRIC}={least}", "--junit", str(self.junit), "--output", str(self.json)]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "evaluator", *command, *options], cwd=ROOT, text=True,
             env=clean_environment(PLANARENA_URL=arena.url, PLANARENA_TOKEN=token, PLANARENA_STATE=state),

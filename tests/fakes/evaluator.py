@@ -5,9 +5,8 @@ from typing import Any
 
 from evaluator.metrics.aggregate import TaskScore
 from evaluator.metrics.statistics import LEAST_VALUES
-from evaluator.planners import trial_process
-from evaluator.planners.endpoint import EndpointSettings
-from evaluator.planners.trial import Trial
+from evaluator.planners.trials import process as trial_process
+from evaluator.planners.trials.trial import Trial
 from evaluator.records import Outcome, Reason
 from evaluator.suites import suite_of
 from evaluator.suites.hidden import commitment, data_digest
@@ -56,9 +55,9 @@ class FakeEvaluator:
     def unreadable_plans(self, *, suite: str, plans: Mapping[str, Any]) -> Mapping[str, str]:
         return {task: "the fake cannot read it" for task, plan in plans.items() if plan == "garbage"}
 
-    def try_endpoint(self, *, suite: str, profile: str, settings: EndpointSettings) -> Trial:
+    def try_endpoint(self, *, suite: str, profile: str, settings: trial_process.TrialSettings) -> Trial:
         """Really sends a request, of openagi whatever the suite."""
-        return trial_process.try_endpoint_confined(
+        return trial_process.try_confined(
             suite=suite_of("openagi"), settings=settings, memory_bytes=trial_process.MEMORY_BYTES
         )
 

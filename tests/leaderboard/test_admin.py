@@ -54,6 +54,14 @@ class TestWhoEnters:
 
 
 class TestReading:
+    def test_the_list_of_evaluations_is_short_enough_to_be_in_view(self, client, operator, launcher):
+        evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
+        Evaluation.objects.filter(pk=evaluation.pk).update(reason_text="A worker was lost. " * 20)
+        html = client.get(EVALUATIONS).content.decode()
+        assert f">{str(evaluation.pk)[:8]}</a>" in html
+        assert "A worker was lost. A worker was lost. A worker was lost. A …" in html
+        assert "icon-no" not in html, "a red cross for what is not hidden"
+
     def rows(self) -> None:
         evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
         make_lease(evaluation)
@@ -99,7 +107,7 @@ class TestReading:
 
     def test_times_are_written_as_everywhere_on_the_site(self, client, operator):
         evaluation = make_evaluation()
-        assert f"{evaluation.created:%Y-%m-%d %H:%M:%S}" in client.get(EVALUATIONS).content.decode()
+        assert f"{evaluation.created:%Y-%m-%d %H:%M}" in client.get(EVALUATIONS).content.decode()
 
     def test_a_state_cannot_be_written(self, client, operator):
         evaluation = make_evaluation()

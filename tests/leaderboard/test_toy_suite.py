@@ -53,7 +53,7 @@ def test_the_command_line_evaluates_it(tmp_path):
         "sums",
         "--planner",
         "gold",
-        "--json",
+        "--output",
         str(out),
     ]
     environment = {**os.environ, registry.VARIABLE: MODULE, "PLANARENA_DATA": str(tmp_path)}

@@ -111,7 +111,7 @@ def test_what_is_withheld_takes_the_transcript_with_it():
 
 def test_an_endpoint_is_tested_with_a_first_turn():
     from evaluator.planners.endpoint import EndpointSettings
-    from evaluator.planners.trial import try_endpoint
+    from evaluator.planners.trials.trial import try_endpoint
     from tests.evaluator.episodes.turns.toy import suite
 
     good = 200, json.dumps({"actions": "R1 = Add(1, 1)"}).encode()

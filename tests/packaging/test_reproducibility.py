@@ -6,11 +6,10 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-import typer
 import yaml
 
 from evaluator import __version__
-from evaluator.cli.main import app
+from tests.evaluator.cli.walking import member, program
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "reproducibility.md").read_text(encoding="utf-8")
@@ -20,12 +19,12 @@ CFF = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 
 def problem_of(line):
     """Why a line is no command of the program, or None. Names in capitals stand for values."""
-    command, words = typer.main.get_command(app), shlex.split(line)[1:]
+    command, words = program(), shlex.split(line)[1:]
     while words and hasattr(command, "commands"):
         name = words.pop(0)
-        if name not in command.commands:
+        command = member(command, name)
+        if command is None:
             return f"{name} is no command"
-        command = command.commands[name]
     known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
     unknown = [word for word in words if word.startswith("--") and word not in known]
     return f"no option {unknown[0]}" if unknown else None

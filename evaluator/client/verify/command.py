@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from evaluator.cli.program.exit_codes import ExitCode
+from evaluator.cli.program.options import JsonFlag
 from evaluator.client.errors import UsageError
 from evaluator.client.verify.addresses import board_address
-from evaluator.client.verify.report import Report, VerifyExit
+from evaluator.client.verify.report import Report
 
 if TYPE_CHECKING:
     from evaluator.client.verify.fetching import RecordingFetcher
@@ -36,13 +38,13 @@ def verify(
     key: Annotated[
         str, typer.Option(metavar="KEY", help="The operator's public key (base64) or its id. Default: the pinned one.")
     ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    as_json: JsonFlag = False,
     patience: Annotated[float, typer.Option(min=0, help="Seconds for which a failed request is tried again.")] = 60.0,
 ) -> None:
     """Check that a board is what its operator signed: history, rows, figures, and a random sample of records.
 
     The key of a site is pinned when it is first verified. Exit codes: 0 verified, 1 something differs from what was
-    signed, 2 could not be checked (unreachable, unsigned, unknown key).
+    signed, 2 bad usage, 4 could not be checked (unreachable, unsigned, unknown key).
     """
     try:
         report = _verified(
@@ -50,10 +52,10 @@ def verify(
         )
     except UsageError as error:
         sys.stderr.write(f"planarena: {error}\n")
-        raise typer.Exit(VerifyExit.NOT_CHECKED) from None
+        raise typer.Exit(ExitCode.BAD_USAGE) from None
     except KeyboardInterrupt:
         sys.stderr.write("planarena: interrupted\n")
-        raise typer.Exit(VerifyExit.NOT_CHECKED) from None
+        raise typer.Exit(ExitCode.INFRASTRUCTURE) from None
     sys.stdout.write(json.dumps(report.as_json(), indent=1) + "\n" if as_json else report.as_text())
     raise typer.Exit(report.exit_code)
 

@@ -2,20 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum, StrEnum
-from typing import Any
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from evaluator.cli.program.exit_codes import ExitCode
 
 _LONGEST_SHOWN = 200
 
 
-class VerifyExit(IntEnum):
-    """How `planarena verify` ends."""
+class _Verdict(NamedTuple):
+    key: str
+    """In `verification/1`."""
+    sentence: str
 
-    VERIFIED = 0
-    MISMATCH = 1
-    """Something is not as it was signed."""
-    NOT_CHECKED = 2
-    """Unreachable, unsigned, unknown key, or wrong options."""
+
+_VERDICTS = {
+    ExitCode.PASSED: _Verdict("verified", "verified"),
+    ExitCode.CHECK_FAILED: _Verdict("mismatch", "MISMATCH"),
+    ExitCode.INFRASTRUCTURE: _Verdict("not_checked", "NOT VERIFIED: not everything could be checked"),
+}
 
 
 class Kind(StrEnum):
@@ -74,18 +79,18 @@ class Report:
         return [finding for finding in self.findings if finding.kind is kind]
 
     @property
-    def exit_code(self) -> VerifyExit:
+    def exit_code(self) -> ExitCode:
         """A mismatch weighs more than what could not be checked."""
         if self.of(Kind.MISMATCH):
-            return VerifyExit.MISMATCH
-        return VerifyExit.NOT_CHECKED if self.of(Kind.NOT_CHECKED) else VerifyExit.VERIFIED
+            return ExitCode.CHECK_FAILED
+        return ExitCode.INFRASTRUCTURE if self.of(Kind.NOT_CHECKED) else ExitCode.PASSED
 
     def as_json(self) -> dict[str, Any]:
         """The report as `verification/1`."""
         return {
             "version": "verification/1",
             "address": self.address,
-            "verdict": self.exit_code.name.lower(),
+            "verdict": _VERDICTS[self.exit_code].key,
             "exit_code": int(self.exit_code),
             **self.facts,
             "findings": [
@@ -111,7 +116,7 @@ class Report:
             if finding.expected or finding.found:
                 lines.append(f"{'':25}expected {_printable(finding.expected)}")
                 lines.append(f"{'':25}found    {_printable(finding.found)}")
-        lines.append({0: "verified", 1: "MISMATCH", 2: "NOT VERIFIED: not everything could be checked"}[self.exit_code])
+        lines.append(_VERDICTS[self.exit_code].sentence)
         return "\n".join(lines) + "\n"
 
 

@@ -8,6 +8,7 @@ from queue import SimpleQueue
 
 from evaluator.episodes.turns.environment import Call, Environment, Outcome, Refused
 from evaluator.episodes.turns.episode import Episode
+from evaluator.episodes.turns.faults import FaultInjector
 from evaluator.planners.protocol import PlannerError
 from evaluator.planners.turns.protocol import BatchTurnPlanner, TurnPlanner, TurnReply, TurnRequest
 from evaluator.records import PlannerCall, Reason
@@ -32,7 +33,12 @@ End = TurnReply | PlannerError
 
 
 def hold_all(
-    *, planner: TurnPlanner, episodes: Iterator[Opened], environment: Environment, at_once: int = OPEN_EPISODES
+    *,
+    planner: TurnPlanner,
+    episodes: Iterator[Opened],
+    environment: Environment,
+    at_once: int = OPEN_EPISODES,
+    faults: FaultInjector | None = None,
 ) -> Iterator[Episode]:
     """Hold the episodes, many at once, and yield each as it ends.
 
@@ -52,7 +58,7 @@ def hold_all(
             ends = answers.wait()
             for number, end in ends:
                 _take(end, episode=held[number].episode)
-            _run_ready([held[number].episode for number, _ in ends], environment=environment)
+            _run_ready([held[number].episode for number, _ in ends], environment=environment, faults=faults)
             for number, _ in ends:
                 if held[number].episode.stop is None:
                     answers.ask(number, held[number].request)
@@ -79,20 +85,34 @@ def _take(end: End, *, episode: Episode) -> None:
         episode.take(end)
 
 
-def _run_ready(episodes: Sequence[Episode], *, environment: Environment) -> None:
+def _run_ready(episodes: Sequence[Episode], *, environment: Environment, faults: FaultInjector | None) -> None:
     """Run what these episodes want, until each awaits an answer or is over."""
     going = list(episodes)
     while True:
         ready = [(episode, call) for episode in going if (call := episode.ready) is not None]
         if not ready:
             return
-        for (episode, _), (outcome, seconds) in zip(ready, _outcomes(ready, environment=environment), strict=True):
+        outcomes = _outcomes(ready, environment=environment, faults=faults)
+        for (episode, _), (outcome, seconds) in zip(ready, outcomes, strict=True):
             episode.done(outcome, seconds=seconds)
         going = [episode for episode, _ in ready]
 
 
-def _outcomes(ready: Sequence[tuple[Episode, Call]], *, environment: Environment) -> list[tuple[Outcome, float]]:
-    calls = [call for _, call in ready]
+def _outcomes(
+    ready: Sequence[tuple[Episode, Call]], *, environment: Environment, faults: FaultInjector | None
+) -> list[tuple[Outcome, float]]:
+    if faults is None:
+        return _run([call for _, call in ready], environment=environment)
+    instead = [faults.instead(episode, call) for episode, call in ready]
+    running = [one for one, outcome in zip(ready, instead, strict=True) if outcome is None]
+    ran = iter(_run([call for _, call in running], environment=environment) if running else ())
+    return [
+        (given, 0.0) if given is not None else faults.afterwards(episode, call, ran=next(ran))
+        for (episode, call), given in zip(ready, instead, strict=True)
+    ]
+
+
+def _run(calls: Sequence[Call], *, environment: Environment) -> list[tuple[Outcome, float]]:
     started = time.monotonic()
     try:
         outcomes = list(environment.run(calls))

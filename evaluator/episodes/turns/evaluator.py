@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from evaluator.episodes.parts import faulty, new_record, not_run_records
 from evaluator.episodes.turns.asking import OPEN_EPISODES, Opened, hold_all
 from evaluator.episodes.turns.environment import Environment, ExpertEnvironment, SampleEnvironment, offered_tools
 from evaluator.episodes.turns.episode import Episode
+from evaluator.episodes.turns.faults import Fault, FaultInjector
 from evaluator.episodes.turns.feedback import Bounds
 from evaluator.episodes.turns.measures import calls_of, indicators_of
 from evaluator.episodes.turns.over_samples import record_of_samples
@@ -51,6 +53,7 @@ class TurnEvaluator:
         self._environment = environment
         self._bounds = bounds
         self._open_journal = open_journal
+        self._fault: Fault | None = None
         self._not_run = environment.not_run(suite)
         self._offered = offered_tools(suite=suite, environment=environment)
 
@@ -80,14 +83,26 @@ class TurnEvaluator:
                 by_episode[id(one.episode)] = task
                 yield one
 
-        for episode in hold_all(planner=acting, episodes=opened(), environment=self._environment, at_once=at_once):
+        for episode in self._held(opened(), acting=acting, at_once=at_once):
             yield self._record(task=by_episode.pop(id(episode)), episode=episode)
+
+    def with_fault(self, fault: Fault) -> "TurnEvaluator":
+        """The same, with a fault in every episode."""
+        other = copy(self)
+        other._fault = fault
+        return other
 
     def facts(self) -> dict[str, JsonValue]:
         """Digest of the rules and version of the code; with experts, what ran as well."""
         commit, dirty = code_version()
         experts = self._environment.facts() if isinstance(self._environment, ExpertEnvironment) else {}
         return {"judge": self._environment.digest(), "provenance": {"commit": commit, "dirty": dirty}, **experts}
+
+    def _held(self, episodes: Iterator[Opened], *, acting: TurnPlanner, at_once: int) -> Iterator[Episode]:
+        faults = None if self._fault is None else FaultInjector(self._fault, self._bounds.seconds)
+        return hold_all(
+            planner=acting, episodes=episodes, environment=self._environment, at_once=at_once, faults=faults
+        )
 
     def _context(self, task: Task) -> PlanContext:
         return self.suite.context(task=task, offered=self._offered)
@@ -115,7 +130,7 @@ class TurnEvaluator:
                     by_episode[id(one.episode)] = task
                     yield one
 
-        for episode in hold_all(planner=acting, episodes=opened(), environment=environment, at_once=at_once):
+        for episode in self._held(opened(), acting=acting, at_once=at_once):
             task = by_episode.pop(id(episode))
             over = ended.setdefault(task.key, [])
             over.append(episode)

@@ -5,7 +5,7 @@ thread (`ConcurrentLanguageModel`), as endpoints do. `driving.py` knows both; st
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal, Protocol, runtime_checkable
 
@@ -54,6 +54,11 @@ class Constraint(Protocol):
         ...
 
 
+_STEP = 1_000_003
+"""Between the seeds of two runs: a prime, so that strategies that count their samples share no seed."""
+_SEEDS = 2**31 - 1
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateCall:
     """Continue a conversation."""
@@ -71,6 +76,10 @@ class GenerateCall:
     constraint: Constraint | None = None
     beams: int = 1
     """Needs a constraint where it is above 1: as many of the most probable completions are searched."""
+
+    def in_run(self, run: int) -> "GenerateCall":
+        """The call in one of several runs of a planner, from 0: what is drawn at a temperature above 0 differs."""
+        return replace(self, seed=(self.seed + run * _STEP) % _SEEDS) if run and self.temperature else self
 
     def problem(self) -> str | None:
         """Why no language model can answer the call, as a sentence, or None."""

@@ -1,12 +1,13 @@
 """Strategies in turns with their language models as planners: each answer is a conversation of its own."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Protocol, cast, runtime_checkable
 
 from pydantic import ValidationError
 
 from evaluator.canonical_json import JsonValue
-from evaluator.planners.driving import StrategyPlanner
+from evaluator.planners.driving import ReseededStrategy, StrategyPlanner
 from evaluator.planners.language_models.protocol import LanguageModel
 from evaluator.planners.protocol import PlannerError, PlannerReply
 from evaluator.planners.strategies.protocol import Strategy
@@ -68,14 +69,18 @@ class StrategyTurnPlanner(StrategyPlanner):
             raise end
         return end
 
-    def turn_all(self, requests: Iterable[TurnRequest]) -> list[TurnReply | PlannerError]:
-        """See `BatchTurnPlanner`."""
+    def reseeded(self, run: int) -> "ReseededTurns":
+        """See `ReseedablePlanner`."""
+        return ReseededTurns(self, run)
+
+    def turn_all(self, requests: Iterable[TurnRequest], *, run: int = 0) -> list[TurnReply | PlannerError]:
+        """See `BatchTurnPlanner`; what is drawn differs between runs."""
         asked = list(requests)
         ends: list[TurnReply | PlannerError] = [_NO_ANSWER] * len(asked)
         planners: tuple[StrategyPlanner, ...] = (self, *self._modules.values())
         for planner in planners:
             own = [place for place, request in enumerate(asked) if self._modules.get(request.role, self) is planner]
-            for number, end in planner.plan_all([asked[place] for place in own]):
+            for number, end in planner.plan_all([asked[place] for place in own], run=run):
                 ends[own[number]] = end if isinstance(end, PlannerError) else _turn(end)
         return ends
 
@@ -84,6 +89,29 @@ class StrategyTurnPlanner(StrategyPlanner):
         super().close()
         for planner in self._modules.values():
             planner.close()
+
+
+@dataclass(frozen=True, slots=True)
+class ReseededTurns(ReseededStrategy):
+    """A strategy in turns in one of several runs."""
+
+    planner: StrategyTurnPlanner
+
+    @property
+    def formulation(self) -> Formulation:
+        """See `TurnPlanner`."""
+        return self.planner.formulation
+
+    def turn(self, request: TurnRequest) -> TurnReply:
+        """See `TurnPlanner`."""
+        (end,) = self.turn_all([request])
+        if isinstance(end, PlannerError):
+            raise end
+        return end
+
+    def turn_all(self, requests: Iterable[TurnRequest]) -> list[TurnReply | PlannerError]:
+        """See `BatchTurnPlanner`."""
+        return self.planner.turn_all(requests, run=self.run)
 
 
 def strategy_planner_of(

@@ -1,6 +1,5 @@
 """The commands of ARC's suites: fetching, and training a program writer of Lilliput size."""
 
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -86,6 +85,4 @@ def compare(
     out.print(found, markup=False, highlight=False, soft_wrap=True)
 
 
-COMMANDS: Mapping[str, Callable[..., None]] = {"arc convert": convert, "arc train": train, "arc compare": compare}
-GROUPS = {"arc": "ARC: a program writer of Lilliput size, and the comparison of its views."}
 RELEASED = {RELEASE.name: fetching(RELEASE)}

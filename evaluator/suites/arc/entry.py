@@ -68,4 +68,4 @@ SUITES = (
     _entry("arc-training", split=Split.TRAINING),
     _entry("arc-evaluation", split=Split.EVALUATION),
 )
-COMMANDS = "evaluator.suites.arc.commands"
+FETCHING = "evaluator.suites.arc.commands"

@@ -1,6 +1,5 @@
 """The commands of LUMOS's suites: fetching, and writing training data."""
 
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -122,12 +121,4 @@ def mind2web(
     out.print(f"{target}: {count} tasks", markup=False, highlight=False, soft_wrap=True)
 
 
-COMMANDS: Mapping[str, Callable[..., None]] = {
-    "lumos mind2web": mind2web,
-    "lumos convert": convert,
-    "lumos train": train,
-    "lumos compare": compare,
-    "lumos ship": ship,
-}
-GROUPS = {"lumos": "LUMOS: training data in its formats, training its modules, its comparison."}
 RELEASED = {release.name: fetching(release) for release in (maths.RELEASE, questions.RELEASE, sql.RELEASE)}

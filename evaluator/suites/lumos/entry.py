@@ -162,4 +162,4 @@ SUITES = (
     Entry(slug="scienceqa", build=_science, episode=_SCIENCE, is_available=pictures.SCIENCE.is_here, has_gold=False),
     Entry(slug="mind2web", build=_mind2web, episode=_MIND2WEB, is_available=web.STEPS.is_here),
 )
-COMMANDS = "evaluator.suites.lumos.commands"
+FETCHING = "evaluator.suites.lumos.commands"

@@ -53,6 +53,3 @@ def _translator(*, profile: "Profile", device: str) -> "Translate":
         return [str(result["text"]) for result in expert.run([{"text": text} for text in texts])]
 
     return translate
-
-
-COMMANDS = {"profiles build-data": build_data}

@@ -25,4 +25,3 @@ def _samples(setting: Setting) -> "SampleSource":
 _ENTRY = Entry(slug="openagi", build=openagi_suite, episode=ExecutedPlans(samples=_samples), catalogue=OPENAGI.name)
 
 SUITES = (_ENTRY, step_by_step(_ENTRY, caption="Image Captioning"))
-COMMANDS = "evaluator.suites.openagi.commands"

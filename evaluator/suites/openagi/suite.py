@@ -1,5 +1,6 @@
 """The suite `openagi`: 185 requests, 117 linear and 68 nonlinear (OpenAGI, section 3)."""
 
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -118,8 +119,13 @@ def openagi_suite() -> Suite:
         training_splits=("validation",),
         panels=(Panel.SCORES, Panel.ARTEFACTS),
         facets=FACETS,
+        reworded=_reworded,
         hidden_requests=_hidden_requests,
     )
+
+
+def _reworded(task: Task, rng: random.Random) -> str | None:
+    return _worded(task, seed=str(rng.getrandbits(64))).text
 
 
 def _hidden_requests(suite: Suite, seed: str) -> tuple[Task, ...]:

@@ -1,6 +1,7 @@
 """The suite `openagi-season`: generated requests for OpenAGI's tools and data."""
 
 import os
+import random
 from dataclasses import replace
 
 from evaluator.suites.base import ABSTENTION, Column, Conditions, IntervalMethod, Panel, Suite, Task
@@ -9,7 +10,8 @@ from evaluator.suites.hidden import HIDDEN, derived
 from evaluator.suites.openagi.suite import COLUMNS as RELEASED_COLUMNS
 from evaluator.suites.openagi.suite import EXACT_PLAN, NEAR_PLAN, closed_column
 from evaluator.suites.openagi_season.season import season
-from evaluator.suites.openagi_season.tasks import SEVERAL
+from evaluator.suites.openagi_season.tasks import SEVERAL, SeasonTask
+from evaluator.suites.openagi_season.wording import worded
 from evaluator.tools.openagi import OPENAGI
 
 VERSION = "1"
@@ -110,8 +112,16 @@ def season_suite() -> Suite:
         ),
         facets=FACETS,
         may_abstain=True,
+        reworded=_reworded,
         hidden_requests=_hidden_requests,
     )
+
+
+def _reworded(task: Task, rng: random.Random) -> str | None:
+    # What no tool can do is drawn with the words: other words would ask for something else.
+    if not isinstance(task, SeasonTask) or task.metric == ABSTENTION:
+        return None
+    return worded(wish=task.wish, rng=rng).text
 
 
 def _hidden_requests(suite: Suite, seed: str) -> tuple[Task, ...]:

@@ -17,19 +17,8 @@ from evaluator.cli.arbiter_options import (
     arbiter_opened,
 )
 from evaluator.cli.listing import Listing, show_all
-from evaluator.cli.usage import (
-    JsonFile,
-    JsonFlag,
-    LinesArgument,
-    chosen_suite,
-    is_stdout,
-    lines_text,
-    log,
-    out,
-    print_json,
-    usage_error,
-    write_json,
-)
+from evaluator.cli.program.options import JsonFlag, OutputFile
+from evaluator.cli.usage import LinesArgument, chosen_suite, lines_text, log, out, print_json, usage_error, write_json
 from evaluator.metrics.decomposition import Verdict, deacc, judge_decomposition
 from evaluator.metrics.statistics import ends_in_words
 from evaluator.metrics.undecided import range_text, ranged, undecided_words
@@ -39,8 +28,8 @@ from evaluator.suites.base import shown_columns
 from evaluator.suites.released_files import FetchError
 from evaluator.suites.toolbench.plan_scores import Report, ScoredLine, report_to_json, score_lines
 from evaluator.suites.toolbench.released import source
-from evaluator.suites.toolbench.released.inputs_command import inputs
-from evaluator.suites.toolbench.suite import ToolTask, is_tool_suite
+from evaluator.suites.toolbench.suite import is_tool_suite
+from evaluator.suites.toolbench.tasks import ToolTask
 from evaluator.suites.toolbench.terms import describe, interpret
 
 if TYPE_CHECKING:
@@ -230,7 +219,8 @@ def search(
     per_step: Annotated[
         bool, typer.Option("--per-step", help="Let a tool's score depend on the step of the search.")
     ] = False,
-    json_out: JsonFile = None,
+    as_json: JsonFlag = False,
+    output: OutputFile = None,
 ) -> None:
     """Compare the search strategies of ControlLLM without a language model: solution rates and times.
 
@@ -243,9 +233,9 @@ def search(
         suite=chosen, gold=gold_decompositions, prior_knowledge=not without_prior_knowledge,
         thresholds=_thresholds(thresholds), per_step=per_step,
     )  # fmt: skip
-    if not is_stdout(json_out):
+    if not as_json:
         _print_search(report)
-    write_json(report.to_json(), file=json_out)
+    write_json(report.to_json(), printed=as_json, file=output)
 
 
 def _thresholds(text: str) -> list[float]:
@@ -280,7 +270,8 @@ def _print_search(report: "SearchReport") -> None:
 
 def decompositions(
     suite: Annotated[str, typer.Option(help="Slug of a suite whose plans are judged.")] = "toolmini",
-    json_out: JsonFile = None,
+    as_json: JsonFlag = False,
+    output: OutputFile = None,
 ) -> None:
     """DeAcc of the decomposers that need no language model: the rules and the trained network, also by field."""
     from evaluator.planners.strategies.controlllm.trained.strategy import trained_decomposition
@@ -294,7 +285,7 @@ def decompositions(
         ]
     except ValueError as error:
         raise usage_error(error) from None
-    if not is_stdout(json_out):
+    if not as_json:
         fields = tuple(reports[0].fields)
         table = Listing("decomposer", "n", "DeAcc", "95 % interval", "but description", *fields, title=chosen.title)
         for one in reports:
@@ -302,7 +293,7 @@ def decompositions(
             ends = one.deacc.in_words(form=".3f")
             table.add_row(one.decomposer, str(one.deacc.count), f"{one.deacc.mean:.3f}", ends, *shares)
         show_all((table,), console=out)
-    write_json([one.to_json() for one in reports], file=json_out)
+    write_json([one.to_json() for one in reports], printed=as_json, file=output)
 
 
 def fetch_released(folder: Path | None) -> Mapping[Path, str]:
@@ -334,11 +325,4 @@ def download_released(target: Path) -> Mapping[str, str]:
     return source.fetch(download=downloaded, target=target)
 
 
-COMMANDS = {
-    "score-plans": score_plans,
-    "score-decompositions": score_decompositions,
-    "bench search": search,
-    "bench decompositions": decompositions,
-    "suites inputs": inputs,
-}
 RELEASED = {"controlllm": fetch_released}

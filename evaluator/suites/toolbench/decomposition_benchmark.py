@@ -16,7 +16,7 @@ from evaluator.planners.strategies.controlllm.offline_decomposing import decompo
 from evaluator.planners.strategies.controlllm.subtasks import protocol_text
 from evaluator.planners.strategies.controlllm.words import Lexicon
 from evaluator.suites.base import Suite
-from evaluator.suites.toolbench.suite import ToolTask
+from evaluator.suites.toolbench.tasks import ToolTask
 from evaluator.tools.controlllm import CONTROLLLM
 from evaluator.tools.types import Tool
 

@@ -82,4 +82,4 @@ SUITES = (
     _TOOL2K,
     *(step_by_step(entry, caption="image_captioning") for entry in (_WORLD, _TOOL100, _TOOL2K)),
 )
-COMMANDS = "evaluator.suites.toolbench.commands"
+FETCHING = "evaluator.suites.toolbench.commands"

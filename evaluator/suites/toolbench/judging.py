@@ -24,7 +24,7 @@ from evaluator.suites.toolbench.indicators import INDICATORS, judge_plan
 from evaluator.suites.toolbench.indicators import Judgement as Indicators
 from evaluator.suites.toolbench.measures import measures
 from evaluator.suites.toolbench.settling import settlement
-from evaluator.suites.toolbench.suite import ToolTask
+from evaluator.suites.toolbench.tasks import ToolTask
 
 _NO_RULES = frozenset(
     {
@@ -99,7 +99,11 @@ def judge_parsed(*, suite: Suite, task: ToolTask, parsed: ParsedPlan, arbiter: A
         raise ValueError(f"{suite.slug} {task.key} has no goal: {task.uncovered}")
     if not task.goal.parts:
         refusal = judge_refusal(parsed.plan)
-        return JudgedPlan(parsed.plan, parsed.tolerated, refusal, refusal_indicators(parsed.plan))
+        indicators = refusal_indicators(parsed.plan)
+        if task.withheld:
+            # The task is one of a suite in which plans can meet every request: its columns are the five figures.
+            indicators |= {name: float(value) for name, value in refusal.indicators().items()}
+        return JudgedPlan(parsed.plan, parsed.tolerated, refusal, indicators)
     context = all_tools(suite=suite, task=task)
     judged = partial(
         judge_plan,

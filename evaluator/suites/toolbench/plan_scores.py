@@ -13,7 +13,7 @@ from evaluator.records import Outcome
 from evaluator.suites.base import Suite, Task
 from evaluator.suites.toolbench.indicators import INDICATORS, LOWER_IS_BETTER, missing_plan
 from evaluator.suites.toolbench.judging import JudgedPlan, judge
-from evaluator.suites.toolbench.suite import ToolTask
+from evaluator.suites.toolbench.tasks import ToolTask
 
 
 @dataclass(frozen=True, slots=True)

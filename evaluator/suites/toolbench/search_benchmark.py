@@ -28,7 +28,7 @@ from evaluator.plans.model import PlanSyntaxError
 from evaluator.suites.base import Suite
 from evaluator.suites.toolbench.indicators import INDICATORS, missing_plan
 from evaluator.suites.toolbench.judging import judge
-from evaluator.suites.toolbench.suite import ToolTask
+from evaluator.suites.toolbench.tasks import ToolTask
 
 STRATEGIES: Mapping[str, CandidateFunction] = {
     "greedy": greedy,

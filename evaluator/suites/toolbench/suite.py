@@ -1,36 +1,28 @@
 """The suites `tool100`, `tool2k` and `toolmini`: requests whose plans are judged, not executed."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+import random
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from evaluator.canonical_json import JsonValue
-from evaluator.metrics.planning import PlanProfile
-from evaluator.plans.decomposition import Decomposition, parse_decomposition
-from evaluator.plans.model import Plan, PlanSyntaxError
 from evaluator.suites.base import Column, Conditions, Defect, IntervalMethod, Panel, StepProblem, Suite, Task
 from evaluator.suites.facets import MODALITY, STRUCTURE, Facet, Facets
 from evaluator.suites.hidden import HIDDEN, derived
-from evaluator.suites.toolbench.goals.derive import UncoveredError, derive_goal
-from evaluator.suites.toolbench.goals.given_files import files_of
-from evaluator.suites.toolbench.goals.goal import Goal
-from evaluator.suites.toolbench.goals.gold import gold_plan
-from evaluator.suites.toolbench.levels import level_of
 from evaluator.suites.toolbench.measures import COLUMNS as MEASURES
+from evaluator.suites.toolbench.mini.paraphrases import PARAPHRASES
 from evaluator.suites.toolbench.mini.requests import hidden_tasks, toolmini_tasks
-from evaluator.suites.toolbench.released.defects import RULES, flags_of, is_active
+from evaluator.suites.toolbench.outage import with_outage
+from evaluator.suites.toolbench.released.defects import RULES
 from evaluator.suites.toolbench.released.files import TOOL2K, TOOL100, read_tool2k, read_tool100
 from evaluator.suites.toolbench.released.raw import RawTask
 from evaluator.suites.toolbench.released.source import fetched_folder, gold_file, problem_of_fetched
 from evaluator.suites.toolbench.right_plans import nearest_plans
-from evaluator.suites.toolbench.shortest import shortest_length
+from evaluator.suites.toolbench.tasks import ToolTask, tool_task
 from evaluator.tools.controlllm import CONTROLLLM
-from evaluator.tools.types import ResourceType
 
 if TYPE_CHECKING:
+    from evaluator.plans.model import Plan
     from evaluator.records import ResultRecord
     from evaluator.suites.right_plans import RightPlans
 
@@ -150,54 +142,6 @@ SCORING = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class ToolTask(Task):
-    """A request with the goal that was derived for it."""
-
-    group: str
-    level: str
-    """`easy`, `medium` or `hard`; empty where it is not known."""
-    flags: tuple[str, ...]
-    """Names of the defects that the released entry has."""
-    active: bool
-    """Whether it is in the split without defective entries."""
-    goal: Goal | None
-    uncovered: str
-    """Why there is no goal; empty if there is one."""
-    files: Mapping[str, frozenset[ResourceType]]
-    """The request's files with the types in which it gives them."""
-    decomposition: Decomposition | None
-
-    @cached_property
-    def gold_profile(self) -> PlanProfile:
-        """What plans are compared with."""
-        return PlanProfile(self.gold or Plan(steps=(), answers=()))
-
-    @cached_property
-    def shortest(self) -> int:
-        """Calls of the shortest sufficient plan; 0 where nothing is known to be wanted."""
-        return shortest_length(self.goal) if self.goal is not None else 0
-
-    @property
-    def attributes(self) -> dict[str, JsonValue]:
-        return {
-            "group": self.group,
-            "level": self.level,
-            "flags": list(self.flags),
-            "active": self.active,
-            "uncovered": self.uncovered,
-            "parts": [part.sentence() for part in self.goal.parts] if self.goal is not None else [],
-        }
-
-    @property
-    def relevant_tools(self) -> frozenset[str] | None:
-        return self.goal.relevant if self.goal is not None else None
-
-    @property
-    def types_given(self) -> Mapping[str, frozenset[ResourceType]]:
-        return self.files
-
-
 def is_tool_suite(suite: Suite) -> bool:
     """Whether its plans are judged by ControlLLM's metrics."""
     return all(isinstance(task, ToolTask) for task in suite.tasks)
@@ -209,6 +153,7 @@ def tool_suite(
     title: str,
     description: str,
     raw: Sequence[RawTask],
+    reworded: Callable[[Task, random.Random], str | None] | None = None,
     hidden_requests: Callable[[Suite, str], tuple[Task, ...]] | None = None,
 ) -> Suite:
     """A suite of requests with derived goals."""
@@ -228,12 +173,14 @@ def tool_suite(
         facets=FACETS,
         defects=tuple(Defect(name=rule.name, description=rule.description, excludes=rule.excludes) for rule in RULES),
         step_problems=STEP_PROBLEMS,
+        with_outage=with_outage,
+        reworded=reworded,
         hidden_requests=hidden_requests,
         right_plans=partial(right_plans, executed=False),
     )
 
 
-def right_plans(task: Task, record: "ResultRecord", plan: Plan, *, executed: bool) -> "RightPlans":
+def right_plans(task: Task, record: "ResultRecord", plan: "Plan", *, executed: bool) -> "RightPlans":
     """See `Suite.right_plans`.
 
     Args:
@@ -255,8 +202,14 @@ def toolmini_suite() -> Suite:
         title="toolmini",
         description="120 own requests over the groups of Tool100, for trying things out with nothing fetched.",
         raw=toolmini_tasks(),
+        reworded=reworded,
         hidden_requests=_hidden_toolmini,
     )
+
+
+def reworded(task: Task, rng: random.Random) -> str | None:
+    """`Suite.reworded` of requests that are made of toolmini's sentences."""
+    return PARAPHRASES.reworded(task.text, rng=rng)
 
 
 def _hidden_toolmini(_: Suite, seed: str) -> tuple[Task, ...]:
@@ -297,44 +250,3 @@ def _fetched() -> Path:
     if folder is None:
         raise LookupError(problem_of_fetched())
     return folder
-
-
-def tool_task(raw: RawTask) -> ToolTask:
-    """Derive everything about one request."""
-    decomposition, problem = _decomposition(raw)
-    goal: Goal | None = None
-    gold: Plan | None = None
-    if decomposition is not None:
-        try:
-            goal = derive_goal(instruction=raw.instruction, decomposition=decomposition)
-            gold = gold_plan(goal=goal, catalogue=CONTROLLLM)
-        except UncoveredError as error:
-            problem = str(error)
-    files = files_of(instruction=raw.instruction, decomposition=decomposition)
-    flags = flags_of(raw, decomposition)
-    return ToolTask(
-        key=raw.key,
-        text=raw.instruction,
-        structure="linear" if goal is None or len(goal.parts) == 1 else "nonlinear",
-        metric="SE",
-        resources=MappingProxyType({name: min(kinds) for name, kinds in files.items()}),
-        expects=None,
-        gold=gold,
-        group=raw.group,
-        level=level_of(raw=raw, calls=None if gold is None else len(gold.steps)) or "",
-        flags=flags,
-        active=is_active(flags),
-        goal=goal,
-        uncovered=problem,
-        files=MappingProxyType(files),
-        decomposition=decomposition,
-    )
-
-
-def _decomposition(raw: RawTask) -> tuple[Decomposition | None, str]:
-    if raw.output is None:
-        return None, "no gold decomposition is known"
-    try:
-        return parse_decomposition(raw.output), ""
-    except PlanSyntaxError as error:
-        return None, f"the gold decomposition cannot be read: {error}"

@@ -1,21 +1,28 @@
-"""The page of a board's plots."""
+"""The page of a board's plots, and every picture of a board as a file."""
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from leaderboard.boards import groups
-from leaderboard.boards import plots as drawing
 from leaderboard.boards.baselines import baseline_of
 from leaderboard.boards.contents import AllVersion, all_content, all_version, content_of
+from leaderboard.boards.drawing.picture import Picture
+from leaderboard.boards.drawing.png import png_file
+from leaderboard.boards.drawing.svg import svg_file
+from leaderboard.boards.matrix import matrix_of
 from leaderboard.boards.models import Snapshot
+from leaderboard.boards.pages.caching import not_modified, page_tag, with_tag
+from leaderboard.boards.pages.heat_views import arranged_of, read_arrangement
 from leaderboard.boards.pages.page_cache import tagged_page
-from leaderboard.boards.plots import against_cost, over_time, with_baseline
+from leaderboard.boards.plots import COSTS, Plot, against_cost, over_time
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
+
+LOGARITHMIC = "log"
 
 
 @require_safe
@@ -24,47 +31,76 @@ def plots(request: HttpRequest, suite: str) -> HttpResponse:
     found = get_object_or_404(Suite, slug=suite, current=True)
     snapshot = latest_snapshot(suite=found)
     version = None if snapshot is None else all_version(suite=found, snapshot=snapshot)
-    shown: list[object] = [found.digest, found.title, found.description]
-    if snapshot is not None and version is not None:
-        shown += [snapshot.pk, snapshot.digest, *version.parts]
+    is_log = request.GET.get("axis") == LOGARITHMIC
 
     def make() -> HttpResponse:
-        context: dict[str, Any] = {"suite": found, "snapshot": snapshot, "here": "plots"}
+        context: dict[str, Any] = {"suite": found, "snapshot": snapshot, "here": "plots", "is_log": is_log}
         if snapshot is not None and version is not None:
-            context |= _drawn(suite=found, snapshot=snapshot, version=version)
+            context |= _drawn(suite=found, snapshot=snapshot, version=version, is_log=is_log)
         return render(request, "boards/plots.html", context)
 
-    return tagged_page(request=request, parts=shown, make=make)
+    return tagged_page(request=request, parts=_shown(suite=found, snapshot=snapshot, version=version), make=make)
 
 
-def _drawn(*, suite: Suite, snapshot: Snapshot, version: AllVersion) -> dict[str, Any]:
-    metric = primary_metric(suite)
-    best = content_of(snapshot)
-    every = all_content(suite=suite, snapshot=snapshot, version=version)
-    baseline = baseline_of(rows=best.rows, metric=metric["key"])
-    costs = [against_cost(rows=best.rows, metric=metric, cost=cost) for cost in ("cost", "seconds", "tokens")]
+@require_safe
+def picture_file(request: HttpRequest, suite: str, name: str, extension: str) -> HttpResponse:
+    """A picture of a board as it is now, as SVG or PNG: `tasks`, `time`, a key of `COSTS`, or `group-` and a facet."""
+    found = get_object_or_404(Suite, slug=suite, current=True)
+    snapshot = latest_snapshot(suite=found)
+    if snapshot is None:
+        raise Http404("nothing was published on this board yet")
+    version = all_version(suite=found, snapshot=snapshot)
+    tag = page_tag(request=request, parts=_shown(suite=found, snapshot=snapshot, version=version))
+    if answer := not_modified(request=request, tag=tag):
+        return answer
+    picture = _picture(request=request, suite=found, snapshot=snapshot, version=version, name=name)
+    if picture is None:
+        raise Http404("this board has no such picture")
+    if extension == "png":
+        response = HttpResponse(png_file(picture), content_type="image/png")
+    else:
+        text = svg_file(picture, absolute=request.build_absolute_uri)
+        response = HttpResponse(text, content_type="image/svg+xml")
+    response["Content-Disposition"] = f'attachment; filename="{found.slug}-{picture.key}.{extension}"'
+    return with_tag(response=response, tag=tag)
+
+
+def _shown(*, suite: Suite, snapshot: Snapshot | None, version: AllVersion | None) -> list[object]:
+    shown: list[object] = [suite.digest, suite.title, suite.description]
+    if snapshot is not None and version is not None:
+        shown += [snapshot.pk, snapshot.digest, *version.parts]
+    return shown
+
+
+def _drawn(*, suite: Suite, snapshot: Snapshot, version: AllVersion, is_log: bool) -> dict[str, Any]:
+    drawn = [_plot(key, suite=suite, snapshot=snapshot, version=version, is_log=is_log) for key in ("time", *COSTS)]
     return {
-        "metric": metric,
-        "plots": [
-            with_baseline(plot, baseline=baseline)
-            for plot in (over_time(rows=every.rows, metric=metric), *costs)
-            if plot is not None
-        ],
-        "cost_is_unknown": not any(costs),
-        "groups": groups.best_by_group(suite=suite, snapshot=snapshot, content=best),
-        "frame": {
-            "width": drawing.WIDTH,
-            "height": drawing.HEIGHT,
-            "left": drawing.LEFT,
-            "right": drawing.WIDTH - drawing.RIGHT,
-            "top": drawing.TOP,
-            "bottom": drawing.HEIGHT - drawing.BOTTOM,
-            "middle": (drawing.LEFT + drawing.WIDTH - drawing.RIGHT) // 2,
-        },
-        "group_frame": {
-            "width": groups.WIDTH,
-            "left": groups.LEFT,
-            "right": groups.WIDTH - groups.RIGHT,
-            "top": groups.TOP,
-        },
+        "metric": primary_metric(suite),
+        "plots": [plot for plot in drawn if plot is not None],
+        "cost_is_unknown": not any(drawn[1:]),
+        "groups": groups.best_by_group(suite=suite, snapshot=snapshot, content=content_of(snapshot)),
     }
+
+
+def _plot(key: str, *, suite: Suite, snapshot: Snapshot, version: AllVersion, is_log: bool) -> Plot | None:
+    metric, best = primary_metric(suite), content_of(snapshot)
+    baseline = baseline_of(rows=best.rows, metric=metric["key"])
+    if key in COSTS:
+        return against_cost(rows=best.rows, metric=metric, cost=key, baseline=baseline, is_log=is_log)
+    every = all_content(suite=suite, snapshot=snapshot, version=version)
+    return over_time(rows=every.rows, metric=metric, baseline=baseline)
+
+
+def _picture(
+    *, request: HttpRequest, suite: Suite, snapshot: Snapshot, version: AllVersion, name: str
+) -> Picture | None:
+    if name == "tasks":
+        matrix = matrix_of(suite=suite, snapshot=snapshot, content=content_of(snapshot))
+        arrangement = read_arrangement(request)
+        return arranged_of(matrix=matrix, suite=suite, snapshot=snapshot, arrangement=arrangement).picture
+    if name == "time" or name in COSTS:
+        is_log = request.GET.get("axis") == LOGARITHMIC
+        plot = _plot(name, suite=suite, snapshot=snapshot, version=version, is_log=is_log)
+        return None if plot is None else plot.picture
+    found = groups.best_by_group(suite=suite, snapshot=snapshot, content=content_of(snapshot))
+    return next((plot.picture for plot in found.plots if plot.picture.key == name), None)

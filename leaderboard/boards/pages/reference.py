@@ -1,4 +1,4 @@
-"""What the board page shows of figures that papers report: rows below the ranking, the rest in tables of its own."""
+"""What the board page shows of figures that papers report: reference rows, the rest in tables of its own."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -13,9 +13,9 @@ class ReportedCell(NamedTuple):
     """A reported figure in a column of the board."""
 
     figure: str
-    """Empty where the paper has none that means the same."""
-    elsewhere: bool
-    """Whether the paper has a figure of this name with another meaning, which is in the table below."""
+    """Empty where the paper has none of this name."""
+    is_other: bool
+    """Whether the paper defines it otherwise than the board; the table below says how."""
     is_primary: bool
 
 
@@ -72,14 +72,14 @@ def _table(table: ReferenceTable, metrics: Sequence[Mapping[str, Any]]) -> Repor
 
 
 def _row(*, row: ReferenceRow, table: ReferenceTable, metrics: Sequence[Mapping[str, Any]]) -> ReportedRow:
-    by_column = {column.board_column: column for column in table.board_columns}
-    others = {column.key for column in table.other_columns}
+    by_column = {column.key: column for column in table.other_columns}
+    by_column |= {column.board_column: column for column in table.board_columns if column.board_column}
     cells = []
     for metric in metrics:
         column = by_column.get(metric["key"])
         figure = "" if column is None else column.printed(row.figures[column.key])
-        elsewhere = column is None and metric["key"] in others
-        cells.append(ReportedCell(figure=figure, elsewhere=elsewhere, is_primary=bool(metric.get("primary"))))
+        is_other = column is not None and column.board_column is None
+        cells.append(ReportedCell(figure=figure, is_other=is_other, is_primary=bool(metric.get("primary"))))
     return ReportedRow(name=row.name, note=row.note, cells=tuple(cells))
 
 

@@ -2,7 +2,16 @@
 
 from django.urls import path, re_path
 
-from leaderboard.boards.pages import cause_views, export_views, plot_views, season_views, snapshot_views, views
+from leaderboard.boards.pages import (
+    cause_views,
+    export_views,
+    heat_views,
+    plot_views,
+    preview_views,
+    season_views,
+    snapshot_views,
+    views,
+)
 
 app_name = "boards"
 
@@ -16,12 +25,19 @@ urlpatterns = [
     path("boards/<slug:suite>/", views.board, name="board"),
     path("boards/<slug:suite>/plots/", plot_views.plots, name="plots"),
     path("boards/<slug:suite>/causes/", cause_views.causes, name="causes"),
+    path("boards/<slug:suite>/tasks/", heat_views.heat, name="tasks"),
     path("boards/<slug:suite>/seasons/", season_views.seasons, name="seasons"),
     path("boards/<slug:suite>/feed.atom", export_views.feed, name="feed"),
     path("boards/<slug:suite>/snapshots/", snapshot_views.snapshots, name="snapshots"),
     path("boards/<slug:suite>/snapshots/<int:number>/", views.snapshot, name="snapshot"),
+    path("boards/<slug:suite>/snapshots/<int:number>/preview.png", preview_views.board_picture, name="picture"),
     path(
         "boards/<slug:suite>/snapshots/<int:number>/rows/<uuid:evaluation>.bib", export_views.row_file, name="row-file"
+    ),
+    re_path(
+        rf"{_SUITE}/pictures/(?P<name>[a-z][-a-z0-9_]*)\.(?P<extension>svg|png)$",
+        plot_views.picture_file,
+        name="picture-file",
     ),
     re_path(rf"{_SUITE}/snapshots/(?P<number>[0-9]+){_FILE}", export_views.snapshot_file, name="snapshot-file"),
     re_path(rf"{_SUITE}/newest{_FILE}", export_views.newest_file, name="newest-file"),

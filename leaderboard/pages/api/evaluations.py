@@ -20,6 +20,7 @@ from leaderboard.site.api.selection import Selected
         OpenApiParameter("suite", str, description="Slug of a suite."),
         OpenApiParameter("state", str, enum=EvaluationState.values),
         OpenApiParameter("planner", int, description="Id of a planner."),
+        OpenApiParameter("id", str, description="How the id of the evaluation or of its submission begins."),
         OpenApiParameter("mine", bool, description="Only the caller's own and their teams'."),
     ]
 )

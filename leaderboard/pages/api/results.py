@@ -24,6 +24,7 @@ from leaderboard.results.cause_counts import VALUES
 from leaderboard.results.causes import read_findings
 from leaderboard.results.listing import filter_results
 from leaderboard.results.objects import server_store
+from leaderboard.results.shown_records import shown_record
 from leaderboard.site.api.examples import DIGEST, PLAN, example, example_of
 from leaderboard.site.api.selection import Selected
 from leaderboard.site.api.shapes import ModelOutput, Output
@@ -174,8 +175,8 @@ def _record(result: TaskResult, *, withheld: Withheld) -> Any:
     """The record without what is withheld."""
     if not result.record_digest:
         return None
+    store = server_store(split=result.evaluation.split)
     try:
-        record = json.loads(server_store(split=result.evaluation.split).get(result.record_digest).data)
+        return json.loads(shown_record(digest=result.record_digest, store=store, withheld=withheld))
     except (ObjectMissingError, ObjectDamagedError) as error:
         raise NotFound("The record of this task is not in the store any more.") from error
-    return {**record, **withheld.without()}

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from evaluator.tools.types import Catalogue
 
-FAILING, EXTRA, MISSING = "failing", "extra", "missing"
-_WORDS = {EXTRA: "not in the gold plan", MISSING: "missing from this plan"}
+FAILING, EXTRA, MISSING, DIFFERING = "failing", "extra", "missing", "differing"
+_WORDS = {EXTRA: "not in the gold plan", MISSING: "missing from this plan", DIFFERING: "not in every plan"}
 
 
 class Marks(NamedTuple):
@@ -17,7 +17,7 @@ class Marks(NamedTuple):
     conflicts: frozenset[str | None] = frozenset()
     """Steps, and None for the answer, that get a value of a wrong type."""
     differing: Mapping[int, str] = {}
-    """`EXTRA` or `MISSING`, by the place of the step in the plan."""
+    """`EXTRA`, `MISSING` or `DIFFERING`, by the place of the step in the plan."""
     expects: str = ""
     """Type of the answer that the request wants."""
 

@@ -106,7 +106,7 @@ def task_page(
     record = found and found.model_copy(update=withheld.without())
     open_record = None if withheld.data else record
     judged = task.suite.has(Panel.INDICATORS)
-    library, library_task = _known(task)
+    library, library_task = known_task(task)
     drawing = _Drawing(suite=library, task=library_task, judged=judged)
     gold = None if withheld.gold else task.gold
     differs = drawing.differences(record=record, gold=gold)
@@ -165,7 +165,7 @@ def _grids(*, task: Task, record: ResultRecord | None, split: str, withheld: Wit
     """The grids of a task and of its candidates. A hidden task has other grids than the public one of its key."""
     if not task.suite.has(Panel.GRIDS) or withheld.data or withheld.plan:
         return None
-    suite, known = _known(task)
+    suite, known = known_task(task)
     return grids_page(
         given=known.values_given if known is not None and split != HIDDEN else {},
         record=record,
@@ -176,7 +176,7 @@ def _grids(*, task: Task, record: ResultRecord | None, split: str, withheld: Wit
 def _planning(
     *, task: Task, result: TaskResult | None, record: ResultRecord | None, withheld: Withheld
 ) -> PlanningPage:
-    library, library_task = _known(task)
+    library, library_task = known_task(task)
     return planning_page(
         task=task,
         library=library_task,
@@ -216,7 +216,7 @@ def _abstention_reason(record: ResultRecord) -> str | None:
     return reason_received(record.plan_received)
 
 
-def _known(task: Task) -> tuple[LibrarySuite | None, LibraryTask | None]:
+def known_task(task: Task) -> tuple[LibrarySuite | None, LibraryTask | None]:
     """Suite and task of the library. What this release does not know, or knows otherwise, is drawn without types."""
     try:
         suite = suite_of(task.suite.slug)

@@ -1,10 +1,13 @@
 """The base of kinds that workers call at an address of the planner's owner."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from django.conf import settings
 
+from evaluator.planners.secret_header import SecretHeader
+from evaluator.planners.trials.process import TrialSettings
 from leaderboard.accounts.models import User
 from leaderboard.catalog.library import AddressRefusedError, library
 from leaderboard.planners import secret_headers
@@ -17,6 +20,7 @@ from leaderboard.planners.models import Planner
 class CalledKind(Kind):
     """Workers call the address, with a secret header if the planner has one."""
 
+    testable = True
     needs_network = True
     has_secret = True
     example: ClassVar[str]
@@ -39,6 +43,12 @@ class CalledKind(Kind):
         except AddressRefusedError as error:
             return str(error)
         return ""
+
+    @abstractmethod
+    def trial_settings(
+        self, *, data: PlannerData, timeout_seconds: float, header: SecretHeader | None
+    ) -> TrialSettings:
+        """How a planner that was entered is called once, before it is submitted."""
 
     def check_owned(
         self,

@@ -3,9 +3,13 @@
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
+from django.conf import settings
+
+from evaluator.planners.secret_header import SecretHeader
+from evaluator.planners.trials.settings import ChatTrialSettings
 from gpu_jobs.contract.lease import ChatPlanner
 from leaderboard.accounts.models import User
-from leaderboard.planners.call_fields import CALL
+from leaderboard.planners.call_fields import CALL, ENDPOINT_URL
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.declared import DECLARED, MODEL_NAME
 from leaderboard.planners.kinds.base import Facts
@@ -49,6 +53,14 @@ class ChatKind(CalledKind):
     def find_facts(self, *, data: PlannerData, owner: User) -> Facts:  # noqa: ARG002 - asks no service
         """The name of the model, unless its owner declares another for boards."""
         return Facts(model_name=MODEL_NAME.clean(data[MODEL_NAME]) or data[MODEL_ID])
+
+    def trial_settings(
+        self, *, data: PlannerData, timeout_seconds: float, header: SecretHeader | None
+    ) -> ChatTrialSettings:
+        return ChatTrialSettings(
+            url=data[ENDPOINT_URL], model=data[MODEL_ID], strategy=data[STRATEGY], timeout_seconds=timeout_seconds,
+            allow_private=settings.DEMO, header=header,
+        )  # fmt: skip
 
     def lease(self, *, planner: Planner, tasks: Sequence[str]) -> ChatPlanner:  # noqa: ARG002 - as the base class
         return ChatPlanner(**self.how_to_call(planner), model=planner.model_id, strategy=planner.strategy)

@@ -2,8 +2,13 @@
 
 from collections.abc import Sequence
 
+from django.conf import settings
+
+from evaluator.planners.endpoint import EndpointSettings
+from evaluator.planners.secret_header import SecretHeader
 from gpu_jobs.contract.lease import EndpointPlanner
-from leaderboard.planners.call_fields import CALL
+from leaderboard.planners.call_fields import CALL, ENDPOINT_URL
+from leaderboard.planners.data import PlannerData
 from leaderboard.planners.declared import DECLARED
 from leaderboard.planners.kinds.called import CalledKind
 from leaderboard.planners.models import Planner, PlannerKind
@@ -17,8 +22,14 @@ class EndpointKind(CalledKind):
     choice = "An HTTP endpoint that speaks planner/1"
     card = "Your server gets one JSON POST per task, or per turn. You can test it here first."
     fields = (*CALL, *DECLARED)
-    testable = True
     example = "https://example.org/plan"
+
+    def trial_settings(
+        self, *, data: PlannerData, timeout_seconds: float, header: SecretHeader | None
+    ) -> EndpointSettings:
+        return EndpointSettings(
+            url=data[ENDPOINT_URL], timeout_seconds=timeout_seconds, allow_private=settings.DEMO, header=header
+        )
 
     def lease(self, *, planner: Planner, tasks: Sequence[str]) -> EndpointPlanner:  # noqa: ARG002 - as the base class
         return EndpointPlanner(**self.how_to_call(planner))

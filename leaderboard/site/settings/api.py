@@ -33,6 +33,7 @@ REST_FRAMEWORK = {
         "agents": "600/min",
         "checks": "240/min",
         "exports": "6/min",
+        "archives": "12/min",
     },
 }
 API_READS_PER_MINUTE = {

@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from evaluator.planners.trials.verdicts import Verdict
 from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.signed_in import user_of
@@ -41,7 +42,8 @@ class EndpointTestInput(serializers.Serializer[Any]):
 
 
 @example({
-    "passed": True, "suite": EXAMPLE_SUITE, "task": "14", "request": {"version": "planner/1", "suite": EXAMPLE_SUITE},
+    "passed": True, "verdict": "reference", "summary": "Correct: the reference plan of this task.",
+    "suite": EXAMPLE_SUITE, "task": "14", "request": {"version": "planner/1", "suite": EXAMPLE_SUITE},
     "status": 200, "seconds": 0.42, "answer": '{"plan": "Image Denoising"}', "answer_bytes": 27, "reason": None,
     "problem": "", "plan": PLAN, "tolerated": [], "problems": [], "example": None,
     "alternatives": 0,
@@ -51,6 +53,12 @@ class EndpointTestOutput(serializers.Serializer[Any]):
 
     passed = serializers.BooleanField(
         read_only=True, help_text="Whether the answer would be executed or judged, and has a plan with steps."
+    )
+    verdict = serializers.ChoiceField(
+        choices=[(verdict.value, verdict.label) for verdict in Verdict], read_only=True, help_text="How it is judged."
+    )
+    summary = serializers.CharField(
+        read_only=True, help_text="The verdict, and what the plan would score or what is wrong with it, in sentences."
     )
     suite = serializers.CharField(read_only=True)
     task = serializers.CharField(read_only=True)
@@ -81,8 +89,8 @@ class EndpointTestsView(APIView):
 
     @extend_schema(request=EndpointTestInput, responses={200: EndpointTestOutput, 503: NOT_READY})
     def post(self, request: Request) -> Response:
-        """200 whatever the endpoint did: `passed` says whether its answer is good. Redirects are not followed, and
-        only public addresses are called."""
+        """200 whatever the endpoint did: `verdict` says how its answer is judged, `passed` whether it would count.
+        Redirects are not followed, and only public addresses are called."""
         body = EndpointTestInput(data=request.data)
         body.is_valid(raise_exception=True)
         fields = dict(body.validated_data)

@@ -22,7 +22,7 @@ def test_an_agent_solves_a_suite_and_the_trace_of_its_calls_is_its_plan(tmp_path
     file = tmp_path / "report.json"
 
     async def run() -> int:
-        async with over_stdio("--suite", "toy-turns", "--limit", "4", "--json", str(file), data=tmp_path) as client:
+        async with over_stdio("--suite", "toy-turns", "--limit", "4", "--output", str(file), data=tmp_path) as client:
             listed = [tool.name for tool in (await client.list_tools()).tools]
             assert listed == ["next_task", "submit_answer", "progress", "Add", "Repeat", "Broken"]
             return await work(client, solve=solve_toy)
@@ -42,7 +42,7 @@ def test_an_agent_solves_a_suite_and_the_trace_of_its_calls_is_its_plan(tmp_path
 
 def test_a_run_that_broke_off_goes_on_and_asks_no_turn_twice(tmp_path: Path) -> None:
     file = tmp_path / "report.json"
-    arguments = ["--suite", "toy-turns", "--tasks", "1-2", "--run", "mine", "--json", str(file)]
+    arguments = ["--suite", "toy-turns", "--tasks", "1-2", "--run", "mine", "--output", str(file)]
 
     async def first() -> None:
         async with over_stdio(*arguments, data=tmp_path) as client:
@@ -84,7 +84,7 @@ def test_wrong_calls_cost_no_turn(tmp_path: Path) -> None:
     file = tmp_path / "report.json"
 
     async def run() -> None:
-        async with over_stdio("--suite", "toy-turns", "--limit", "1", "--json", str(file), data=tmp_path) as client:
+        async with over_stdio("--suite", "toy-turns", "--limit", "1", "--output", str(file), data=tmp_path) as client:
             assert (await text_of(client, "Add", one="1", other="1")) == (
                 "No task is open. Call next_task first.", True,
             )  # fmt: skip
@@ -101,7 +101,7 @@ def test_wrong_calls_cost_no_turn(tmp_path: Path) -> None:
     ("arguments", "sentence"),
     [
         (["--suite", "toolworld"], "toolworld asks for whole plans; agents need a suite in turns"),
-        (["--suite", "toy-turns", "--json", "-"], "standard output carries the protocol"),
+        (["--suite", "toy-turns", "--json"], "No such option: --json"),
         (["--suite", "toy-turns", "--split", "hidden"], "hidden"),
         (["--suite", "toy-turns", "--tasks", "77"], "has no task '77'"),
         (["--suite", "nothing"], "there is no suite 'nothing'"),
@@ -127,7 +127,7 @@ def test_an_agent_uses_the_tools_of_every_group_of_tasks(tmp_path: Path) -> None
     keys = ",".join(f"{group}/0" for group in groups)
 
     async def run() -> int:
-        async with over_stdio("--suite", suite.slug, "--tasks", keys, "--json", str(file), data=tmp_path) as client:
+        async with over_stdio("--suite", suite.slug, "--tasks", keys, "--output", str(file), data=tmp_path) as client:
             return await work(client, solve=gold_solver(suite))
 
     assert anyio.run(run) == len(groups) >= 5

@@ -22,7 +22,7 @@ def test_the_engine_makes_exactly_the_distinct_calls_and_scores_as_the_baseline(
     out = tmp_path / "report.json"
     done = subprocess.run(
         [sys.executable, "-m", "evaluator", "bench", "execution", "--tasks", "7,61,98", "--samples", "1",
-         "--json", str(out)],
+         "--output", str(out)],
         cwd=ROOT, capture_output=True, text=True, timeout=800, check=True,
     )  # fmt: skip
     report = json.loads(out.read_text())
@@ -46,7 +46,7 @@ def test_tool_plans_are_measured_against_calls_one_after_the_other_and_with_any_
     done = CliRunner().invoke(
         app,
         ["bench", "execution", "--suite", "toolworld", "--tasks", tasks, "--samples", "2", "--second", "no-op",
-         "--json", str(out)],
+         "--output", str(out)],
     )  # fmt: skip
     assert done.exit_code == 0, done.output
     report = json.loads(out.read_text())

@@ -34,7 +34,7 @@ def test_a_task_of_a_suite_is_served_with_a_transcript(tmp_path):
     file = tmp_path / "transcript.json"
     found = call(
         "--suite", "toolworld", "--split", "validation", "--task", "count_object/4", "--sample", 1,
-        "--out", tmp_path / "out", "--json", file,
+        "--out", tmp_path / "out", "--output", file,
     )  # fmt: skip
     assert found.exit_code == 0, found.output
     assert "Corrections at run time" in found.output
@@ -47,7 +47,7 @@ def test_a_task_of_a_suite_is_served_with_a_transcript(tmp_path):
 def test_as_planned_a_failed_subtask_is_said_and_the_exit_code_is_1(tmp_path):
     found = call(
         "--suite", "toolworld", "--split", "validation", "--task", "image_editing/1", "--as-planned",
-        "--out", tmp_path / "out", "--json", "-",
+        "--out", tmp_path / "out", "--json",
     )  # fmt: skip
     assert found.exit_code == 1
     document = json.loads(found.stdout)

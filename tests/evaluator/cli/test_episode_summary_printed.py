@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from evaluator.cli.main import app
 from evaluator.client import cli as commands
 from evaluator.client.reports import document
-from evaluator.client.shapes import Evaluation, TaskRow
+from evaluator.client.shapes import Evaluation, SuiteInfo, TaskRow
 from evaluator.episode_summary import EpisodeEnd, EpisodeSummary, ProblemCount
 from evaluator.suites import registry
 from evaluator.transcripts import StopReason
@@ -36,7 +36,7 @@ def test_evaluate_prints_stop_reasons_and_mean_turns(toy):
 
 
 def test_the_json_document_has_the_same_figures(toy):
-    found = CliRunner().invoke(app, ["evaluate", "--suite", "toy-turns", "--planner", "gold", "--json", "-"])
+    found = CliRunner().invoke(app, ["evaluate", "--suite", "toy-turns", "--planner", "gold", "--json"])
     episodes = json.loads(found.stdout)["summary"]["episodes"]
     assert episodes == {"episodes": 8, "mean_turns": 1.0, "stops": {"completed": 8}, "problems": []}
 
@@ -53,6 +53,9 @@ def test_a_report_of_a_sites_results_has_them_too():
 class Site:
     """A site with one evaluation in turns."""
 
+    def suites(self) -> list[SuiteInfo]:
+        return []
+
     def find(self, _: str) -> list[Evaluation]:
         return [EVALUATION]
 
@@ -66,6 +69,7 @@ def test_results_of_a_site_end_with_how_the_episodes_went(monkeypatch):
     monkeypatch.setattr(commands, "client_of", lambda **_: nullcontext(Site()))
     found = CliRunner().invoke(app, ["results", "e", "--url", "https://example.org"])
     assert found.exit_code == 0, found.output
-    assert found.stdout == "toy\t1\tscored\t1.0000\ntoy\t2\tnot_run\t\n"
+    assert "task  outcome   score\n   1  scored   1.0000\n   2  not_run\n" in found.stdout
+    assert "2 tasks: 1 scored, 1 not_run\n" in found.stdout
     assert "toy: 1 episode, 4.00 turns in the mean" in found.stderr
     assert "toy: Action errors: 3 Add bad arguments" in found.stderr

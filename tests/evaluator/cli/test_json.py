@@ -6,10 +6,10 @@ import json
 import sys
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from evaluator.cli.main import app
+from tests.evaluator.cli.walking import commands
 
 PLAN = '{"task": "QA/0", "plan": "[]"}\n'
 INVOCATIONS = {
@@ -21,14 +21,14 @@ INVOCATIONS = {
     "profiles show": ("paper", "--json"),
     "tools list": ("--json",),
     "score-plans": ("-", "--suite", "toolmini", "--json"),
-    "evaluate": ("--suite", "toolmini", "--tasks", "QA/0", "--json", "-"),
-    "chain": ("--suite", "toolworld", "--task", "count_object/0", "--json", "-"),
-    "bench chain": ("--suite", "toolworld", "--samples", "1", "--limit-tasks", "2", "--json", "-"),
-    "validity": ("--tasks", "14", "--samples", "1", "--json", "-"),
-    "bench execution": ("--only", "cold", "--tasks", "14", "--samples", "1", "--json", "-"),
-    "bench rewards": ("--limit-tasks", "1", "--samples", "1", "--json", "-"),
-    "bench search": ("--gold-decompositions", "--json", "-"),
-    "bench decompositions": ("--json", "-"),
+    "evaluate": ("--suite", "toolmini", "--tasks", "QA/0", "--json"),
+    "chain": ("--suite", "toolworld", "--task", "count_object/0", "--json"),
+    "bench chain": ("--suite", "toolworld", "--samples", "1", "--limit-tasks", "2", "--json"),
+    "validity": ("--tasks", "14", "--samples", "1", "--json"),
+    "bench execution": ("--only", "cold", "--tasks", "14", "--samples", "1", "--json"),
+    "bench rewards": ("--limit-tasks", "1", "--samples", "1", "--json"),
+    "bench search": ("--gold-decompositions", "--json"),
+    "bench decompositions": ("--json",),
     "lilliput contamination": ("--samples", "2", "--only", "reviews (sentiment)", "--json"),
 }
 """A call of each command that prints a table. A new command needs a line here."""
@@ -61,17 +61,9 @@ TYPES = {
 """Keys that programs rely on."""
 
 
-def commands(group: typer.Typer = app, prefix: str = ""):
-    """All commands with their functions, by the words that call them."""
-    for command in group.registered_commands:
-        name = command.name or command.callback.__name__.replace("_", "-")
-        yield f"{prefix}{name}", command.callback
-    for member in group.registered_groups:
-        yield from commands(member.typer_instance, prefix=f"{prefix}{member.name} ")
-
-
 def prints_a_table(callback) -> bool:
     """Whether a function, or one of its module that it calls, makes a `Listing`."""
+    callback = inspect.unwrap(callback)
     tree = ast.parse(inspect.getsource(sys.modules[callback.__module__]))
     names = {
         node.name: {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
@@ -112,7 +104,7 @@ def test_a_command_that_prints_a_table_prints_nothing_but_json_on_request(name, 
 def test_a_report_that_cannot_be_written_is_a_sentence_and_not_a_traceback(tmp_path):
     (tmp_path / "file").write_text("")
     target = tmp_path / "file" / "report.json"
-    done = CliRunner().invoke(app, ["evaluate", "--suite", "toolmini", "--tasks", "QA/0", "--json", str(target)])
+    done = CliRunner().invoke(app, ["evaluate", "--suite", "toolmini", "--tasks", "QA/0", "--output", str(target)])
     assert done.exit_code == 2
     assert f"{target} cannot be written: " in " ".join(done.stderr.split())
     assert "Solution" in done.stdout or "SE" in done.stdout, "what was measured is printed"

@@ -75,7 +75,7 @@ def test_a_strategy_with_a_language_model_is_evaluated(tmp_path):
     script.write_text("\n".join(map(json.dumps, lines)))
     tasks = "image_processing/0,image_processing/1"
     done = planarena("evaluate", "--suite", "toolmini", "--planner", f"hugginggpt:scripted:{script}",
-                     "--tasks", tasks, "--json", str(tmp_path / "out.json"))  # fmt: skip
+                     "--tasks", tasks, "--output", str(tmp_path / "out.json"))  # fmt: skip
     assert done.returncode == 0, done.stderr
     document = json.loads((tmp_path / "out.json").read_text())
     assert document["planner_identity"]["strategy"] == "hugginggpt"
@@ -88,10 +88,12 @@ def test_a_strategy_with_a_language_model_is_evaluated(tmp_path):
 
 def test_an_unreachable_endpoint_is_exit_code_4(tmp_path):
     done = planarena("evaluate", "--planner", "http://127.0.0.1:9/", "--tasks", "14", "--samples", "1",
-                     "--store", str(tmp_path / "store"), "--json", str(tmp_path / "out.json"))  # fmt: skip
+                     "--store", str(tmp_path / "store"), "--output", str(tmp_path / "out.json"))  # fmt: skip
     assert done.returncode == 4
     (record,) = json.loads((tmp_path / "out.json").read_text())["results"]
     assert (record["outcome"], record["reason"], record["score"]) == ("infra_fault", "endpoint_unavailable", None)
+    assert "Why infra_fault" in done.stdout
+    assert f"endpoint_unavailable  1      14     {record['reason_text']}" in done.stdout
 
 
 def test_score_plans_prints_indicators_reasons_and_passes_other_keys_through(tmp_path):
@@ -135,7 +137,7 @@ def test_bad_plan_files_are_exit_code_2_with_a_sentence(tmp_path, content, suite
 
 def test_over_fewer_than_ten_tasks_no_command_gives_an_interval(tmp_path):
     done = planarena(
-        "evaluate", "--suite", "toolmini", "--planner", "gold", "--tasks", "QA/0,QA/1", "--json", str(tmp_path / "o")
+        "evaluate", "--suite", "toolmini", "--planner", "gold", "--tasks", "QA/0,QA/1", "--output", str(tmp_path / "o")
     )
     assert done.returncode == 0, done.stderr
     assert "— (fewer than 10)" in done.stdout

@@ -1,10 +1,12 @@
 """The bar of an evaluation."""
 
 import io
+import time
 
 import pytest
 from rich.console import Console
 
+from evaluator.cli import progress_view
 from evaluator.cli.progress_view import ProgressView
 from evaluator.engine.progress import Progress
 
@@ -12,6 +14,24 @@ BUSY = Progress(
     steps=900, steps_total=1000, jobs=100, jobs_total=185, calls=8000, calls_left=2000.0, seconds=60.0, rate=0.3,
     eta_seconds=7000.0, tool="Visual Question Answering",
 )  # fmt: skip
+
+
+def test_without_a_terminal_lines_go_on_while_nothing_happens(monkeypatch):
+    monkeypatch.setattr(progress_view, "LINE_SECONDS", 0.01)
+    output = io.StringIO()
+    console = Console(file=output, force_terminal=False)
+    with ProgressView(title="gold on openagi", tasks=185, console=console) as view:
+        view.task_completed()
+        until = time.monotonic() + 30
+        while output.getvalue().count("\n") < 3 and time.monotonic() < until:
+            time.sleep(0.01)
+        view.executed(BUSY)
+        until = time.monotonic() + 30
+        while "Visual" not in output.getvalue() and time.monotonic() < until:
+            time.sleep(0.01)
+    first, *_, last = output.getvalue().splitlines()
+    assert first == "gold on openagi: 1/185 tasks"
+    assert last.startswith("gold on openagi: 1/185 tasks; Visual Question Answering; 8000 calls")
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

@@ -49,3 +49,42 @@ def test_an_answer_that_cannot_be_decoded_is_no_traceback():
 
     with pytest.raises(UnreachableError):
         client(garbled).evaluation("e")
+
+
+IDS = [
+    {"id": "aaaa1111-0000-4000-8000-000000000000", "submission": "bbbb1111-0000-4000-8000-000000000000"},
+    {"id": "cccc1111-0000-4000-8000-000000000000", "submission": "bbbb1111-0000-4000-8000-000000000000"},
+    {"id": "bbbb2222-0000-4000-8000-000000000000", "submission": "dddd1111-0000-4000-8000-000000000000"},
+]
+
+
+def test_a_beginning_of_several_ids_is_refused_and_one_of_a_submission_with_several_evaluations_is_not():
+    asked = []
+
+    def answer(request):
+        asked.append(request.url)
+        if request.url.path.endswith("/evaluations/"):
+            digits = request.url.params["id"].replace("-", "")
+            rows = [row for row in IDS if any(text.replace("-", "").startswith(digits) for text in row.values())]
+            return httpx.Response(200, json={"results": rows, "next": None})
+        return httpx.Response(404, json={"detail": "no"})
+
+    with pytest.raises(UsageError, match="2 ids begin with 'bbbb', such as bbbb1111-"):
+        client(answer).find("bbbb")
+    for beginning in ("BBBB1111-0", "bbbb11110000"):
+        with pytest.raises(RefusedError, match="'bbbb1111-0000-4000-8000-000000000000'"):
+            client(answer).find(beginning)
+    assert asked[-2].path == "/api/v1/submissions/bbbb1111-0000-4000-8000-000000000000/"
+
+
+@pytest.mark.parametrize("whole", ["abc", "../suites", "aaaa1111-0000-4000-8000-000000000000", "not-hex"])
+def test_only_the_beginning_of_an_id_is_looked_up(whole):
+    asked = []
+
+    def answer(request):
+        asked.append(request.url.path)
+        return httpx.Response(404, json={"detail": "no"})
+
+    with pytest.raises(RefusedError, match="neither"):
+        client(answer).find(whole)
+    assert "/api/v1/evaluations/" not in asked

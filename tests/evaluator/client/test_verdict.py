@@ -4,9 +4,10 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.client.reports import document, junit
 from evaluator.client.shapes import Evaluation, SuiteInfo, TaskRow
-from evaluator.client.verdict import ExitCode, Threshold, unknown_thresholds, verdict_of
+from evaluator.client.verdict import Threshold, unknown_thresholds, verdict_of
 
 METRICS = {"openagi": ["overall", "ViT"], "toolmini": ["SE"]}
 
@@ -104,6 +105,15 @@ def test_junit_has_a_case_for_each_task_with_its_outcome():
     assert tasks[1][0].get("message") == "No such <tool>??."
     assert tasks[0].attrib == {"classname": "openagi", "name": "0", "time": "1.500"}
     assert thresholds[0][0].get("message") == "openagi overall is 0.1000, below 0.4"
+
+
+def test_junit_marks_scored_tasks_below_a_threshold_as_failures():
+    one = evaluation(overall=0.1)
+    scored = [TaskRow(task="0", outcome="scored", score=0.5), TaskRow(task="1", outcome="scored", score=0.6)]
+    (tasks,) = ET.fromstring(junit(evaluations=[one], results={one.id: scored}, checks=[], task_threshold=0.6))
+    assert tasks.get("failures") == "1"
+    assert tasks[0].find("failure").attrib == {"type": "below_task_threshold", "message": "score 0.5000, below 0.6"}
+    assert tasks[1].find("failure") is None
 
 
 def test_the_document_says_what_was_wanted_and_what_was_measured():

@@ -69,7 +69,7 @@ def test_an_engine_killed_at_any_point_does_only_what_is_missing(tmp_path, steps
 def evaluate(folder, name):
     return [
         sys.executable, "-m", "evaluator", "evaluate", "--tasks", "7", "--samples", "1",
-        "--store", str(folder / f"{name}-store"), "--json", str(folder / f"{name}.json"),
+        "--store", str(folder / f"{name}-store"), "--output", str(folder / f"{name}.json"),
     ]  # fmt: skip
 
 

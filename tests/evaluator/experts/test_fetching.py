@@ -285,7 +285,7 @@ class TestCommands:
         assert (checked.returncode, checked.stdout) == (0, "fill-mask: as locked\n")
         (cache / "fill-mask" / "config.json").write_text("{}")
         checked = planarena("profiles", "verify", "paper", "--only", "fill-mask,sentiment", "--cache", str(cache))
-        assert checked.returncode == 3
+        assert checked.returncode == 1
         assert "config.json is not the file that was fetched" in checked.stdout
         assert "sentiment: was not fetched" in checked.stdout
         assert "not pinned" not in checked.stderr

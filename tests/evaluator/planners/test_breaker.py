@@ -1,5 +1,7 @@
 """A planner that cannot be reached is not called for each task that is left."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from evaluator.planners import PlannerError
@@ -81,3 +83,22 @@ def test_a_living_endpoint_notices_nothing():
     with endpoint((200, GOOD)) as (url, seen):
         assert ends(CircuitBreaker(planner(url)), tasks=10) == [""] * 10
     assert len(seen) == 10
+
+
+def test_an_endpoint_that_is_dead_at_preflight_is_called_for_the_first_task_only():
+    with endpoint((503, b"")) as (url, seen):
+        breaker = CircuitBreaker(planner(url), has_preflight=True)
+        with ThreadPoolExecutor(max_workers=8) as pool:
+            found = list(pool.map(lambda _: ends(breaker, tasks=1), range(20)))
+    assert len(seen) == 4, "one task, with its tries"
+    not_asked = [
+        text for (text,) in found if text.startswith("Not asked: the planner could not be reached for the first")
+    ]
+    assert len(not_asked) == 19
+
+
+def test_a_planner_that_answers_the_preflight_may_be_away_as_often_as_others():
+    away = Reason.ENDPOINT_UNAVAILABLE
+    behind = Scripted(Reason.INVALID_RESPONSE, away)
+    ends(CircuitBreaker(behind, after=3, has_preflight=True), tasks=20)
+    assert behind.asked == 1 + 3

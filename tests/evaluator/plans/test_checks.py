@@ -33,7 +33,13 @@ def test_a_right_plan_has_no_problem():
 @pytest.mark.parametrize(
     ("steps", "answers", "code", "says"),
     [
-        ([step("s1", "Magic", "$image"), CLASSIFY], ["s2.text"], "unknown_tool", "no such tool; offered are: Image"),
+        ([step("s1", "Magic", "$image"), CLASSIFY], ["s2.text"], "unknown_tool", "there is no such tool among the "),
+        (
+            [step("s1", "Image Denoise", "$image"), CLASSIFY],
+            ["s2.text"],
+            "unknown_tool",
+            'did you mean "Image Denoising"?',
+        ),
         ([step("s1", "Object Detection", "$image", "text")], ["s1.text"], "tool_not_offered", "no expert for it"),
         ([step("s1", "Image Denoising", "$picture"), CLASSIFY], ["s2.text"], "unknown_reference", "gives $image"),
         ([step("s1", "Image Denoising", "a photo"), CLASSIFY], ["s2.text"], "unknown_reference", "no step makes"),
@@ -56,6 +62,11 @@ def test_each_fault_is_named_with_its_step(steps, answers, code, says):
     found = problems(*steps, answers=answers)
     assert code in [problem.code for problem in found]
     assert says in next(problem.message for problem in found if problem.code == code)
+
+
+def test_a_tool_that_does_not_exist_is_named_without_a_list_of_all_tools():
+    (found,) = problems(step("s1", "Magic", "$image"), CLASSIFY)
+    assert not [tool for tool in CONTEXT.catalogue.tools if tool in found.message]
 
 
 def test_a_type_conflict_names_step_input_and_both_types():

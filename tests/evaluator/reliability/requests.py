@@ -5,8 +5,9 @@ from evaluator.planners.protocol import PlannerRequest
 
 def request(*, text="Given a noisy photo, restore its colours.", resources=None, tools=None) -> PlannerRequest:
     return PlannerRequest.model_validate({
-        "suite": "toy",
-        "task": {"id": "7", "request": text, "resources": {"image": "image"} if resources is None else resources},
+        "suite": "toolmini",
+        "task": {"id": "image_editing/0", "request": text,
+                 "resources": {"image": "image"} if resources is None else resources},
         "expects": {"type": "image"},
         "tools": tools or [
             {"name": "Image Denoising", "description": "Removes the noise of a picture.",

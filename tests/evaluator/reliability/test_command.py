@@ -5,7 +5,8 @@ import json
 from typer.testing import CliRunner
 
 from evaluator.cli.main import app
-from evaluator.reliability.perturbations import PERTURBATIONS
+from evaluator.reliability import perturbations_of
+from evaluator.suites.registry import suite_of
 
 
 def evaluate(*arguments):
@@ -18,32 +19,44 @@ def test_a_profile_of_a_judged_suite_is_printed_and_written(tmp_path):
     file = tmp_path / "out.json"
     text = evaluate(
         "--suite", "toolmini", "--planner", "random-valid", "--tasks", "QA/0,QA/1,image_QA/0", "--reliability",
-        "--runs", "2", "--json", str(file),
+        "--runs", "2", "--output", str(file),
     )  # fmt: skip
     assert "Reliability, 2 runs" in text
     assert "No answer came with a confidence." in text
     found = json.loads(file.read_text())["reliability"]
-    assert (found["version"], found["runs"], found["tasks"]) == ("reliability/1", 2, 3)
-    # The planner is seeded by the task, so it answers the same again.
-    assert found["equal_plans"]["mean"] == 1.0
-    assert [one["name"] for one in found["robustness"]] == list(PERTURBATIONS)
+    assert (found["version"], found["runs"], found["tasks"]) == ("reliability/2", 2, 3)
+    # The second run draws other plans.
+    assert found["equal_plans"]["mean"] < 1.0
+    assert [one["name"] for one in found["robustness"]] == [
+        one.name for one in perturbations_of(suite=suite_of("toolmini"), in_turns=False)
+    ]
     assert all(one["left_out"] == 0 for one in found["robustness"])
-    # It takes tools by their types, under whatever name.
-    plain = {one["name"]: one for one in found["robustness"]}
-    assert plain["renamed-tools"]["worst"] == []
 
 
-def test_planners_in_turns_are_run_again_but_not_perturbed(tmp_path):
+def test_a_planner_that_takes_tools_by_their_types_takes_them_under_whatever_name(tmp_path):
+    file = tmp_path / "out.json"
+    evaluate(
+        "--suite", "toolmini", "--planner", "random-valid", "--tasks", "QA/0,QA/1,QA/2", "--reliability", "--runs", "1",
+        "--json", str(file),
+    )  # fmt: skip
+    found = {one["name"]: one for one in json.loads(file.read_text())["reliability"]["robustness"]}
+    assert found["renamed-tools"]["worst"] == []
+
+
+def test_planners_in_turns_are_run_again_and_perturbed(tmp_path):
     file = tmp_path / "out.json"
     text = evaluate(
         "--suite", "arc-mini", "--planner", "identity", "--tasks", "crop/0,crop/1", "--reliability", "--runs", "2",
-        "--json", str(file),
+        "--output", str(file),
     )  # fmt: skip
-    assert "Requests were not perturbed" in text
-    assert json.loads(file.read_text())["reliability"]["robustness"] == []
+    assert "shuffled-tools" in text
+    found = json.loads(file.read_text())["reliability"]["robustness"]
+    assert [one["name"] for one in found] == [
+        one.name for one in perturbations_of(suite=suite_of("arc-mini"), in_turns=True)
+    ]
 
 
 def test_without_the_option_nothing_is_run_again(tmp_path):
     file = tmp_path / "out.json"
-    evaluate("--suite", "toolmini", "--planner", "no-op", "--tasks", "QA/0", "--json", str(file))
+    evaluate("--suite", "toolmini", "--planner", "no-op", "--tasks", "QA/0", "--output", str(file))
     assert "reliability" not in json.loads(file.read_text())

@@ -3,11 +3,13 @@
 import pytest
 
 from evaluator.planners.protocol import PlannerReply
+from evaluator.planners.turns.protocol import Formulation, TurnReply, TurnResponse, first_turn
 from evaluator.plans.model import plan_to_json
 from evaluator.records import PlannerCall
-from evaluator.reliability.perturbations import PERTURBATIONS, Kind
-from evaluator.reliability.perturbed import perturbed_planner
+from evaluator.reliability import PERTURBATIONS, Kind, perturbation_named, perturbations_of
+from evaluator.reliability.perturbed import Asking, perturbed_planner, perturbed_turn_planner
 from evaluator.reliability.renaming import context_of, plan_of
+from evaluator.suites.registry import suite_of
 from tests.evaluator.reliability.requests import request
 
 STEPS = [
@@ -15,6 +17,21 @@ STEPS = [
     {"id": "s2", "tool": "colorize", "inputs": {"image": "s1.image"}, "outputs": {"image": "s2.image"}},
 ]
 PLAN = {"steps": STEPS, "answers": ["s2.image"], "subgoals": None}
+
+
+SUITE = suite_of("toolmini")
+
+
+CHANGES = [name for name, one in PERTURBATIONS.items() if one.change_for is not None]
+"""Of requests; the others are of tasks and of episodes."""
+
+
+def perturbed(name, asked):
+    return PERTURBATIONS[name].applied_to(asked, suite=SUITE)
+
+
+def asking(name, suite=SUITE):
+    return Asking(PERTURBATIONS[name], suite)
 
 
 class Fixed:
@@ -55,18 +72,18 @@ def understood(asked):
     }
 
 
-@pytest.mark.parametrize("name", PERTURBATIONS)
+@pytest.mark.parametrize("name", CHANGES)
 def test_a_planner_that_reads_what_is_offered_gives_the_same_plan(name):
-    planner = perturbed_planner(Fixed(understood), perturbation=PERTURBATIONS[name])
+    planner = perturbed_planner(Fixed(understood), asking=asking(name))
     reply = planner.plan(request())
     assert plan_to_json(plan_of(reply.plan)) == PLAN
     assert plan_to_json(plan_of(reply.alternatives[0])) == PLAN
 
 
-@pytest.mark.parametrize("name", PERTURBATIONS)
+@pytest.mark.parametrize("name", CHANGES)
 def test_the_same_request_is_always_perturbed_alike_and_never_in_place(name):
     before = request()
-    first, again = (PERTURBATIONS[name].of(before) for _ in range(2))
+    first, again = (perturbed(name, before) for _ in range(2))
     assert first == again
     assert first.request != before
     assert before == request()
@@ -74,8 +91,8 @@ def test_the_same_request_is_always_perturbed_alike_and_never_in_place(name):
 
 
 def test_each_kind_changes_its_own_part():
-    for perturbation in PERTURBATIONS.values():
-        before, after = request(), perturbation.of(request()).request
+    for perturbation in map(PERTURBATIONS.__getitem__, CHANGES):
+        before, after = request(), perturbed(perturbation.name, request()).request
         changed = {
             Kind.REQUEST: before.task.request != after.task.request,
             Kind.TOOLS: before.tools != after.tools,
@@ -85,77 +102,137 @@ def test_each_kind_changes_its_own_part():
 
 
 def test_the_whole_request_is_in_the_framed_one():
-    assert request().task.request in PERTURBATIONS["framed"].of(request()).request.task.request
+    assert request().task.request in perturbed("framed", request()).request.task.request
 
 
 def test_a_request_that_begins_with_a_name_keeps_its_capitals():
-    assert PERTURBATIONS["lower-case"].of(request(text="VQA is what I want.")) is None
-    assert PERTURBATIONS["lower-case"].of(request(text="find the dog.")) is None
+    assert perturbed("lower-case", request(text="VQA is what I want.")) is None
+    assert perturbed("lower-case", request(text="find the dog.")) is None
 
 
 def test_new_names_are_distinct_even_where_old_ones_differ_in_style_only():
     tool = request().tools[0].model_dump()
     tools = [{**tool, "name": name} for name in ("Image Denoising", "image_denoising", "imageDenoising", "x")]
-    perturbed = PERTURBATIONS["renamed-tools"].of(request(tools=tools))
-    names = [one.name for one in perturbed.request.tools]
+    changed = perturbed("renamed-tools", request(tools=tools))
+    names = [one.name for one in changed.request.tools]
     assert len(set(names)) == len(names)
 
 
 @pytest.mark.parametrize("name", ["renamed-tools", "renamed-arguments"])
 def test_names_that_were_not_offered_count_as_invented(name):
-    perturbed = PERTURBATIONS[name].of(request())
-    plan = plan_of(perturbed.names.restored(PLAN, request=perturbed.request))
+    changed = perturbed(name, request())
+    plan = plan_of(changed.names.restored(PLAN, request=changed.request))
     told = str([(step.tool, dict(step.inputs)) for step in plan.steps])
     assert "(not offered)" in told
     invented = {**PLAN, "steps": [{**STEPS[0], "tool": "Teleport"}, STEPS[1]]}
-    assert plan_of(perturbed.names.restored(invented, request=perturbed.request)).steps[0].tool == "Teleport"
+    assert plan_of(changed.names.restored(invented, request=changed.request)).steps[0].tool == "Teleport"
 
 
 @pytest.mark.parametrize("answer", [None, {"plan": None, "reason": "cannot"}, "(((", 7, {"steps": 3}])
 def test_what_is_no_plan_is_returned_as_it_is(answer):
-    perturbed = PERTURBATIONS["renamed-tools"].of(request())
-    assert perturbed.names.restored(answer, request=perturbed.request) == answer
+    changed = perturbed("renamed-tools", request())
+    assert changed.names.restored(answer, request=changed.request) == answer
 
 
 def test_other_forms_of_plans_are_read_in_the_new_names():
-    perturbed = PERTURBATIONS["renamed-tools"].of(request())
-    names = perturbed.names.tools
+    changed = perturbed("renamed-tools", request())
+    names = changed.names.tools
     text = f"{names['Image Denoising']}, {names['colorize']}"
-    plan = plan_of(perturbed.names.restored(text, request=perturbed.request))
+    plan = plan_of(changed.names.restored(text, request=changed.request))
     assert plan.tools() == ("Image Denoising", "colorize")
 
 
 def test_distractors_do_not_take_the_name_of_a_tool():
     tool = {**request().tools[0].model_dump(), "name": "barcode_reader"}
-    names = [one.name for one in PERTURBATIONS["distractor-tools"].of(request(tools=[tool])).request.tools]
+    names = [one.name for one in perturbed("distractor-tools", request(tools=[tool])).request.tools]
     assert "Barcode Reader" not in names
     assert len(names) == 6
 
 
 def test_a_further_input_has_a_type_that_nothing_given_has():
     for resources in ({"image": "image"}, {"text": "text"}, {"image": "image", "text": "text"}):
-        after = PERTURBATIONS["irrelevant-input"].of(request(resources=resources)).request.task.resources
+        after = perturbed("irrelevant-input", request(resources=resources)).request.task.resources
         (new,) = after.keys() - resources.keys()
         assert after[new] not in resources.values()
-    assert PERTURBATIONS["irrelevant-input"].of(request(resources={})) is None
+    assert perturbed("irrelevant-input", request(resources={})) is None
 
 
 def test_a_planner_of_many_requests_is_asked_for_all_together():
-    planner = perturbed_planner(Together(understood), perturbation=PERTURBATIONS["renamed-arguments"])
+    planner = perturbed_planner(Together(understood), asking=asking("renamed-arguments"))
     ends = dict(planner.plan_all([request(), request(text="Do it.")]))
     assert sorted(ends) == [0, 1]
     assert all(plan_to_json(plan_of(end.plan)) == PLAN for end in ends.values())
 
 
-def test_requests_that_cannot_be_perturbed_are_asked_as_they_are_and_named():
+def test_requests_that_cannot_be_perturbed_are_asked_as_they_are():
     inner = Fixed(PLAN)
-    planner = perturbed_planner(inner, perturbation=PERTURBATIONS["irrelevant-input"])
+    how = asking("irrelevant-input")
+    planner = perturbed_planner(inner, asking=how)
     planner.plan(request(resources={}))
     assert inner.asked == [request(resources={})]
-    assert planner.unchanged == {"7"}
+    assert how.texts == {"image_editing/0": request().task.request}
 
 
 def test_the_context_of_a_request_has_its_tools_and_resources():
     context = context_of(request())
     assert list(context.catalogue.tools) == ["Image Denoising", "colorize", "Visual_QA"]
     assert context.resources == {"image": "image"}
+
+
+class Acting:
+    """Stops in its first turn."""
+
+    name, formulation = "acting", Formulation.INTEGRATED
+
+    def __init__(self):
+        self.asked = []
+
+    def turn(self, asked):
+        self.asked.append(asked)
+        return TurnReply(response=TurnResponse(stop=True), call=PlannerCall(seconds=0.0))
+
+
+class ActingTogether(Acting):
+    """An agent: for many turns, but few episodes at once."""
+
+    episodes_at_once = 1
+
+    def turn_all(self, requests):
+        return [self.turn(one) for one in requests]
+
+
+def first():
+    suite = suite_of("arc-mini")
+    task = suite.tasks[0]
+    return first_turn(
+        suite=suite, task=task, context=suite.context(task=task, offered=frozenset(suite.catalogue.tools))
+    )
+
+
+@pytest.mark.parametrize("make", [Acting, ActingTogether])
+def test_turns_are_perturbed_and_stay_turns(make):
+    inner = make()
+    planner = perturbed_turn_planner(inner, asking=asking("framed", suite_of("arc-mini")))
+    (planner.turn_all([first()]) if hasattr(planner, "turn_all") else planner.turn(first()))
+    (asked,) = inner.asked
+    assert asked.task.request != first().task.request
+    assert asked.model_copy(update={"task": first().task}) == first()
+    assert getattr(planner, "episodes_at_once", None) == getattr(inner, "episodes_at_once", None)
+
+
+def test_perturbations_have_unique_labels_and_turns_are_never_renamed():
+    assert len({one.label for one in PERTURBATIONS.values()}) == len(PERTURBATIONS)
+    in_turns = perturbations_of(suite=SUITE, in_turns=True)
+    assert all(one.in_turns and not one.name.startswith("renamed") for one in in_turns)
+    with pytest.raises(LookupError, match="framed"):
+        perturbation_named("shouted")
+
+
+def test_every_perturbation_is_of_one_sort_only_and_says_where_it_applies():
+    for one in PERTURBATIONS.values():
+        assert sum(part is not None for part in (one.change_for, one.variant_for, one.fault)) == 1
+        assert one.whole_plans or one.in_turns
+        assert (one.fault is not None) == (one.kind is Kind.FAULTS)
+    names = [one.name for one in perturbations_of(suite=suite_of("openagi"), in_turns=False)]
+    assert "tool-outage" not in names
+    assert not [name for name in names if name.startswith("fault")]

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from evaluator.records import Outcome, PlannerCall, Reason, ResultRecord
-from evaluator.reliability.profile import PerturbedRun, Runs, profile_of
+from evaluator.reliability import profile_of
 from evaluator.reliability.ratios import ratio_of_means
 from evaluator.suites.base import Column, IntervalMethod
 
@@ -33,8 +33,12 @@ def broken(task):
     )
 
 
+def not_run(task):
+    return record(task, None).model_copy(update={"outcome": Outcome.NOT_RUN, "reason": Reason.NOT_PERTURBED})
+
+
 def test_successes_of_all_runs_make_pass_hat_k_and_outcome_consistency():
-    found = profile_of(Runs(column=BINARY, plain=[run(1.0, 1.0, 0.0), run(1.0, 0.0, 0.0)]))
+    found = profile_of(column=BINARY, plain_runs=[run(1.0, 1.0, 0.0), run(1.0, 0.0, 0.0)])
     assert (found.runs, found.tasks, found.success) == (2, 3, "Right is 1.")
     assert found.success_rate.mean == pytest.approx(0.5)
     # Both runs succeed on the first task only.
@@ -45,49 +49,76 @@ def test_successes_of_all_runs_make_pass_hat_k_and_outcome_consistency():
 
 def test_graded_scores_are_compared_with_the_gold_plans_on_the_same_samples():
     gold = run(0.8, 0.9, 0.5)
-    found = profile_of(Runs(column=GRADED, plain=[run(0.795, 0.7, 0.6)], gold=gold))
+    found = profile_of(column=GRADED, plain_runs=[run(0.795, 0.7, 0.6)], gold=gold)
     assert found.success_rate.mean == pytest.approx(2 / 3)
     assert "gold plan" in found.success
 
 
 def test_plans_and_resources_are_compared_between_runs():
     plain = [run(1.0, 1.0, tokens=100), run(1.0, 1.0, tokens=100, plan=OTHER)]
-    found = profile_of(Runs(column=BINARY, plain=plain))
+    found = profile_of(column=BINARY, plain_runs=plain)
     assert found.equal_plans.mean == 0.0
     assert found.resources["tokens"].mean == 1.0
-    assert profile_of(Runs(column=BINARY, plain=[run(1.0)])).outcomes is None
+    assert profile_of(column=BINARY, plain_runs=[run(1.0)]).outcomes is None
 
 
 def test_the_ratio_is_of_tasks_that_could_be_perturbed_and_measured():
-    perturbed = PerturbedRun(
-        name="framed", kind="request", description="", records={**run(1.0, 0.0), "2": broken("2")}
-    )  # fmt: skip
-    found = profile_of(Runs(column=BINARY, plain=[run(1.0, 1.0, 1.0, 1.0)], perturbed=[perturbed]))
+    perturbed = {**run(1.0, 0.0), "2": broken("2"), "3": not_run("3")}
+    found = profile_of(column=BINARY, plain_runs=[run(1.0, 1.0, 1.0, 1.0)], perturbed={"framed": perturbed})
     (one,) = found.robustness
+    assert (one.name, one.kind, one.version) == ("framed", "request", 1)
     assert (one.tasks, one.left_out, one.ratio.mean, one.worst) == (2, 1, 0.5, ("1",))
 
 
 def test_a_ratio_to_nothing_is_not_measured():
-    perturbed = PerturbedRun(name="framed", kind="request", description="", records=run(1.0))
-    found = profile_of(Runs(column=BINARY, plain=[run(0.0)], perturbed=[perturbed]))
+    found = profile_of(column=BINARY, plain_runs=[run(0.0)], perturbed={"framed": run(1.0)})
     assert found.robustness[0].ratio is None
+    assert (found.robustness_overall, found.robustness_by_kind) == (None, {})
+
+
+def test_ratios_of_a_kind_and_of_all_pool_the_answers():
+    perturbed = {"framed": run(1.0, 0.0), "lower-case": run(1.0), "shuffled-tools": run(0.0, 0.0)}
+    found = profile_of(column=BINARY, plain_runs=[run(1.0, 1.0)], perturbed=perturbed)
+    assert {kind: one.mean for kind, one in found.robustness_by_kind.items()} == {
+        "request": pytest.approx(2 / 3), "tools": 0.0,
+    }  # fmt: skip
+    assert found.robustness_overall.mean == pytest.approx(2 / 5)
+    assert found.dimensions["robustness"] == found.robustness_overall
+
+
+def test_tasks_that_end_differently_are_named_and_successes_counted():
+    found = profile_of(column=BINARY, plain_runs=[run(1.0, 1.0, 0.0), run(1.0, 0.0, 0.0)])
+    assert (found.success_counts, found.unsteady) == ((1, 1, 1), ("1",))
+    again = profile_of(column=BINARY, plain_runs=[run(1.0, 1.0), run(1.0, 1.0, plan=OTHER)])
+    assert (again.success_counts, again.unsteady) == ((0, 0, 2), ("0", "1"))
+
+
+def test_a_profile_needs_a_plain_run_and_known_perturbations():
+    with pytest.raises(ValueError, match="a run"):
+        profile_of(column=BINARY, plain_runs=[])
+    with pytest.raises(LookupError, match="no perturbation 'shouted'"):
+        profile_of(column=BINARY, plain_runs=[run(1.0)], perturbed={"shouted": run(1.0)})
 
 
 def test_tasks_that_were_not_measured_in_a_run_are_left_out_and_counted():
-    found = profile_of(Runs(column=BINARY, plain=[run(1.0, 1.0), {**run(1.0, 1.0), "1": broken("1")}]))
+    found = profile_of(column=BINARY, plain_runs=[run(1.0, 1.0), {**run(1.0, 1.0), "1": broken("1")}])
     assert (found.tasks, found.left_out, found.success_rate.mean) == (1, 1, 1.0)
 
 
 def test_confidences_of_all_runs_make_predictability():
     sure, unsure = run(1.0, 1.0, confidence=0.9), run(0.0, 0.0, confidence=0.2)
-    found = profile_of(Runs(column=BINARY, plain=[sure, unsure])).predictability
+    found = profile_of(column=BINARY, plain_runs=[sure, unsure]).predictability
     assert (found.answers, found.auroc, found.selective_gain) == (4, 1.0, 1.0)
     assert found.calibration_error == pytest.approx(0.15)
-    assert profile_of(Runs(column=BINARY, plain=[run(1.0)])).predictability is None
+    assert found.brier.mean == pytest.approx((0.1**2 + 0.2**2) / 2)
+    assert found.overconfident == ("0", "1")
+    assert profile_of(column=BINARY, plain_runs=[run(1.0)]).predictability is None
+    glance = profile_of(column=BINARY, plain_runs=[sure, unsure]).dimensions
+    assert glance["predictability"].mean == pytest.approx(1 - found.brier.mean)
 
 
 def test_a_profile_is_json():
-    found = profile_of(Runs(column=BINARY, plain=[run(1.0, confidence=0.5)] * 2)).to_json()
+    found = profile_of(column=BINARY, plain_runs=[run(1.0, confidence=0.5)] * 2).to_json()
     assert json.loads(json.dumps(found))["pass_hat"]["2"]["mean"] == 1.0
 
 

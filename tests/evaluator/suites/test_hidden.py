@@ -1,5 +1,6 @@
 """Hidden requests: new words for the same goals, which a planner that knows the public ones by heart does not find."""
 
+import random
 import re
 from dataclasses import replace
 from types import MappingProxyType
@@ -99,6 +100,14 @@ class TestOpenAGI:
         texts = {_normal(task.text) for task in hidden(OPENAGI, seed).tasks}
         assert len(texts) == 185
         assert texts.isdisjoint(_normal(task.text) for task in OPENAGI.tasks)
+
+    @pytest.mark.parametrize("seed", SEEDS)
+    def test_every_paraphrase_asks_for_what_the_request_asks_in_other_words(self, seed):
+        for task in [*OPENAGI.tasks, *hidden(OPENAGI).tasks]:
+            wanted = (str(task.base), task.language, frozenset(task.degradations), frozenset(task.clozed))
+            text = OPENAGI.reworded(task, random.Random(f"{seed} {task.key}"))
+            assert read(text) == wanted, text
+            assert text != task.text
 
     def test_all_but_words_and_name_is_as_in_public(self):
         for public, task in zip(OPENAGI.tasks, hidden(OPENAGI).tasks, strict=True):

@@ -115,7 +115,7 @@ def test_a_suite_without_these_indicators_or_without_gold_is_refused():
 
 def test_the_command_prints_tables_markdown_and_json_and_fails_as_the_report_does(tmp_path):
     file = tmp_path / "report.json"
-    done = CliRunner().invoke(app, ["validity", "--suite", "toolmini", "--markdown", "--json", str(file)])
+    done = CliRunner().invoke(app, ["validity", "--suite", "toolmini", "--markdown", "--output", str(file)])
     report = json.loads(file.read_text())
     assert done.exit_code == int(bool(report["failures"]))
     assert "| planner | SE | IR | NR | HR | CR |" in done.stdout

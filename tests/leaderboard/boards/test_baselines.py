@@ -3,7 +3,9 @@
 import pytest
 
 from leaderboard.boards.baselines import baseline_of
-from leaderboard.boards.plots import over_time, with_baseline
+from leaderboard.boards.drawing.picture import Line, Text
+from leaderboard.boards.drawing.scatter import FRAME
+from leaderboard.boards.plots import over_time
 from leaderboard.pages.templatetags.planarena import interval
 from tests.leaderboard.boards.rows import METRICS, row
 
@@ -29,12 +31,15 @@ def test_a_planner_of_that_name_alone_is_none(other):
 def test_bars_and_plots_have_a_line_for_it():
     rows = [row(overall=0.5), majority(0.3)]
     found = baseline_of(rows=rows, metric="overall")
-    plot = over_time(rows=rows, metric=METRICS[0])
+    plot = over_time(rows=rows, metric=METRICS[0], baseline=found)
     assert plot is not None
-    drawn = with_baseline(plot, baseline=found).baseline
-    assert drawn is not None
-    assert drawn.text == "baseline majority 0.300"
-    assert min(float(tick.at) for tick in plot.y_ticks) <= float(drawn.at) <= max(float(t.at) for t in plot.y_ticks)
-    assert with_baseline(plot, baseline=None) == plot
+    shapes = [item for item in plot.picture.items if isinstance(item, Line | Text)]
+    [line] = [one for one in shapes if one.role == "baseline"]
+    [text] = [one for one in shapes if isinstance(one, Text) and one.text.startswith("baseline")]
+    assert text.text == "baseline majority 0.300"
+    assert FRAME.top < line.points[0][1] < FRAME.bottom
+    without = over_time(rows=rows, metric=METRICS[0])
+    assert without is not None
+    assert "baseline" not in {item.role for item in without.picture.items if isinstance(item, Line)}
     assert 'class="baseline"' in interval({"mean": 0.5}, (0.0, 1.0), 0.3)
     assert "baseline" not in interval({"mean": 0.5})

@@ -1,11 +1,11 @@
-"""Coordinates of plots, without a database."""
-
-import re
+"""Plots of boards, without a database."""
 
 import pytest
 
+from leaderboard.boards.drawing.picture import Cells, Line, Link, Mark, Picture, Text, flat
+from leaderboard.boards.drawing.scatter import FRAME, MOST_LINKED
 from leaderboard.boards.pages.presenters import dollars_in_words
-from leaderboard.boards.plots import HEIGHT, LEFT, RIGHT, TOP, WIDTH, against_cost, over_time
+from leaderboard.boards.plots import Plot, against_cost, over_time
 from tests.leaderboard.boards.rows import METRICS, row, usage
 
 HIGHER, LOWER = METRICS
@@ -15,16 +15,24 @@ def on(day: int, planner: str, overall: float, **changes):
     return row(planner, overall=overall, finished=f"2026-11-{day:02}T10:00:00+00:00", **changes)
 
 
-def names(plot) -> list[str]:
-    return [line[1].split(" by ")[0] for line in plot.table]
+def names(plot: Plot | None, *, every: bool = False) -> list[str]:
+    assert plot is not None
+    return [line[1].split(" by ")[0] for line in plot.table if every or line[5]]
 
 
-def test_the_line_over_time_rises_with_every_new_best():
+def shapes(picture: Picture, kind, role: str = "") -> list:
+    return [one for one in flat(picture.items) if isinstance(one, kind) and one.role.startswith(role)]
+
+
+def test_the_line_over_time_rises_with_every_new_best_and_ends_with_the_data():
     rows = [on(3, "third", 0.4), on(1, "first", 0.3), on(2, "worse", 0.2), on(4, "equal", 0.4)]
     plot = over_time(rows=rows, metric=HIGHER)
     assert names(plot) == ["first", "third"]
-    assert plot.dots.count("M") == 4
-    assert plot.line.endswith(f"H{WIDTH - RIGHT:.1f}")
+    [line] = shapes(plot.picture, Line, "front")
+    marks = sorted(mark.x for mark in shapes(plot.picture, Mark))
+    assert len(marks) == 4
+    assert (line.points[0][0], line.points[-1][0]) == (marks[0], marks[-1])
+    assert marks[-1] < FRAME.right - 10
 
 
 def test_where_less_is_better_the_line_falls():
@@ -34,34 +42,87 @@ def test_where_less_is_better_the_line_falls():
     assert names(over_time(rows=rows, metric=LOWER)) == ["a", "b"]
 
 
-def test_the_front_holds_what_no_cheaper_row_beats():
+def test_the_frontier_holds_what_no_cheaper_row_beats_and_ends_at_its_last_mark():
     rows = [
         row("cheap", overall=0.2, **usage(1.0)),
         row("dominated", overall=0.1, **usage(2.0)),
         row("dear", overall=0.6, **usage(5.0)),
         row("same cost, worse", overall=0.5, **usage(5.0)),
+        row("slowest", overall=0.3, **usage(9.0)),
         row("unknown cost", overall=0.9),
     ]
     plot = against_cost(rows=rows, metric=HIGHER, cost="seconds")
     assert names(plot) == ["cheap", "dear"]
-    assert plot.description.startswith("4 planners")
+    assert plot.picture.description.startswith("5 planners")
+    [line] = shapes(plot.picture, Line, "front")
+    best = [mark for mark in shapes(plot.picture, Mark) if mark.role == "dot best"]
+    assert line.points[-1] == max((mark.x, mark.y) for mark in best)
 
 
-def test_costs_of_very_different_size_are_drawn_on_a_logarithmic_axis():
+def test_an_axis_is_linear_unless_asked_for_and_begins_before_zero():
     rows = [row("a", overall=0.2, **usage(0.01)), row("b", overall=0.5, **usage(10.0)), row("c", **usage(0.1))]
     plot = against_cost(rows=rows, metric=HIGHER, cost="seconds")
-    assert "(logarithmic)" in plot.x_label
-    assert [tick.text for tick in plot.x_ticks] == ["10 ms", "100 ms", "1.0 s", "10.0 s"]
+    ticks = [text.text for text in shapes(plot.picture, Text, "tick") if text.anchor == "middle"]
+    assert ticks == ["0", "2", "4", "6", "8", "10"]
+    logarithmic = against_cost(rows=rows, metric=HIGHER, cost="seconds", is_log=True)
+    ticks = [text.text for text in shapes(logarithmic.picture, Text, "tick") if text.anchor == "middle"]
+    assert ticks == ["0.01", "0.1", "1", "10"]
+    assert "(logarithmic)" in logarithmic.heads[1]
+    free = against_cost(rows=[*rows, row("free", **usage(0.0))], metric=HIGHER, cost="seconds", is_log=True)
+    assert "(logarithmic)" not in free.heads[1], "0 has no place on it"
+
+
+@pytest.mark.parametrize(
+    ("cost", "value", "label", "words"),
+    [
+        ("seconds", {"usage": {"seconds": 0.02}}, "Milliseconds", "20 ms"),
+        ("seconds", {"usage": {"seconds": 20.0}}, "Seconds", "20.0 s"),
+        ("cost", {"cost": {"usd": 0.002}}, "US dollars per 1,000 tasks", "$0.002"),
+        ("cost", {"cost": {"usd": 0.2}}, "US dollars per task", "$0.20"),
+        ("parameters", {"parameters": 7_000_000_000}, "Billion parameters", "7 B"),
+    ],
+)
+def test_an_axis_has_the_unit_of_its_values(cost, value, label, words):
+    plot = against_cost(rows=[row("a", **value)], metric=HIGHER, cost=cost)
+    assert plot.heads[1].startswith(label)
+    assert plot.table[0][2] == words
 
 
 @pytest.mark.parametrize("seconds", [[0.0], [0.0, 0.0], [3.0], [0.001, 5000.0]])
-def test_every_point_lies_within_the_frame(seconds):
+def test_every_mark_lies_within_the_frame(seconds):
     rows = [row(f"p{n}", overall=[-0.3, 1.0][n % 2], **usage(value)) for n, value in enumerate(seconds)]
-    plots = [against_cost(rows=rows, metric=HIGHER, cost="seconds"), over_time(rows=rows, metric=HIGHER)]
-    for plot in plots:
-        for x, y in re.findall(r"M(-?[\d.]+) (-?[\d.]+)h0", plot.dots):
-            assert LEFT <= float(x) <= WIDTH - RIGHT
-            assert TOP <= float(y) <= HEIGHT
+    for plot in (against_cost(rows=rows, metric=HIGHER, cost="seconds"), over_time(rows=rows, metric=HIGHER)):
+        for mark in shapes(plot.picture, Mark):
+            assert FRAME.left <= mark.x <= FRAME.right
+            assert FRAME.top <= mark.y <= FRAME.bottom
+
+
+def test_equal_values_are_all_seen_and_lead_to_their_evaluations():
+    rows = [row(f"twin {n}", overall=0.5, **usage(2.0)) for n in range(30)]
+    plot = against_cost(rows=rows, metric=HIGHER, cost="seconds")
+    links = [item for item in plot.picture.items if isinstance(item, Link)]
+    assert {link.address for link in links} == {f"/evaluations/{one['evaluation']}/" for one in rows}
+    marks = shapes(plot.picture, Mark)
+    apart = [abs(a.x - b.x) + abs(a.y - b.y) for n, a in enumerate(marks) for b in marks[:n]]
+    assert min(apart) > 10
+    assert len(shapes(plot.picture, Line, "leader")) == 29
+
+
+def test_intervals_are_whiskers():
+    one = row("a", **usage(1.0))
+    one["metrics"]["overall"] |= {"low": 0.4, "high": 0.6}
+    plot = against_cost(rows=[one, row("b", overall=0.2, **usage(1.0))], metric=HIGHER, cost="seconds")
+    [whisker] = shapes(plot.picture, Line, "whisker")
+    assert whisker.points[0][0] == whisker.points[1][0]
+    assert [line[4] for line in plot.table] == ["0.400 to 0.600", ""]
+
+
+def test_of_very_many_the_best_are_links_and_the_others_small_dots():
+    rows = [row(f"p{n}", overall=n / 1000, **usage(1.0 + n)) for n in range(400)]
+    plot = against_cost(rows=rows, metric=HIGHER, cost="seconds")
+    assert len(shapes(plot.picture, Mark)) == len(plot.table) == MOST_LINKED
+    [crowd] = shapes(plot.picture, Cells, "crowd")
+    assert len(crowd.runs) == plot.left_out == 400 - MOST_LINKED
 
 
 def test_without_values_there_is_no_plot():
@@ -77,8 +138,6 @@ def test_costs_are_written_with_three_digits_however_small(usd, words):
     assert dollars_in_words(usd) == words
 
 
-def test_the_front_by_cost_holds_only_rows_whose_cost_is_known():
+def test_the_frontier_by_cost_holds_only_rows_whose_cost_is_known():
     rows = [row("paid", overall=0.4, cost={"usd": 0.002}), row("free?", overall=0.9), row("dear", cost={"usd": 0.1})]
-    plot = against_cost(rows=rows, metric=HIGHER, cost="cost")
-    assert names(plot) == ["paid", "dear"]
-    assert plot.x_label.startswith("US dollars at declared prices")
+    assert names(against_cost(rows=rows, metric=HIGHER, cost="cost")) == ["paid", "dear"]

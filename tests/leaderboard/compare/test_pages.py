@@ -50,7 +50,7 @@ def read(client: Client, *evaluations: object, status: int = 200, **query: str) 
 
 
 def shown_tasks(html: str) -> list[str]:
-    return re.findall(r'<th scope="row" class="task-key">([\w/]+)<', html)
+    return re.findall(r'<th scope="row" class="task-key"><a\s[^>]*>([\w/]+)<', html)
 
 
 class TestPage:

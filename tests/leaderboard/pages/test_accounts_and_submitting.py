@@ -103,8 +103,29 @@ def test_submissions_lists_only_ones_own(client: Client, ada, django_assert_max_
     make_evaluation(planner=make_planner(owner=make_user("eve"), name="of somebody else"), suite=suite)
     with django_assert_max_num_queries(6):
         html = client.get("/submissions/").content.decode()
-    assert re.findall(r"mine \d", html) == ["mine 4", "mine 3", "mine 2", "mine 1", "mine 0"]
+    assert re.findall(r'class="planner-name"[^>]*>(mine \d)', html) == [
+        "mine 4",
+        "mine 3",
+        "mine 2",
+        "mine 1",
+        "mine 0",
+    ]
     assert "of somebody else" not in html
+
+
+def test_submissions_show_scores_and_what_can_be_done(client: Client, ada):
+    suite = make_suite()
+    value = {"mean": 0.625, "low": None, "high": None, "tasks": 8}
+    summary = {"metrics": {suite.ranking_column.key: value}, "outcomes": {}}
+    make_evaluation(planner=make_planner(owner=ada, name="done"), suite=suite, state="completed", summary=summary)
+    make_evaluation(planner=make_planner(owner=ada, name="held"), suite=suite, state="on_hold")
+    make_evaluation(planner=make_planner(owner=ada, name="new"), suite=suite, state="queued")
+    html = client.get("/submissions/").content.decode()
+    found = dict(re.findall(r'class="planner-name"[^>]*>(\w+)</a>(.*?)</tbody>', html, re.S))
+    offered = {name: re.findall(r"/evaluations/[^/]+/(\w+)/", row) for name, row in found.items()}
+    assert offered == {"new": ["cancel"], "held": ["resume", "accept", "cancel"], "done": ["rerun"]}
+    assert "0.625" in found["done"]
+    assert "no score" in found["new"]
 
 
 def test_a_token_is_shown_once_works_and_can_be_revoked(client: Client, ada):

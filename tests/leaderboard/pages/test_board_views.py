@@ -192,7 +192,7 @@ def test_plots_are_drawn_with_a_title_and_a_table(client: Client):
     assert "Overall over time" in html
     assert "no cost plots" in html
     assert "style=" not in html
-    svgs = re.findall(r"<svg class=\"plot\".*?</svg>", html, re.S)
+    svgs = re.findall(r"<svg class=\"plot .*?</svg>", html, re.S)
     assert svgs
     for svg in svgs:
         ElementTree.fromstring(svg)

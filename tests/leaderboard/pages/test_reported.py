@@ -58,7 +58,18 @@ def test_the_rows_of_openagis_table_stand_below_the_ranking(client: Client):
     assert html.index("planner of bea") < html.index("Reported in OpenAGI, Table 5, not run here and not ranked")
     row = html.split("Flan-T5-Large, RLTF")[1].split("</tr>")[0]
     assert re.findall(r'<span class="value">([^<]+)<', row) == ["0.2554", "0.3059"]
-    assert "0.6551" not in row
+    assert "reported, not run" in row
+
+
+def test_figures_of_another_definition_are_marked_in_their_column(client: Client):
+    """The ranking column is the first of them."""
+    make_board()
+    html = read(client, BOARD)
+    row = html.split("Flan-T5-Large, RLTF")[1].split("</tr>")[0]
+    assert re.findall(r'class="value other">([^<]+)</span><a class="range-text"', row) == ["0.3446", "0.6551"]
+    assert row.index('class="primary-column"') < row.index("0.3446")
+    assert row.count(">other definition</a>") == 2
+    assert ">below<" not in html
 
 
 def test_figures_that_mean_something_else_stand_in_a_table_of_their_own_with_the_reason(client: Client):

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 
-from evaluator.planners.trial import small_task
+from evaluator.planners.trials.trial import small_task
 from evaluator.plans import plan_to_json
 from evaluator.suites import suite_of
 from tests.end_to_end.endpoints import serving

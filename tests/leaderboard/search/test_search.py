@@ -42,6 +42,15 @@ class TestWhatIsFound:
         assert [hit.url for hit in hits] == [f"/evaluations/{evaluation.pk}/"]
         assert "Evaluations" not in found(str(evaluation.pk)[:5])
 
+    def test_a_task_by_its_words_and_leads_to_it_in_its_suite(self, submission, client: Client):
+        task = submission.evaluations.get().suite.tasks.first()
+        groups = search(query=task.text, reader=submission.submitted_by)
+        hit = next(group.hits for group in groups if group.title == "Tasks")[0]
+        assert hit.title == task.text
+        page = client.get(hit.url)
+        assert page.status_code == 200
+        assert [one.row.key for one in page.context["page"].page.object_list] == [task.key]
+
     def test_the_documentation_alone(self, submission):
         assert set(found("planner", only_docs=True)) == {"Documentation"}
 

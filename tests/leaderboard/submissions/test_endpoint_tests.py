@@ -9,8 +9,9 @@ import pytest
 from django.core.cache import cache
 from django.db import connection
 
-from evaluator.planners import trial, trial_process
 from evaluator.planners.endpoint import EndpointPlanner
+from evaluator.planners.trials import process as trial_process
+from evaluator.planners.trials import trial
 from leaderboard.accounts.models import User
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.planners.models import Planner

@@ -9,6 +9,7 @@ from django.core.cache import cache
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from evaluator.planners.language_models.chat.trial_server import ServerSettings, serving
 from evaluator.plans_file import MAX_BYTES
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, Submission
@@ -151,6 +152,25 @@ class TestChecking:
         assert b"<script" not in page.content
 
 
+def folded(page) -> dict[str, bool]:
+    """The folded parts of the page by their titles, and whether they are open."""
+    found = re.findall(r'<details class="folded"[^>]*?( open)?>\s*<summary>([^<:]+)', page.content.decode())
+    return {title.strip(): bool(is_open) for is_open, title in found}
+
+
+class TestFoldedOptions:
+    def test_what_most_leave_as_it_is_is_folded(self, client, ada):
+        assert folded(client.get("/submit/")) == {
+            "Timeout and secret header": False, "Description and declared facts": False, "More options": False,
+        }  # fmt: skip
+
+    def test_a_part_with_an_error_or_an_entry_is_open(self, client, ada):
+        entered = {**ENDPOINT, "timeout_seconds": "0", "priority": "high"}
+        assert folded(client.post("/submit/", entered)) == {
+            "Timeout and secret header": True, "Description and declared facts": False, "More options": True,
+        }  # fmt: skip
+
+
 class TestTestCall:
     @pytest.fixture(autouse=True)
     def _on_this_machine(self, settings):
@@ -163,7 +183,7 @@ class TestTestCall:
         with guarded(echo=True) as asked:
             entered = {**ENDPOINT, "endpoint_url": asked.url, "header_name": "Authorization", "header_value": TOKEN}
             html = self.call(client, **entered).content.decode()
-        assert "The endpoint works as a planner." in html
+        assert "Correct: the reference plan of this task." in html
         assert "HTTP 200" in html
         assert "Parsed as a plan with 1 step" in html
         assert "planner/1" in html
@@ -174,7 +194,7 @@ class TestTestCall:
     def test_an_empty_plan_is_not_called_good(self, client, ada):
         with endpoint((200, b'{"plan": {"steps": [], "answers": []}}')) as (url, _):
             html = self.call(client, **{**ENDPOINT, "endpoint_url": url}).content.decode()
-        assert "The endpoint works, but returned an empty plan." in html
+        assert "Empty plan: the endpoint answers, but its plan has no steps." in html
         assert "That is a planner fault: the task would score 0." in html
         assert "Example of the format" in html
         assert "notice success" not in html
@@ -275,3 +295,44 @@ class TestSubmitting:
             make_submission(user=ada)
         with django_assert_max_num_queries(12):
             client.get("/submit/")
+
+
+class TestChatTest:
+    CHAT = {"kind": "chat", "name": "remote", "suites": ["openagi"], "model_id": "m", "strategy": "openagi/zero-shot"}
+
+    @pytest.fixture(autouse=True)
+    def _on_this_machine(self, settings):
+        settings.DEMO = True
+
+    def call(self, client: Client, **entered) -> str:
+        page = client.post("/submit/test/", {**self.CHAT, **entered}, headers={"HX-Request": "true"})
+        return unescape(page.content.decode())
+
+    def test_the_strategy_asks_the_chat_endpoint_and_its_plan_is_judged(self, client, ada):
+        with serving(ServerSettings(latency_seconds=0.0, answer="Text to Image Generation")) as url:
+            html = self.call(client, endpoint_url=url)
+        assert "Correct: the reference plan of this task." in html
+        assert "HTTP 200" in html
+        assert not Planner.objects.exists()
+
+    def test_a_model_whose_answer_holds_no_plan_does_not_pass(self, client, ada):
+        with serving(ServerSettings(latency_seconds=0.0, answer="I cannot help with that.")) as url:
+            html = self.call(client, endpoint_url=url)
+        assert "Unreadable plan." in html
+        assert "notice success" not in html
+
+    def test_an_endpoint_that_nobody_answers_at_is_said(self, client, ada):
+        assert "No valid response." in self.call(client, endpoint_url="http://127.0.0.1:1/v1")
+
+    @pytest.mark.parametrize(
+        ("change", "says"),
+        [
+            ({"model_id": ""}, "Give the name of the model"),
+            ({"strategy": "openagi/constrained"}, "needs the probabilities of tokens"),
+            ({"suites": ["turns"]}, "suite of whole plans"),
+        ],
+    )
+    def test_what_cannot_be_tested_is_not_called(self, client, ada, change, says):
+        make_suite(slug="turns", runnable=4)
+        Suite.objects.filter(slug="turns").update(panels=["transcript"])
+        assert says in self.call(client, endpoint_url="http://127.0.0.1:1/v1", **change)

@@ -1,5 +1,6 @@
 """The suite `lumos-mini`: five groups of sixty tasks in the miniature world."""
 
+import random
 from collections import Counter
 from types import MappingProxyType
 
@@ -12,6 +13,7 @@ from evaluator.suites.lumos.columns import EPISODES, mean, solved
 from evaluator.suites.lumos.mini.draws import EACH, Drawn, Source
 from evaluator.suites.lumos.mini.environment import MiniEnvironment
 from evaluator.suites.lumos.mini.groups import GROUPS, MATHS, PICTURES, QA, SQL, draw_group
+from evaluator.suites.lumos.mini.paraphrases import PARAPHRASES
 from evaluator.suites.lumos.mini.scenes.questions import NOTICE
 from evaluator.suites.lumos.mini.tools import TOOLS
 from evaluator.suites.lumos.sql.environment import TOOL as SQL_TOOL
@@ -74,7 +76,8 @@ def mini_suite() -> Suite:
         description="Word problems, databases, chronicles, a shop and pictures of the miniature world, in turns.",
         metrics=COLUMNS, catalogue=TOOLS, tasks=tasks_of(Source(split=Split.PUBLIC)),
         conditions=Conditions(experts=True, samples=False, splits=SPLITS), panels=(Panel.TRANSCRIPT,), scoring=_SCORING,
-        statement_tool=SQL_TOOL, hidden_requests=_hidden, training_splits=(TRAIN,), majority=majority,
+        statement_tool=SQL_TOOL, reworded=_reworded, hidden_requests=_hidden, training_splits=(TRAIN,),
+        majority=majority,
         facets=Facets(filters=_FACETS, facts=("group", "kind"), breakdowns=("group", "kind"), plots=("group",),
                       comparisons=("group",)),
     )  # fmt: skip
@@ -126,6 +129,10 @@ def majority() -> dict[str, str]:
         ((answer, _),) = Counter(one.answer for one in drawn).most_common(1)
         found[group] = answer
     return found
+
+
+def _reworded(task: Task, rng: random.Random) -> str | None:
+    return PARAPHRASES.reworded(task.text, rng=rng)
 
 
 def _hidden(suite: Suite, seed: str) -> tuple[Task, ...]:

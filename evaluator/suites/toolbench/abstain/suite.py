@@ -1,5 +1,6 @@
 """The suite `toolmini-abstain`: 120 requests that no plan can meet among 120 that plans can meet."""
 
+import random
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from types import MappingProxyType
@@ -12,8 +13,10 @@ from evaluator.suites.facets import MODALITY, STRUCTURE, Facet, Facets
 from evaluator.suites.hidden import HIDDEN, derived
 from evaluator.suites.toolbench.abstain.requests import Need, Request, abstain_requests, hidden_abstain_requests
 from evaluator.suites.toolbench.goals.goal import Goal
+from evaluator.suites.toolbench.outage import with_outage
 from evaluator.suites.toolbench.suite import COLUMNS as TOOL_COLUMNS
-from evaluator.suites.toolbench.suite import STEP_PROBLEMS, ToolTask, right_plans, tool_task
+from evaluator.suites.toolbench.suite import STEP_PROBLEMS, reworded, right_plans
+from evaluator.suites.toolbench.tasks import ToolTask, tool_task
 from evaluator.suites.toolbench.terms import type_of_file
 from evaluator.tools.controlllm import CONTROLLLM
 
@@ -142,9 +145,17 @@ def toolmini_abstain_suite() -> Suite:
         facets=FACETS,
         step_problems=STEP_PROBLEMS,
         may_abstain=True,
+        with_outage=with_outage,
+        reworded=_reworded,
         hidden_requests=_hidden,
         right_plans=partial(right_plans, executed=False),
     )
+
+
+def _reworded(task: Task, rng: random.Random) -> str | None:
+    # Wishes that no tool grants, and contradictions, are no sentences of toolmini's.
+    is_worded = isinstance(task, AbstainTask) and task.need in (Need.SOLVABLE, Need.MISSING_FILE)
+    return reworded(task, rng) if is_worded else None
 
 
 def _hidden(_: Suite, seed: str) -> tuple[Task, ...]:

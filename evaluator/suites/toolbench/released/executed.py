@@ -15,7 +15,8 @@ from evaluator.suites.facets import Facet
 from evaluator.suites.toolbench.released.results import BERT, VIT, Result, results_of
 from evaluator.suites.toolbench.suite import COLUMNS as JUDGED
 from evaluator.suites.toolbench.suite import FACETS as TOOL_FACETS
-from evaluator.suites.toolbench.suite import STEP_PROBLEMS, ToolTask, right_plans, tool2k_suite, tool100_suite
+from evaluator.suites.toolbench.suite import STEP_PROBLEMS, right_plans, tool2k_suite, tool100_suite
+from evaluator.suites.toolbench.tasks import ToolTask
 from evaluator.tools.controlllm import CONTROLLLM
 
 TOOL100, TOOL2K = "tool100-executed", "tool2k-executed"

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from evaluator.cli.usage import JsonFlag, chosen_suite, out, print_json, usage_error
+from evaluator.cli.program.exit_codes import ExitCode
+from evaluator.cli.program.options import JsonFlag
+from evaluator.cli.usage import chosen_suite, out, print_json, usage_error
 from evaluator.suites.toolbench.released.executed import TOOL2K, TOOL100
-
-EXIT_MISSING = 3
 
 
 def inputs(
@@ -18,7 +18,7 @@ def inputs(
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """List the files of the requests and what is wrong with them. Exit code 3 if some cannot be used."""
+    """List the files of the requests and what is wrong with them. Exit code 1 if some cannot be used."""
     if suite not in {TOOL100, TOOL2K}:
         raise usage_error(f"the requests of {suite} name no files of an operator; {TOOL100} and {TOOL2K} do")
     chosen = chosen_suite(suite)
@@ -36,4 +36,4 @@ def inputs(
             out.print(f"{name} ({kind}) {problem or 'can be used'}", markup=False, highlight=False, soft_wrap=True)
         out.print(source.gaps or "All files can be used.", markup=False, highlight=False, soft_wrap=True)
     if source.problems:
-        raise typer.Exit(EXIT_MISSING)
+        raise typer.Exit(ExitCode.CHECK_FAILED)

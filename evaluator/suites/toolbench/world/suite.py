@@ -1,5 +1,6 @@
 """The suite `toolworld`: requests about the miniature world for ControlLLM's tools, executed and judged."""
 
+import random
 from dataclasses import replace
 from functools import partial
 
@@ -10,11 +11,13 @@ from evaluator.metrics import rule_names
 from evaluator.suites.base import Column, Conditions, Panel, Suite, Task
 from evaluator.suites.facets import Facet
 from evaluator.suites.hidden import HIDDEN, derived
+from evaluator.suites.toolbench.outage import with_outage
 from evaluator.suites.toolbench.suite import COLUMNS as JUDGED
 from evaluator.suites.toolbench.suite import FACETS as TOOL_FACETS
 from evaluator.suites.toolbench.suite import STEP_PROBLEMS, right_plans
 from evaluator.suites.toolbench.world import SLUG
 from evaluator.suites.toolbench.world.data import WorldSamples, world_samples
+from evaluator.suites.toolbench.world.paraphrases import PARAPHRASES
 from evaluator.suites.toolbench.world.requests import hidden_requests, public_requests
 from evaluator.suites.toolbench.world.task import SEVERAL, world_task
 from evaluator.tools.controlllm import CONTROLLLM
@@ -95,9 +98,15 @@ def toolworld_suite() -> Suite:
         facets=FACETS,
         step_problems=STEP_PROBLEMS,
         training_splits=("validation",),
+        reworded=_reworded,
+        with_outage=with_outage,
         hidden_requests=_hidden,
         right_plans=partial(right_plans, executed=True),
     )
+
+
+def _reworded(task: Task, rng: random.Random) -> str | None:
+    return PARAPHRASES.reworded(task.text, rng=rng)
 
 
 def _hidden(_: Suite, seed: str) -> tuple[Task, ...]:

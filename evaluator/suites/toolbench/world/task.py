@@ -7,7 +7,7 @@ from evaluator.canonical_json import JsonValue
 from evaluator.suites.base import Task
 from evaluator.suites.toolbench.goals.goal import Goal
 from evaluator.suites.toolbench.goals.gold import gold_plan
-from evaluator.suites.toolbench.suite import ToolTask, tool_task
+from evaluator.suites.toolbench.tasks import ToolTask, tool_task
 from evaluator.suites.toolbench.world.given import Given
 from evaluator.suites.toolbench.world.requests import Request
 from evaluator.suites.toolbench.world.wanted import Wanted

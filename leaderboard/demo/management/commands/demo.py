@@ -11,6 +11,7 @@ from django.core.management import call_command
 
 from evaluator.planners.bundled import bundled_names, each_once
 from evaluator.suites.registry import default_suite
+from leaderboard.demo.filling import fill_boards
 from leaderboard.demo.places import FIRST_PORT, listening_socket, only_demo_of
 from leaderboard.demo.processes import DemoError, Supervisor, wait_for_site
 from leaderboard.demo.progress import SUITE, follow, print_board
@@ -33,7 +34,8 @@ class Command(SiteCommand):
             "--planner",
             action="append",
             choices=bundled_names(),
-            help="evaluate only this bundled planner; may be given several times (default: all)",
+            help="evaluate only this bundled planner, on the first two boards; may be given several times (default: "
+            "the anchors, then on every suite the anchors and two strategies)",
         )
         parser.add_argument(
             "--port",
@@ -60,6 +62,8 @@ class Command(SiteCommand):
                 wait_for_site(url=url, supervisor=supervisor)
                 console.print(f"The site is at [link={url}]{url}[/link]")
                 self._evaluate(url=url, once=once, names=names, supervisor=supervisor)
+                if not once and not names:
+                    fill_boards(console)
                 while not once:
                     supervisor.watch()
                     time.sleep(POLL_SECONDS)

@@ -11,7 +11,7 @@ from evaluator import canonical_json
 from evaluator.client.verify.addresses import board_address
 from evaluator.client.verify.checking import Order, check
 from evaluator.client.verify.pins import KnownSite
-from evaluator.client.verify.report import Kind, Report, VerifyExit
+from evaluator.client.verify.report import ExitCode, Kind, Report
 from evaluator.client.verify.site import Site
 from evaluator.signatures import (
     Envelope,
@@ -44,7 +44,7 @@ def verified(
 def known_before(site: SignedSite | None = None) -> KnownSite:
     """What is pinned after a verification of the site as it was."""
     report, known = verified(site or SignedSite())
-    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert report.exit_code is ExitCode.PASSED, report.as_text()
     return known
 
 
@@ -54,7 +54,7 @@ def mismatches(report: Report) -> list[str]:
 
 def test_a_board_as_it_was_signed_is_verified():
     report, known = verified(SignedSite())
-    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert report.exit_code is ExitCode.PASSED, report.as_text()
     parts = ["history", "snapshot", "rows", "results", "rows", "records"]
     assert [finding.part for finding in report.of(Kind.OK)] == parts
     assert known.heads["openagi"].number == 3
@@ -63,7 +63,7 @@ def test_a_board_as_it_was_signed_is_verified():
 
 def test_an_old_snapshot_is_verified_under_its_own_address():
     report, _ = verified(SignedSite(), address=f"{BOARD}snapshots/2/")
-    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert report.exit_code is ExitCode.PASSED, report.as_text()
     assert report.facts["snapshot"] == 2
 
 
@@ -261,7 +261,7 @@ def test_what_was_changed_after_signing_is_a_mismatch_that_says_where(attack):
     site = SignedSite()
     attack(site)
     report, known = verified(site)
-    assert report.exit_code is VerifyExit.MISMATCH, report.as_text()
+    assert report.exit_code is ExitCode.CHECK_FAILED, report.as_text()
     assert any(text.startswith(ATTACKS[attack]) for text in mismatches(report)), report.as_text()
     assert known == KnownSite(), "nothing is pinned of a site that does not verify"
     first = report.of(Kind.MISMATCH)[0]
@@ -293,7 +293,7 @@ def resigned(site: SignedSite, change: Callable[[dict], None]) -> SignedSite:
 )
 def test_figures_that_do_not_follow_from_the_results_are_found_though_the_operator_signed_them(change, says):
     report, _ = verified(resigned(SignedSite(), change))
-    assert report.exit_code is VerifyExit.MISMATCH
+    assert report.exit_code is ExitCode.CHECK_FAILED
     assert any(says in text for text in mismatches(report)), report.as_text()
 
 
@@ -328,7 +328,7 @@ def test_a_score_that_is_not_in_its_record_is_found_though_the_operator_signed_e
 def test_a_site_that_goes_back_to_an_old_state_is_found_by_who_has_seen_the_newer_one():
     report, _ = verified(SignedSite(snapshots=2), known=known_before())
     assert "history: the site has gone back to an earlier state" in mismatches(report)
-    assert verified(SignedSite(snapshots=2))[0].exit_code is VerifyExit.VERIFIED, "nobody else can know"
+    assert verified(SignedSite(snapshots=2))[0].exit_code is ExitCode.PASSED, "nobody else can know"
 
 
 def test_a_history_that_was_rewritten_and_signed_again_is_found_by_who_has_seen_it():
@@ -336,7 +336,7 @@ def test_a_history_that_was_rewritten_and_signed_again_is_found_by_who_has_seen_
     site = SignedSite()
     site.sign(2, created=START)
     site.sign(3)
-    assert verified(site)[0].exit_code is VerifyExit.VERIFIED
+    assert verified(site)[0].exit_code is ExitCode.PASSED
     report, _ = verified(site, known=known)
     assert any("the history was rewritten" in text for text in mismatches(report)), report.as_text()
 
@@ -344,7 +344,7 @@ def test_a_history_that_was_rewritten_and_signed_again_is_found_by_who_has_seen_
 def test_a_site_that_goes_on_is_verified_with_what_was_pinned():
     known = known_before(SignedSite(snapshots=2))
     report, after = verified(SignedSite(), known=known)
-    assert report.exit_code is VerifyExit.VERIFIED
+    assert report.exit_code is ExitCode.PASSED
     assert after.heads["openagi"].number == 3
 
 
@@ -353,7 +353,7 @@ def test_a_key_that_was_replaced_after_it_was_pinned_is_refused():
     site = SignedSite()
     site.sign_all_again(key=STRANGER)
     report, after = verified(site, known=known)
-    assert report.exit_code is VerifyExit.MISMATCH
+    assert report.exit_code is ExitCode.CHECK_FAILED
     [finding] = report.of(Kind.MISMATCH)
     assert (finding.part, finding.expected, finding.found) == ("key", OPERATOR.public.id, STRANGER.public.id)
     assert after == known
@@ -365,7 +365,7 @@ def test_a_key_that_the_pinned_one_introduces_is_trusted_from_then_on():
     site.rotate(STRANGER, at=START + timedelta(hours=2, minutes=30), introduced_by=OPERATOR)
     site.publish(3)
     report, after = verified(site, known=known)
-    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert report.exit_code is ExitCode.PASSED, report.as_text()
     assert set(after.keys) == {OPERATOR.public.id, STRANGER.public.id}
     assert after.keys[OPERATOR.public.id].retired is not None
 
@@ -392,7 +392,7 @@ def test_a_key_that_was_seen_retired_stays_retired_whatever_the_site_says_later(
 
 @pytest.mark.parametrize("given", [OPERATOR.public.id, OPERATOR.public.text])
 def test_a_given_key_alone_is_trusted(given):
-    assert verified(SignedSite(), key=given)[0].exit_code is VerifyExit.VERIFIED
+    assert verified(SignedSite(), key=given)[0].exit_code is ExitCode.PASSED
     site = SignedSite()
     site.sign_all_again(key=STRANGER)
     report, _ = verified(site, key=given)
@@ -403,17 +403,17 @@ def test_snapshots_from_before_the_given_key_count_because_newer_ones_name_them(
     site = SignedSite(snapshots=2)
     site.rotate(STRANGER, at=START + timedelta(hours=2, minutes=30), introduced_by=OPERATOR)
     site.publish(3)
-    assert verified(site, key=STRANGER.public.id)[0].exit_code is VerifyExit.VERIFIED
+    assert verified(site, key=STRANGER.public.id)[0].exit_code is ExitCode.PASSED
     del site.snapshots[3]
     report, _ = verified(site, key=STRANGER.public.id)
-    assert report.exit_code is VerifyExit.MISMATCH, "no trusted statement names them"
+    assert report.exit_code is ExitCode.CHECK_FAILED, "no trusted statement names them"
 
 
 def test_an_unsigned_snapshot_could_not_be_checked():
     site = SignedSite()
     site.snapshots[3]["signature"] = None
     report, _ = verified(site)
-    assert report.exit_code is VerifyExit.NOT_CHECKED
+    assert report.exit_code is ExitCode.INFRASTRUCTURE
     assert [finding.text for finding in report.of(Kind.NOT_CHECKED)] == ["snapshot 3 is not signed"]
 
 
@@ -422,7 +422,7 @@ def test_an_unsigned_snapshot_before_a_signed_one_is_bound_by_its_content():
     site.snapshots[1]["signature"] = None
     site.publish(2)
     report, _ = verified(site)
-    assert report.exit_code is VerifyExit.VERIFIED
+    assert report.exit_code is ExitCode.PASSED
     assert "1 of 2 snapshots of this suite are not signed" in [finding.text for finding in report.of(Kind.NOTE)]
     site.snapshots[1]["digest"] = "0" * 64
     assert "history: snapshot 1 was changed after snapshot 2 was signed" in mismatches(verified(site)[0])
@@ -434,21 +434,21 @@ def test_withheld_names_are_said_and_figures_are_still_verified():
     row["owner"] = "deleted user"
     del site.snapshots[3]["salts"][row["evaluation"]]
     report, _ = verified(site)
-    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert report.exit_code is ExitCode.PASSED, report.as_text()
     assert any("names in 1 of 3 rows are withheld" in finding.text for finding in report.of(Kind.NOTE))
     row["metrics"]["overall"]["mean"] = 0.9
-    assert verified(site)[0].exit_code is VerifyExit.MISMATCH
+    assert verified(site)[0].exit_code is ExitCode.CHECK_FAILED
 
 
 def test_records_of_a_hidden_split_are_not_read_and_the_report_says_so():
     site = SignedSite(hidden=True)
     report, _ = verified(site)
-    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert report.exit_code is ExitCode.PASSED, report.as_text()
     assert any("36 records are not public" in finding.text for finding in report.of(Kind.NOTE))
     assert "records" not in {finding.part for finding in report.of(Kind.OK)}
     assert not any(path.startswith("/objects/") for path in site.asked)
     site.evaluations[name(2)]["tasks"][4]["score"] = 0.99
-    assert verified(site)[0].exit_code is VerifyExit.MISMATCH, "their scores are public, and checked"
+    assert verified(site)[0].exit_code is ExitCode.CHECK_FAILED, "their scores are public, and checked"
 
 
 def test_the_same_seed_reads_the_same_records_and_another_one_others():
@@ -485,7 +485,7 @@ def test_an_accepted_fault_is_read_as_the_fault_that_its_record_tells():
     site.evaluated = lambda _: made
     site.publish(1)
     report, _ = verified(site)
-    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert report.exit_code is ExitCode.PASSED, report.as_text()
 
 
 def test_the_report_shows_no_control_characters_of_the_site():

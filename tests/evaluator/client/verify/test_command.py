@@ -62,7 +62,7 @@ def test_a_mismatch_says_what_where_expected_and_found():
 
 def test_a_site_that_cannot_be_reached_could_not_be_checked():
     code, told, _ = run("http://127.0.0.1:9/boards/openagi/", "--patience", 0)
-    assert (code, "cannot be reached" in told) == (2, True)
+    assert (code, "cannot be reached" in told) == (4, True)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_download_does_not_vouch_for_its_own_key(tmp_path, pins):
         run(url, "--download", file)
     pins.unlink()
     code, told, _ = run("--offline", file)
-    assert (code, "give the operator's key by --key" in told) == (2, True), told
+    assert (code, "give the operator's key by --key" in told) == (4, True), told
     assert run("--offline", file, "--key", OPERATOR.public.text)[0] == 0
     assert run("--offline", file, "--key", STRANGER.public.id)[0] == 1
     assert not pins.exists(), "an offline check pins nothing"
@@ -125,7 +125,7 @@ def test_another_sample_than_was_downloaded_could_not_be_checked(tmp_path):
     with served(SignedSite()) as url:
         run(url, "--download", file, "--sample", 2, "--seed", 5)
     code, told, _ = run("--offline", file, "--sample", 30)
-    assert (code, "the file does not have /objects/" in told) == (2, True), told
+    assert (code, "the file does not have /objects/" in told) == (4, True), told
 
 
 def test_a_file_of_known_sites_that_cannot_be_read_is_not_replaced(pins):

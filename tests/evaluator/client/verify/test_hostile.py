@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.client.verify.fetching import FetchError, FileFetcher, SiteFetcher
-from evaluator.client.verify.report import Kind, VerifyExit
+from evaluator.client.verify.report import Kind
 from evaluator.signatures import record_commitment
 from tests.evaluator.client.verify.test_attacks import verified
 from tests.fakes.hostile_server import (
@@ -57,7 +58,7 @@ def test_an_answer_that_is_none_is_said_and_nothing_is_verified(path, body):
     site = SignedSite()
     site.answers[path] = lambda: BODIES[body]
     report, _ = verified(site)
-    assert report.exit_code is VerifyExit.NOT_CHECKED, report.as_text()
+    assert report.exit_code is ExitCode.INFRASTRUCTURE, report.as_text()
     assert json.dumps(report.as_json())
 
 
@@ -70,7 +71,7 @@ def test_a_row_of_another_form_is_a_mismatch(value):
     site = SignedSite()
     site.snapshots[3]["content"]["rows"][0] = value
     report, _ = verified(site)
-    assert report.exit_code is VerifyExit.MISMATCH
+    assert report.exit_code is ExitCode.CHECK_FAILED
     assert any(finding.text.startswith("row 1 has an unknown form") for finding in report.of(Kind.MISMATCH))
 
 
@@ -85,7 +86,7 @@ def test_a_record_that_cannot_be_read_could_not_be_checked():
     site.snapshots[3]["rows"][0]["tasks"] = made["tasks_digest"]
     site.sign(3)
     report, _ = verified(site)
-    assert report.exit_code is VerifyExit.NOT_CHECKED, report.as_text()
+    assert report.exit_code is ExitCode.INFRASTRUCTURE, report.as_text()
     assert "is in a form that this version does not know" in report.as_text()
 
 
@@ -100,7 +101,7 @@ def test_the_next_page_of_a_list_leads_to_no_other_address():
     )
     site.answers["/api/v1/boards/openagi/snapshots/?"] = lambda: json.dumps(next(pages)).encode()
     report, _ = verified(site)
-    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert report.exit_code is ExitCode.PASSED, report.as_text()
     assert (
         "/api/v1/boards/openagi/snapshots/?fields=number%2Cdigest%2Csignature&page_size=500&cursor=c%26x%3D1"
         in site.asked
@@ -112,7 +113,7 @@ def test_a_list_without_end_is_left():
     page = json.dumps({"results": [], "next": "https://arena.example/?cursor=again"}).encode()
     site.answers["/api/v1/boards/openagi/snapshots/?"] = lambda: page
     report, _ = verified(site)
-    assert report.exit_code is VerifyExit.NOT_CHECKED
+    assert report.exit_code is ExitCode.INFRASTRUCTURE
     assert "more than 400 pages" in report.as_text()
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from evaluator.client.verify.report import Kind, VerifyExit
+from evaluator.cli.program.exit_codes import ExitCode
+from evaluator.client.verify.report import Kind
 from tests.evaluator.client.verify.test_attacks import mismatches, resigned, verified
 from tests.fakes.signed_site import SignedSite, name
 
@@ -18,13 +19,13 @@ from tests.fakes.signed_site import SignedSite, name
 )
 def test_ranges_and_runs_that_do_not_follow_from_the_results_are_found(changes, says):
     report, _ = verified(resigned(SignedSite(), lambda row: row.update(changes)))
-    assert report.exit_code is VerifyExit.MISMATCH
+    assert report.exit_code is ExitCode.CHECK_FAILED
     assert any(says in text for text in mismatches(report)), report.as_text()
 
 
 def test_ranges_of_old_snapshots_are_verified_as_they_were_made():
     report, _ = verified(SignedSite(tested=False))
-    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert report.exit_code is ExitCode.PASSED, report.as_text()
     changed, _ = verified(resigned(SignedSite(tested=False), lambda row: row.update(rank_high=3)))
     assert [text for text in mismatches(changed) if "rank and its range of evaluation" in text]
 

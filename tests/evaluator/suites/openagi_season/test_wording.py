@@ -3,6 +3,7 @@
 import random
 import re
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -19,7 +20,16 @@ from evaluator.suites.openagi_season.wishes import Composition, Language, Trick
 from evaluator.suites.openagi_season.wording import worded
 
 SUITE, RELEASED = suite_of("openagi-season"), suite_of("openagi")
-TASKS = [*SUITE.tasks, *season(seed="words", count=1000)]
+SEASON = [*SUITE.tasks, *season(seed="words", count=1000)]
+TASKS = [
+    *SEASON,
+    *(
+        replace(task, text=text)
+        for task in SUITE.tasks[:500]
+        if (text := SUITE.reworded(task, random.Random(f"paraphrase {task.key}"))) is not None
+    ),
+]
+"""Paraphrases too: they must say what the wish says."""
 WORDS = {Language.ENGLISH: english_words.WORDS, Language.GERMAN: german_words.WORDS}
 
 FLAWS = {

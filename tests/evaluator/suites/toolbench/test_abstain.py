@@ -22,7 +22,7 @@ from evaluator.suites.toolbench.abstain.requests import Need, abstain_requests, 
 from evaluator.suites.toolbench.judging import ToolJudge, judge
 from evaluator.suites.toolbench.plan_scores import score_lines
 from evaluator.suites.toolbench.search_benchmark import measure_search
-from evaluator.suites.toolbench.suite import tool_task
+from evaluator.suites.toolbench.tasks import tool_task
 from evaluator.suites.toolbench.terms import file_names
 from evaluator.tools.controlllm import CONTROLLLM
 from evaluator.tools.types import ResourceType

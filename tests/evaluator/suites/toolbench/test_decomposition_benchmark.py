@@ -60,7 +60,7 @@ def test_the_command_refuses_a_suite_that_executes_plans():
 @pytest.mark.parametrize("suite", ["toolmini"])
 def test_the_command_compares_the_rules_with_the_trained_network(suite, tmp_path):
     out = tmp_path / "found.json"
-    done = CliRunner().invoke(app, ["bench", "decompositions", "--suite", suite, "--json", str(out)])
+    done = CliRunner().invoke(app, ["bench", "decompositions", "--suite", suite, "--output", str(out)])
     assert done.exit_code == 0, done.output
     rules, trained = json.loads(out.read_text())
     assert (rules["decomposer"], trained["decomposer"]) == ("rules", "trained")

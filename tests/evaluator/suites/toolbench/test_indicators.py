@@ -13,7 +13,7 @@ from evaluator.suites import suite_of
 from evaluator.suites.toolbench.indicators import INDICATORS, LOWER_IS_BETTER, judge_plan
 from evaluator.suites.toolbench.judging import judge
 from evaluator.suites.toolbench.released.raw import RawTask
-from evaluator.suites.toolbench.suite import tool_task
+from evaluator.suites.toolbench.tasks import tool_task
 from evaluator.tools.controlllm import CONTROLLLM
 from tests.evaluator.toolbench_data import BESIDE, need_controlllm
 

@@ -14,7 +14,7 @@ from evaluator.suites.toolbench.levels import (
 )
 from evaluator.suites.toolbench.released.files import read_tool100
 from evaluator.suites.toolbench.released.raw import RawTask
-from evaluator.suites.toolbench.suite import tool_task
+from evaluator.suites.toolbench.tasks import tool_task
 
 RAW = RawTask(key="0", group="QA", instruction="Why?", output=None, level=None)
 

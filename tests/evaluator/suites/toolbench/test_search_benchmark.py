@@ -66,7 +66,7 @@ def test_own_decompositions_solve_less_than_gold_ones():
 
 def test_the_command_prints_and_writes_every_strategy(tmp_path):
     out = tmp_path / "report.json"
-    done = CliRunner().invoke(app, ["bench", "search", "--gold-decompositions", "--json", str(out)])
+    done = CliRunner().invoke(app, ["bench", "search", "--gold-decompositions", "--output", str(out)])
     assert done.exit_code == 0, done.output
     report = json.loads(out.read_text())
     assert list(report["figures"]) == ["greedy", "beam", "adaptive", "exhaustive"]

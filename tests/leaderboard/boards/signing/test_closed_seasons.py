@@ -4,7 +4,8 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from evaluator.client.verify.report import Kind, Report, VerifyExit
+from evaluator.cli.program.exit_codes import ExitCode
+from evaluator.client.verify.report import Kind, Report
 from evaluator.engine.store import MemoryStore
 from evaluator.episodes.base import Setting
 from evaluator.episodes.execution import ExecutionEvaluator
@@ -99,7 +100,7 @@ def season_notes(report: Report, kind: Kind) -> list[str]:
 def test_an_open_season_is_verified_without_its_seed(suite):
     publish(evaluated(suite))
     report = verified()
-    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert report.exit_code is ExitCode.PASSED, report.as_text()
     assert season_notes(report, Kind.NOTE) == [
         "season 2026-a is not closed: its seed is secret, and its requests were not made again"
     ]
@@ -110,7 +111,7 @@ def test_requests_and_data_of_a_closed_season_are_made_again(suite):
     snapshot = publish(evaluated(suite))
     close()
     report = verified()
-    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert report.exit_code is ExitCode.PASSED, report.as_text()
     assert "the published seed fits its commitment" in season_notes(report, Kind.OK)[0]
     assert report.facts["sampled"] == report.facts["records"] > 20
     assert verified(f"/boards/openagi/?season={SEASON}").facts["snapshot"] == snapshot.number
@@ -120,7 +121,7 @@ def test_records_on_other_data_than_the_season_s_are_found(suite):
     publish(evaluated(suite, seed="f" * 64))
     close()
     report = verified()
-    assert report.exit_code is VerifyExit.MISMATCH
+    assert report.exit_code is ExitCode.CHECK_FAILED
     found = mismatches(report)
     assert any("its request does not follow from the season's seed" in text for text in found)
     assert any("its input 'image' of sample 0 does not follow" in text for text in found)
@@ -132,7 +133,7 @@ def test_a_seed_that_does_not_fit_the_signed_commitment_is_found(suite):
     close()
     SeasonData.objects.update(seed="e" * 64)
     report = verified()
-    assert report.exit_code is VerifyExit.MISMATCH
+    assert report.exit_code is ExitCode.CHECK_FAILED
     assert any("the published seed does not fit the commitment" in text for text in mismatches(report))
 
 
@@ -140,7 +141,7 @@ def test_a_commitment_that_was_exchanged_is_found(suite):
     publish(evaluated(suite))
     SeasonData.objects.update(commitment="e" * 64)
     report = verified()
-    assert report.exit_code is VerifyExit.MISMATCH
+    assert report.exit_code is ExitCode.CHECK_FAILED
     assert any("the site names another commitment than it signed" in text for text in mismatches(report))
 
 
@@ -148,7 +149,7 @@ def test_a_board_of_other_data_is_found(suite):
     publish(evaluated(suite, data_digest="d" * 64))
     close()
     report = verified()
-    assert report.exit_code is VerifyExit.MISMATCH
+    assert report.exit_code is ExitCode.CHECK_FAILED
     assert any("are not those of the board" in text for text in mismatches(report))
 
 

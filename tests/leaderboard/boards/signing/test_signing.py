@@ -4,9 +4,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import transaction
 
+from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.client.verify.documents import KeysDocument, parsed
 from evaluator.client.verify.pins import KnownSite
-from evaluator.client.verify.report import Kind, VerifyExit
+from evaluator.client.verify.report import Kind
 from evaluator.client.verify.trust import UntrustedError, trust
 from evaluator.signatures import PrivateKey
 from leaderboard.boards.models import Snapshot
@@ -62,12 +63,12 @@ def test_a_process_without_a_key_publishes_unsigned_and_a_process_with_it_signs_
     keys, settings.SIGNING_KEYS = settings.SIGNING_KEYS, []
     unsigned = published(suite=suite, owner="bea")
     assert not SnapshotSignature.objects.filter(pk=unsigned.pk).exists()
-    assert verified().exit_code is VerifyExit.NOT_CHECKED
+    assert verified().exit_code is ExitCode.INFRASTRUCTURE
     tasks.sign_unsigned()
     assert not SnapshotSignature.objects.filter(pk=unsigned.pk).exists(), "this process still has no key"
     settings.SIGNING_KEYS = keys
     tasks.sign_unsigned()
-    assert verified().exit_code is VerifyExit.VERIFIED
+    assert verified().exit_code is ExitCode.PASSED
 
 
 def test_what_was_published_before_there_was_a_key_stays_unsigned_until_the_command_signs_it(settings):
@@ -79,11 +80,11 @@ def test_what_was_published_before_there_was_a_key_stays_unsigned_until_the_comm
     tasks.sign_unsigned()
     assert not SnapshotSignature.objects.filter(pk=old.pk).exists()
     report = verified()
-    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert report.exit_code is ExitCode.PASSED, report.as_text()
     assert any("1 of 2 snapshots of this suite are not signed" in finding.text for finding in report.of(Kind.NOTE))
     call_command("signing_key", "sign")
     report = verified("/boards/openagi/snapshots/1/")
-    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert report.exit_code is ExitCode.PASSED, report.as_text()
     signature = SnapshotSignature.objects.get(pk=old.pk)
     assert signature.signed > old.created, "it says when it was signed"
 
@@ -102,7 +103,7 @@ def test_what_cannot_be_signed_is_published_unsigned_and_signed_later(monkeypatc
     assert made.content["rows"]
     assert "stay unsigned for now" in caplog.text
     tasks.sign_unsigned()
-    assert verified().exit_code is VerifyExit.VERIFIED
+    assert verified().exit_code is ExitCode.PASSED
 
 
 def test_a_new_key_is_introduced_by_the_one_before_and_clients_go_on(settings, client):
@@ -116,7 +117,7 @@ def test_a_new_key_is_introduced_by_the_one_before_and_clients_go_on(settings, c
     assert (new.id, old.id) == (PrivateKey.from_secret(NEW).public.id, PrivateKey.from_secret(OLD).public.id)
     assert (old.retired, new.retired) == (new.created, None)
     report = verified(known=known)
-    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert report.exit_code is ExitCode.PASSED, report.as_text()
 
 
 def test_a_new_key_without_the_secret_of_the_one_before_is_refused_by_clients_that_know_that(settings, client, caplog):
@@ -127,7 +128,7 @@ def test_a_new_key_without_the_secret_of_the_one_before_is_refused_by_clients_th
     settings.SIGNING_KEYS = [NEW, OTHER]
     published(suite=suite, owner="bea")
     assert "is not introduced by" in caplog.text
-    assert verified(known=known).exit_code is VerifyExit.MISMATCH
+    assert verified(known=known).exit_code is ExitCode.CHECK_FAILED
     new = PrivateKey.from_secret(NEW).public
     with pytest.raises(UntrustedError):
         trust(document=keys_of(client), known=KnownSite(), given=PrivateKey.from_secret(OTHER).public.id)
@@ -146,7 +147,7 @@ def test_a_process_that_still_has_the_old_key_signs_nothing(settings, caplog):
     assert "restart this process" in caplog.text
     settings.SIGNING_KEYS = [NEW, OLD]
     tasks.sign_unsigned()
-    assert verified().exit_code is VerifyExit.VERIFIED
+    assert verified().exit_code is ExitCode.PASSED
 
 
 def test_the_list_of_keys_can_be_kept_for_a_minute_and_holds_no_secret(client):

@@ -6,7 +6,8 @@ import pytest
 from django.db import transaction
 
 from evaluator import canonical_json
-from evaluator.client.verify.report import Kind, VerifyExit
+from evaluator.cli.program.exit_codes import ExitCode
+from evaluator.client.verify.report import Kind
 from evaluator.metrics.statistics import Interval
 from leaderboard.accounts.models import User
 from leaderboard.boards.models import Snapshot
@@ -38,10 +39,10 @@ def board(settings, tmp_path) -> Snapshot:
 
 def test_what_the_site_publishes_is_verified_down_to_the_artefacts(board):
     report = verified()
-    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert report.exit_code is ExitCode.PASSED, report.as_text()
     assert {finding.part for finding in report.of(Kind.OK)} == {"history", "snapshot", "rows", "results", "records"}
     assert report.facts["sampled"] == report.facts["records"] > 10
-    assert verified("/boards/openagi/snapshots/1/").exit_code is VerifyExit.VERIFIED
+    assert verified("/boards/openagi/snapshots/1/").exit_code is ExitCode.PASSED
 
 
 def test_a_row_that_is_the_mean_over_runs_is_verified_against_all_of_them(board, settings):
@@ -59,7 +60,7 @@ def test_a_row_that_is_the_mean_over_runs_is_verified_against_all_of_them(board,
     assert len(means) == 1
     # Without records, which say other scores.
     report = verified(sample=0)
-    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert report.exit_code is ExitCode.PASSED, report.as_text()
     first.results.filter(score__isnull=False).update(score=1.0)
     assert f"results: the statement of evaluation {first.pk} names another results" in mismatches(verified(sample=0))
 
@@ -80,7 +81,7 @@ def test_normalised_scores_are_computed_again_from_their_anchors(board, monkeypa
     assert [row["normalised"]["mean"] for row in newest.content["rows"]] == ([0.5, 0.5] if is_wrong else [1, 0])
     # Without records, which say other scores.
     report = verified(f"/boards/openagi/snapshots/{newest.number}/", sample=0)
-    assert report.exit_code is (VerifyExit.MISMATCH if is_wrong else VerifyExit.VERIFIED), report.as_text()
+    assert report.exit_code is (ExitCode.CHECK_FAILED if is_wrong else ExitCode.PASSED), report.as_text()
     assert len([text for text in mismatches(report) if "does not follow from the anchors" in text]) == 2 * is_wrong
 
 
@@ -140,7 +141,7 @@ def test_what_is_changed_in_the_database_or_the_store_is_found(board):
             change(Snapshot.objects.get(pk=board.pk))
             report = verified()
             transaction.set_rollback(True)
-        assert report.exit_code is VerifyExit.MISMATCH, (change, report.as_text())
+        assert report.exit_code is ExitCode.CHECK_FAILED, (change, report.as_text())
         assert any(text.startswith(part) for text in mismatches(report)), (change, report.as_text())
 
 
@@ -148,8 +149,8 @@ def test_an_evaluation_that_an_operator_hid_stays_verifiable_in_older_snapshots(
     hide(Evaluation.objects.get(pk=board.content["rows"][1]["evaluation"]), reason="Trained on the test data.")
     newest = Snapshot.objects.order_by("-number").first()
     assert (newest.number, len(newest.content["rows"])) == (3, 1)
-    assert verified().exit_code is VerifyExit.VERIFIED
-    assert verified("/boards/openagi/snapshots/2/").exit_code is VerifyExit.VERIFIED
+    assert verified().exit_code is ExitCode.PASSED
+    assert verified("/boards/openagi/snapshots/2/").exit_code is ExitCode.PASSED
 
 
 def test_names_of_closed_accounts_can_be_replaced_and_the_figures_stay_verifiable(board):
@@ -158,7 +159,7 @@ def test_names_of_closed_accounts_can_be_replaced_and_the_figures_stay_verifiabl
     row |= {"owner": "deleted user", "planner": "planner"}
     Snapshot.objects.filter(pk=board.pk).update(content=board.content)
     report = verified()
-    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert report.exit_code is ExitCode.PASSED, report.as_text()
     assert any("names in 1 of 2 rows are withheld" in finding.text for finding in report.of(Kind.NOTE))
 
 
@@ -167,7 +168,7 @@ def test_a_board_stays_verifiable_when_one_of_its_users_is_deleted(board):
     delete_account(user=User.objects.get(username=owner), by=None)
     erase_all()
     report = verified(f"/boards/openagi/snapshots/{board.number}/")
-    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert report.exit_code is ExitCode.PASSED, report.as_text()
     assert f'"{owner}"' not in json.dumps(Snapshot.objects.get(pk=board.pk).content)
     assert any("names in 1 of 2 rows are withheld" in finding.text for finding in report.of(Kind.NOTE))
 
@@ -177,7 +178,7 @@ def test_a_hidden_split_shows_no_digest_of_a_record_and_its_figures_are_verified
     made = evaluated(suite=make_suite(), owner="ada", split="hidden")
     publish(made)
     report = verified()
-    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert report.exit_code is ExitCode.PASSED, report.as_text()
     assert any("are not public" in finding.text for finding in report.of(Kind.NOTE))
     told = client.get(f"/api/v1/evaluations/{made.pk}/proof/").content.decode()
     digests = made.results.exclude(record_digest="").values_list("record_digest", flat=True)

@@ -9,7 +9,8 @@ from pydantic import TypeAdapter
 from evaluator.limited_process import Exceeded, LimitExceededError, Limits, call, serve
 from evaluator.planners.endpoint import EndpointSettings
 from evaluator.planners.secret_header import SecretHeader
-from evaluator.planners.trial import Trial, stopped_trial, try_endpoint
+from evaluator.planners.trials.settings import ChatTrialSettings
+from evaluator.planners.trials.trial import Trial, stopped_trial, try_endpoint
 from evaluator.records import Reason
 from evaluator.suites.base import Suite
 from evaluator.suites.registry import suite_of
@@ -21,10 +22,14 @@ _GRACE_SECONDS = 10.0
 _TRIAL = TypeAdapter(Trial)
 
 
-def try_endpoint_confined(
-    *, suite: Suite, settings: EndpointSettings, offered: Set[str] | None = None, memory_bytes: int = MEMORY_BYTES
+TrialSettings = EndpointSettings | ChatTrialSettings
+
+
+def try_confined(
+    *, suite: Suite, settings: TrialSettings, offered: Set[str] | None = None, memory_bytes: int = MEMORY_BYTES
 ) -> Trial:
-    """As `trial.try_endpoint`, with limits on memory and time: an answer that takes more is what there is to show.
+    """As `trial.try_endpoint` or `chat.try_chat`, with limits on memory and time: an answer that takes more is what
+    there is to show.
 
     Args:
         suite: one of the registry's.
@@ -36,6 +41,7 @@ def try_endpoint_confined(
     request: Any = {
         "suite": suite.slug,
         "offered": None if offered is None else sorted(offered),
+        "is_chat": isinstance(settings, ChatTrialSettings),
         # Through the pipe: neither arguments nor environment hold the secret header.
         "settings": asdict(settings),
     }
@@ -53,11 +59,17 @@ def try_endpoint_confined(
 
 def _answer(request: Any) -> Any:
     header = request["settings"].pop("header")
-    settings = EndpointSettings(**request["settings"], header=SecretHeader(**header) if header else None)
+    given = {**request["settings"], "header": SecretHeader(**header) if header else None}
     offered = None if request["offered"] is None else frozenset(request["offered"])
-    return _TRIAL.dump_python(
-        try_endpoint(suite=suite_of(request["suite"]), settings=settings, offered=offered), mode="json"
-    )
+    suite = suite_of(request["suite"])
+    if request["is_chat"]:
+        # Only now: it loads what a test of an endpoint does not need.
+        from evaluator.planners.trials.chat import try_chat
+
+        found = try_chat(suite=suite, settings=ChatTrialSettings(**given), offered=offered)
+    else:
+        found = try_endpoint(suite=suite, settings=EndpointSettings(**given), offered=offered)
+    return _TRIAL.dump_python(found, mode="json")
 
 
 if __name__ == "__main__":

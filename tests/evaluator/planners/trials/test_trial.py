@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from evaluator.planners import EndpointSettings
-from evaluator.planners.empty_plans import example_plan
 from evaluator.planners.secret_header import SecretHeader
-from evaluator.planners.trial import small_task, try_endpoint
+from evaluator.planners.trials import Verdict, small_task, try_endpoint
+from evaluator.planners.trials.empty_plans import example_plan
 from evaluator.plans import check_plan, plan_to_json, read_plan
 from evaluator.records import Reason
 from evaluator.suites import suite_names, suite_of
@@ -28,6 +28,9 @@ def test_a_right_answer_is_shown_with_its_plan():
     with endpoint((200, json.dumps({"plan": gold, "usage": {"prompt_tokens": 7}}).encode())) as (url, seen):
         found = trial(url)
     assert found.passed
+    assert found.summary == (
+        "Correct: the reference plan of this task. It would be executed, and scored by what it produces."
+    )
     assert found.status == 200
     assert found.plan["steps"][0]["tool"] == gold["steps"][0]["tool"]
     assert found.prompt_tokens == 7
@@ -95,6 +98,45 @@ def test_an_answer_that_repeats_the_secret_is_shown_without_it():
         found = trial(url, header=SecretHeader("X-Api-Key", "a-very-secret-value"))
     assert found.answer == "you sent ***"
     assert "a-very-secret-value" not in repr(found)
+
+
+TURNS = suite_of("openagi-turns")
+
+
+@pytest.mark.parametrize(
+    ("suite", "answer", "verdict"),
+    [
+        (SUITE, {"plan": "Time Travel"}, Verdict.UNKNOWN_TOOL),
+        (SUITE, {"plan": {**plan_to_json(small_task(SUITE).gold), "answers": []}}, Verdict.MISSING_ANSWER),
+        (SUITE, {"plan": "(A,"}, Verdict.UNREADABLE),
+        (SUITE, {"plan": []}, Verdict.EMPTY),
+        (SUITE, {"plan": None}, Verdict.ABSTAINED),
+        (SUITE, {"plan": plan_to_json(small_task(SUITE).gold)}, Verdict.REFERENCE),
+        (TURNS, {"plan": []}, Verdict.EMPTY),
+        (TURNS, {"plan": {"steps": []}}, Verdict.EMPTY),
+        (TURNS, {"actions": ""}, Verdict.EMPTY),
+        (TURNS, {"answer": " "}, Verdict.EMPTY),
+        (TURNS, {"stop": True}, Verdict.EMPTY),
+        (TURNS, {"actions": "R1 = Magic(1)"}, Verdict.UNKNOWN_TOOL),
+        (TURNS, {"actions": "Magic"}, Verdict.UNREADABLE),
+        (TURNS, {"subgoal": "Look at the picture."}, Verdict.TURN),
+    ],
+)
+def test_each_answer_is_judged(suite, answer, verdict):
+    with endpoint((200, json.dumps(answer).encode())) as (url, _):
+        found = try_endpoint(suite=suite, settings=EndpointSettings(url=url, timeout_seconds=5, allow_private=True))
+    assert found.verdict is verdict
+    assert found.passed == verdict.passes
+    assert found.summary.startswith(verdict.label)
+
+
+def test_a_plan_of_a_judged_suite_is_shown_with_its_score():
+    gold = plan_to_json(small_task(MINI).gold)
+    half = {"steps": gold["steps"], "answers": []}
+    with endpoint((200, json.dumps({"plan": half}).encode())) as (url, _):
+        found = try_endpoint(suite=MINI, settings=EndpointSettings(url=url, timeout_seconds=5, allow_private=True))
+    assert found.verdict is Verdict.VALID
+    assert found.judgement == "The judge gives it 1.00 for SE."
 
 
 MINI = suite_of("toolmini")

@@ -1,0 +1,79 @@
+"""Robustness: how a planner does on perturbed requests, against the plain ones. Pure."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from evaluator.metrics.statistics import Interval
+from evaluator.reliability.perturbation import Kind, Perturbation
+from evaluator.reliability.ratios import ratio_of_means
+
+Values = Mapping[str, float]
+"""Of one run, by task, not negative."""
+_WORST = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PerturbedValues:
+    """A run on perturbed requests, with the mean of the plain runs on the same tasks."""
+
+    perturbation: Perturbation
+    changed: Values
+    plain: Values
+    left_out: int
+    """Tasks without a value, because of a fault that is not the planner's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Robustness:
+    """How a planner does under one perturbation."""
+
+    name: str
+    label: str
+    kind: str
+    description: str
+    version: int
+    """Of the perturbation."""
+    tasks: int
+    left_out: int
+    """Tasks without a value, because of a fault that is not the planner's."""
+    ratio: Interval | None
+    """Of the mean on perturbed requests to that on the same tasks' plain ones; None if the latter is 0."""
+    worst: tuple[str, ...]
+    """Tasks that lose most, worst first."""
+
+
+def robustness(run: PerturbedValues) -> Robustness:
+    """How a planner does in one perturbed run."""
+    about, tasks = run.perturbation, list(run.changed)
+    lost = sorted((run.changed[task] - run.plain[task], task) for task in tasks)
+    return Robustness(
+        name=about.name, label=about.label, kind=str(about.kind), description=about.definition,
+        version=about.version, tasks=len(tasks), left_out=run.left_out,
+        ratio=ratio_of_means(
+            changed=[run.changed[task] for task in tasks], unchanged=[run.plain[task] for task in tasks]
+        ),
+        worst=tuple(task for loss, task in lost[:_WORST] if loss < 0),
+    )  # fmt: skip
+
+
+def pooled(runs: Iterable[PerturbedValues]) -> Interval | None:
+    """The ratio of the means over all perturbed answers together, each beside the plain one of its task.
+
+    Tasks are resampled with all of their answers, so a task counts by the number of perturbations that apply to it.
+    """
+    sums: dict[str, tuple[float, float]] = {}
+    for run in runs:
+        for task, value in run.changed.items():
+            changed, unchanged = sums.get(task, (0.0, 0.0))
+            sums[task] = changed + value, unchanged + run.plain[task]
+    return ratio_of_means(changed=[one for one, _ in sums.values()], unchanged=[one for _, one in sums.values()])
+
+
+def pooled_by_kind(runs: Sequence[PerturbedValues]) -> dict[str, Interval]:
+    """`pooled` for each kind of perturbation that has a ratio."""
+    found = {str(kind): pooled(filter(_is_of(kind), runs)) for kind in Kind}
+    return {kind: one for kind, one in found.items() if one is not None}
+
+
+def _is_of(kind: Kind) -> Callable[[PerturbedValues], bool]:
+    return lambda run: run.perturbation.kind is kind

@@ -1,0 +1,63 @@
+"""Means with intervals by group: a band for each group, in it a line for each series. No database."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from leaderboard.boards.drawing.axes import Axis, Unit, axis, ticks_of
+from leaderboard.boards.drawing.picture import Item, Line, Link, Mark, Picture, Text, shortened
+
+WIDTH, LEFT, RIGHT, TOP, BOTTOM = 640.0, 220.0, 18.0, 30.0, 10.0
+_LINE, _GAP = 15.0, 9.0
+_LETTERS = 30
+_LEAST = 0.2
+"""Range of scores."""
+
+
+class Value(NamedTuple):
+    """One mean."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    """Ends of the interval; None where there is none."""
+    words: str
+    address: str
+
+
+class Band(NamedTuple):
+    """One group."""
+
+    label: str
+    values: tuple[Value | None, ...]
+    """By series; None where it has none."""
+
+
+def dot_plot(*, key: str, title: str, description: str, bands: Sequence[Band]) -> Picture:
+    """The picture; at least one band has a value. Series are told apart by colour, shape and order."""
+    values = [value for band in bands for value in band.values if value is not None]
+    ends = [end for value in values for end in (value.low, value.mean, value.high) if end is not None]
+    x = axis(values=ends, low=LEFT, high=WIDTH - RIGHT, least_range=_LEAST)
+    heights = [_GAP + _LINE * len(band.values) for band in bands]
+    bottom = TOP + sum(heights)
+    items: list[Item] = []
+    for tick in ticks_of(x, unit=Unit("")):
+        items += [Line("grid", ((tick.at, TOP), (tick.at, bottom))), Text("tick", tick.at, 20, tick.text, "middle")]
+    y = TOP
+    for band, height in zip(bands, heights, strict=True):
+        items.append(Line("grid", ((8, y), (WIDTH - RIGHT, y))))
+        items.append(Text("label", LEFT - 12, y + height / 2 + 4, shortened(band.label, most=_LETTERS), "end"))
+        for number, value in enumerate(band.values, start=1):
+            if value is not None:
+                at = y + _GAP / 2 + _LINE * (number - 0.5)
+                items += _value(value, number=number, x=x.at(value.mean), y=at, ends=_ends(value, x=x))
+        y += height
+    return Picture(key, title, description, WIDTH, bottom + BOTTOM, tuple(items))
+
+
+def _ends(value: Value, *, x: Axis) -> tuple[float, float] | None:
+    return None if value.low is None or value.high is None else (x.at(value.low), x.at(value.high))
+
+
+def _value(value: Value, *, number: int, x: float, y: float, ends: tuple[float, float] | None) -> list[Item]:
+    whisker: list[Item] = [] if ends is None else [Line(f"whisker-{number}", ((ends[0], y), (ends[1], y)))]
+    return [*whisker, Link(value.address, value.words, (Mark(f"series-{number}", x, y, number),))]

@@ -1,0 +1,137 @@
+"""The heat map of a whole board as one picture: a row for each planner, tasks to the right."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from leaderboard.boards.drawing.picture import SMALL, Area, Cells, Item, Line, Link, Picture, Text, shortened
+from leaderboard.boards.matrix import Band, HeatPlanner, Solved, TaskMatrix, Values
+
+LEVELS = 10
+"""Shades above the lowest."""
+LEFT, RIGHT, TOP, BOTTOM = 190.0, 8.0, 40.0, 10.0
+ROW = 16.0
+_WIDEST, _CELL = 1000.0, 24.0
+"""Width of all tasks together, and most of one task."""
+_LETTERS = 26
+BAND_WORDS = {
+    Solved.NONE: "Solved by no planner",
+    Solved.SOME: "Solved by some",
+    Solved.ALL: "Solved by all",
+    Solved.UNKNOWN: "No score",
+}
+
+
+class Block(NamedTuple):
+    """Tasks that are neighbours in the picture, and lead to one page."""
+
+    address: str
+    words: str
+    first: int
+    """Place in the order of the picture."""
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
+
+
+def level_of(value: float, *, low: float, high: float) -> int:
+    """The shade of a value: 0 for the lowest to `LEVELS` for the highest."""
+    share = (value - low) / (high - low) if high > low else 0.0
+    return round(min(max(share, 0.0), 1.0) * LEVELS)
+
+
+def heat_map(
+    *,
+    matrix: TaskMatrix,
+    bands: Sequence[Band],
+    columns: Sequence[int],
+    addresses: Sequence[str],
+    blocks: Sequence[Block],
+    title: str,
+) -> Picture:
+    """The picture. Where there are more tasks than pixels, neighbours share one with their mean.
+
+    Args:
+        matrix: the scores.
+        bands: all tasks in their order.
+        columns: places of the planners in their order.
+        addresses: where the names of the planners lead, by place.
+        blocks: of tasks, each a link.
+    """
+    order = [place for band in bands for place in band.tasks]
+    shown = matrix.values[np.ix_(order, list(columns))].T
+    together = -(-len(order) // int(_WIDEST))
+    merged = _merged(shown, together=together)
+    cell = min(_CELL, _WIDEST * together / max(1, len(order)))
+    width, height = LEFT + len(order) * cell / together + RIGHT, TOP + ROW * len(columns) + BOTTOM
+    items: list[Item] = [*_cells(merged, matrix=matrix, cell=cell)]
+    items += [_name(matrix.planners[place], row=row, address=addresses[place]) for row, place in enumerate(columns)]
+    items += _band_heads(bands, each=cell / together, bottom=height - BOTTOM)
+    items += [_block(block, each=cell / together, bottom=height - BOTTOM) for block in blocks]
+    return Picture("tasks", title, _described(matrix), max(width, LEFT + 260), height, tuple(items))
+
+
+def _merged(values: Values, *, together: int) -> Values:
+    """(planners, pixels): means of so many neighbours."""
+    if together == 1:
+        return values
+    missing = -values.shape[1] % together
+    padded = np.pad(values, ((0, 0), (0, missing)), constant_values=np.nan)
+    parts = padded.reshape(len(values), -1, together)
+    known = ~np.isnan(parts)
+    counts = known.sum(axis=2)
+    sums = np.where(known, parts, 0.0).sum(axis=2)
+    means: Values = np.full(counts.shape, np.nan, dtype=np.float32)
+    np.divide(sums, counts, out=means, where=counts > 0, casting="same_kind")
+    return means
+
+
+def _cells(values: Values, *, matrix: TaskMatrix, cell: float) -> list[Cells]:
+    """One item for each shade, with neighbours of one shade as one rectangle."""
+    span = matrix.high - matrix.low or 1.0
+    known = ~np.isnan(values)
+    shares = np.clip((np.where(known, values, 0.0) - matrix.low) / span, 0.0, 1.0)
+    levels = np.where(known, np.round(shares * LEVELS), -1).astype(int)
+    runs: dict[int, list[tuple[float, float, float]]] = defaultdict(list)
+    for row, line in enumerate(levels):
+        edges = np.flatnonzero(np.diff(line)) + 1
+        starts, ends = [0, *edges.tolist()], [*edges.tolist(), len(line)]
+        y = TOP + ROW * (row + 0.5)
+        for start, end in zip(starts, ends, strict=True):
+            if end > start:
+                runs[int(line[start])].append((LEFT + start * cell, y, (end - start) * cell))
+    names = {level: "missing" if level < 0 else f"heat-{level}" for level in sorted(runs)}
+    return [Cells(names[level], ROW - 1, tuple(runs[level])) for level in names]
+
+
+def _name(planner: HeatPlanner, *, row: int, address: str) -> Link:
+    text = Text("tick", LEFT - 8, TOP + ROW * (row + 0.5) + 4, shortened(planner.planner, most=_LETTERS), "end")
+    return Link(address, f"{planner.planner} by {planner.owner}", (text,))
+
+
+def _band_heads(bands: Sequence[Band], *, each: float, bottom: float) -> list[Item]:
+    items: list[Item] = []
+    first, end = 0, 0.0
+    for band in bands:
+        x = LEFT + first * each
+        if band.solved is not None:
+            words = f"{BAND_WORDS[band.solved]} ({len(band.tasks):,})"
+            # A narrow band has no room for its words; the table has them.
+            if x >= end:
+                items.append(Text("tick", x, TOP - 12, words))
+                end = x + len(words) * SMALL * 0.56 + 8
+            items.append(Line("edge", ((x, TOP - 8), (x, bottom))))
+        first += len(band.tasks)
+    return items
+
+
+def _block(block: Block, *, each: float, bottom: float) -> Link:
+    area = Area("block", LEFT + block.first * each, TOP, block.count * each, bottom - TOP)
+    return Link(block.address, block.words, (area,))
+
+
+def _described(matrix: TaskMatrix) -> str:
+    counts = {solved: sum(one is solved for one in matrix.solved) for solved in Solved}
+    shape = f"{len(matrix.tasks):,} tasks to the right, {len(matrix.planners)} planners downwards"
+    solved = f"{counts[Solved.NONE]:,} tasks are solved by no planner, {counts[Solved.ALL]:,} by all"
+    return f"{shape}; the stronger the colour, the higher the score. {solved}. {matrix.rule}"

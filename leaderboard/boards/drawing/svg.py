@@ -1,0 +1,71 @@
+"""A picture as an SVG file of its own: attributes in the place of a style sheet, and absolute links."""
+
+import re
+from collections.abc import Callable
+from xml.sax.saxutils import escape, quoteattr
+
+from leaderboard.boards.drawing.picture import Area, Cells, Item, Line, Link, Mark, Picture, Text, number
+from leaderboard.boards.drawing.styles import PAPER, Style, style_of
+
+_SHAPES = {
+    1: '<circle r="5"{}/>', 2: '<path d="M-5-5h10v10h-10z"{}/>', 3: '<path d="M0-6 6 5h-12z"{}/>',
+    4: '<path d="M0-6.5 6.5 0 0 6.5-6.5 0z"{}/>', 5: '<path d="M-5-5 5 5M5-5-5 5" stroke-width="2.5"{}/>',
+}  # fmt: skip
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def svg_file(picture: Picture, *, absolute: Callable[[str], str]) -> str:
+    """The picture as the text of a file.
+
+    Args:
+        picture: what is drawn.
+        absolute: makes the address of a link absolute.
+    """
+    size = f'width="{number(picture.width)}" height="{number(picture.height)}"'
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{picture.box}" {size} font-family="sans-serif">',
+        f"<title>{_text(picture.title)}</title><desc>{_text(picture.description)}</desc>",
+        f'<rect {size} fill="{PAPER}"/>',
+        *(_item(item, absolute=absolute) for item in picture.items),
+        "</svg>",
+    ]
+    return "\n".join(line for line in lines if line) + "\n"
+
+
+def _item(item: Item, *, absolute: Callable[[str], str]) -> str:
+    if not isinstance(item, Link):
+        return _shape(item)
+    shapes = "".join(map(_shape, item.items))
+    if not shapes:
+        return ""
+    return f"<a href={quoteattr(absolute(item.address))}><title>{_text(item.words)}</title>{shapes}</a>"
+
+
+def _shape(item: Line | Cells | Mark | Text | Area) -> str:
+    style = style_of(item.role)
+    if isinstance(item, Line):
+        return f'<path d="{item.path}" fill="none"{_stroke(style)}/>'
+    if isinstance(item, Cells):
+        width = number(item.height)
+        cap = "" if all(run[2] for run in item.runs) else ' stroke-linecap="round"'
+        return f'<path d="{item.path.replace("h0", "h0.01")}" stroke="{style.stroke}" stroke-width="{width}"{cap}/>'
+    if isinstance(item, Mark):
+        fill = f' fill="{style.fill}"' if item.shape != 5 else ' fill="none"'
+        return f'<g transform="{item.place}">{_SHAPES[item.shape].format(f"{fill}{_stroke(style)}")}</g>'
+    if isinstance(item, Text):
+        font = f'font-size="{number(style.size)}" text-anchor="{item.anchor}" fill="{style.fill}"'
+        return f'<text x="{number(item.x)}" y="{number(item.y)}" {font}>{_text(item.text)}</text>'
+    return ""
+
+
+def _stroke(style: Style) -> str:
+    if not style.stroke:
+        return ""
+    dash = f' stroke-dasharray="{number(style.dash)}"' if style.dash else ""
+    width = f' stroke-width="{number(style.width)}"' if style.width != 1 else ""
+    return f' stroke="{style.stroke}"{width}{dash}'
+
+
+def _text(text: str) -> str:
+    """Escaped, without what XML cannot hold."""
+    return escape(_NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text))

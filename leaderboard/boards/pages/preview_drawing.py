@@ -1,0 +1,114 @@
+"""Pictures that messengers and forums show beside a link: 1200 by 630 pixels, as PNG. Pure, but for the fonts."""
+
+import io
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+from django.contrib.staticfiles import finders
+from PIL import Image, ImageDraw, ImageFont
+
+WIDTH, HEIGHT = 1200, 630
+MOST_ROWS = 5
+_MARGIN = 72
+_PAPER, _INK, _SOFT, _RULE, _ACCENT, _WASH = "#fafaf7", "#16201c", "#46524d", "#d9dcd4", "#0b5f54", "#e0efea"
+_BAR_LEFT, _BAR_RIGHT = 620, 960
+_FIRST_ROW, _ROW_HEIGHT = 300, 56
+_ELLIPSIS = "…"
+_REGULAR, _BOLD = "400", "600"
+
+Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
+
+
+class Line(NamedTuple):
+    """A row of a board, or a fact."""
+
+    label: str
+    value: str
+    share: float | None = None
+    """Length of its bar, in [0, 1]; None: there is no bar."""
+    band: tuple[float, float] | None = None
+    """Ends of its interval, in [0, 1]."""
+
+
+class Preview(NamedTuple):
+    """What a picture says."""
+
+    title: str
+    subtitle: str
+    lines: tuple[Line, ...]
+    """At most `MOST_ROWS` are drawn."""
+    footer: str
+
+
+def preview_png(preview: Preview) -> bytes:
+    """The picture. Texts that are too long are cut with an ellipsis; the same preview gives the same bytes."""
+    image = Image.new("RGB", (WIDTH, HEIGHT), _PAPER)
+    draw = ImageDraw.Draw(image)
+    draw.rectangle((0, 0, WIDTH, 12), fill=_ACCENT)
+    room = WIDTH - 2 * _MARGIN
+    _write(draw, (_MARGIN, 56), "PlanArena", size=30, weight=_BOLD, fill=_ACCENT, room=room)
+    _write(draw, (_MARGIN, 112), preview.title, size=64, weight=_BOLD, fill=_INK, room=room)
+    _write(draw, (_MARGIN, 204), preview.subtitle, size=32, weight=_REGULAR, fill=_SOFT, room=room)
+    _draw_lines(draw, preview.lines[:MOST_ROWS])
+    _write(draw, (_MARGIN, HEIGHT - 52), preview.footer, size=22, weight=_REGULAR, fill=_SOFT, room=room)
+    file = io.BytesIO()
+    image.save(file, format="PNG", optimize=True)
+    return file.getvalue()
+
+
+def _draw_lines(draw: ImageDraw.ImageDraw, lines: Sequence[Line]) -> None:
+    for number, line in enumerate(lines):
+        top = _FIRST_ROW + number * _ROW_HEIGHT
+        draw.line((_MARGIN, top - 12, WIDTH - _MARGIN, top - 12), fill=_RULE, width=1)
+        label_room = (_BAR_LEFT if line.share is not None else _BAR_RIGHT) - _MARGIN - 24
+        _write(draw, (_MARGIN, top), line.label, size=28, weight=_REGULAR, fill=_INK, room=label_room)
+        if line.share is not None:
+            _draw_bar(draw, line=line, top=top)
+        room = WIDTH - _MARGIN - _BAR_RIGHT - 24
+        text = _fitting(line.value, font=_font(_BOLD, 28), room=room)
+        left = WIDTH - _MARGIN - _font(_BOLD, 28).getlength(text)
+        _write(draw, (round(left), top), text, size=28, weight=_BOLD, fill=_INK, room=room)
+
+
+def _draw_bar(draw: ImageDraw.ImageDraw, *, line: Line, top: int) -> None:
+    """A line from 0 to 1, the interval as a band and the value as a tick, as boards have them."""
+    draw.line((_BAR_LEFT, top + 20, _BAR_RIGHT, top + 20), fill=_RULE, width=2)
+    if line.band is not None:
+        left, right = (_along(end) for end in line.band)
+        draw.rectangle((left, top + 10, max(right, left + 2), top + 30), fill=_WASH, outline=_ACCENT)
+    at = _along(line.share or 0.0)
+    draw.rectangle((at - 2, top + 4, at + 2, top + 36), fill=_ACCENT)
+
+
+def _along(share: float) -> int:
+    return round(_BAR_LEFT + min(max(share, 0.0), 1.0) * (_BAR_RIGHT - _BAR_LEFT))
+
+
+def _write(
+    draw: ImageDraw.ImageDraw, at: tuple[int, int], text: str, *, size: int, weight: str, fill: str, room: int
+) -> None:
+    font = _font(weight, size)
+    draw.text(at, _fitting(text, font=font, room=room), font=font, fill=fill)
+
+
+def _fitting(text: str, *, font: Font, room: float) -> str:
+    # A line break would move everything that follows.
+    text = " ".join(text.split())
+    if font.getlength(text) <= room:
+        return text
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if font.getlength(text[:middle].rstrip() + _ELLIPSIS) <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return text[:low].rstrip() + _ELLIPSIS
+
+
+@cache
+def _font(weight: str, size: int) -> Font:
+    """The site's font; Pillow's own where the front end was not built."""
+    found = finders.find(f"fonts/ibm-plex-sans-latin-{weight}-normal.woff2")
+    return ImageFont.truetype(str(found), size) if found else ImageFont.load_default(size)

@@ -1,0 +1,15 @@
+"""Addresses of what readers take along from an evaluation."""
+
+from django.urls import path
+
+from leaderboard.pages.sharing import views
+
+app_name = "sharing"
+
+urlpatterns = [
+    path("evaluations/<uuid:evaluation_id>/badge.svg", views.badge, name="badge"),
+    path("evaluations/<uuid:evaluation_id>/preview.png", views.picture, name="picture"),
+    path("evaluations/<uuid:evaluation_id>/results.csv", views.results_csv_file, name="results-csv"),
+    path("evaluations/<uuid:evaluation_id>/results.json", views.results_json_file, name="results-json"),
+    path("evaluations/<uuid:evaluation_id>/archive.tar", views.archive_file, name="archive"),
+]

@@ -1,0 +1,166 @@
+"""Badges and downloads of an evaluation."""
+
+import hashlib
+from typing import NamedTuple
+from uuid import UUID
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotModified
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from leaderboard.boards.models import Snapshot
+from leaderboard.boards.pages.preview_views import picture_response
+from leaderboard.evaluations.gold import not_shared
+from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.transitions import FINAL
+from leaderboard.evaluations.visibility import OF_EVALUATION, is_public, public_now, visible_evaluations
+from leaderboard.pages.sharing.archive import CONTENT_TYPE, archive, folder_of
+from leaderboard.pages.sharing.badge import LABEL, Badge, badge_of
+from leaderboard.pages.sharing.citing import Citation, citation, rank_words, short_score
+from leaderboard.pages.sharing.files import result_rows, results_csv, results_json
+from leaderboard.pages.sharing.picture import evaluation_preview
+from leaderboard.pages.sharing.placing import Place, place_in, place_on_board, snapshot_of
+from leaderboard.pages.visibility_presenters import for_readers_of
+from leaderboard.site.api.throttling import seconds_to_wait
+from leaderboard.site.http.streaming import streamed
+
+_BADGE_SECONDS = 300
+_RELATED = ("suite", "submission__planner__owner", "submission__team")
+
+
+class Sharing(NamedTuple):
+    """What the page of an evaluation says of its rank and offers to take along."""
+
+    snapshot: Snapshot | None
+    """The newest of its board; None if no board may show it."""
+    place: Place | None
+    address: str
+    """Absolute, of the page."""
+    citation: Citation | None
+    """None before it has ended."""
+    badge: str
+    """Absolute address of the badge; empty unless everybody sees the evaluation."""
+    badge_width: int
+    """In pixels."""
+    is_final: bool
+
+    summary: str
+    """Score and rank in words."""
+
+    @property
+    def markdown(self) -> str:
+        """The badge for a README."""
+        return f"[![PlanArena]({self.badge})]({self.address})"
+
+
+def sharing_of(*, request: HttpRequest, evaluation: Evaluation) -> Sharing:
+    """For the page of an evaluation that the reader sees."""
+    snapshot, address = snapshot_of(evaluation), _address(request, evaluation)
+    place = place_in(snapshot=snapshot, evaluation=evaluation) if snapshot else None
+    badge = reverse("sharing:badge", args=[evaluation.pk])
+    return Sharing(
+        snapshot=snapshot,
+        place=place,
+        address=address,
+        citation=citation(evaluation=evaluation, place=place, address=address) if evaluation.summary else None,
+        badge=request.build_absolute_uri(badge) if is_public(evaluation.submission) else "",
+        badge_width=_badge(evaluation=evaluation, place=place).width,
+        is_final=evaluation.state in FINAL,
+        summary=_summary(evaluation=evaluation, place=place),
+    )
+
+
+@require_safe
+def badge(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
+    """Score and rank as SVG. Of public evaluations only: for all others, their owners' too, there is none, since
+    whoever shows a badge asks for it without signing in."""
+    evaluation = _public(evaluation_id)
+    text = _badge(evaluation=evaluation, place=place_on_board(evaluation)).svg
+    etag = f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
+    response = HttpResponse(text, content_type="image/svg+xml; charset=utf-8")
+    if request.headers.get("If-None-Match") == etag:
+        response = HttpResponseNotModified()
+    response["ETag"] = etag
+    response["Cache-Control"] = f"public, max-age={_BADGE_SECONDS}"
+    return response
+
+
+@require_safe
+def picture(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
+    """What links to a public evaluation are shown with; as with badges, others have none."""
+    evaluation = _public(evaluation_id)
+    preview = evaluation_preview(evaluation=evaluation, place=place_on_board(evaluation))
+    return picture_response(request=request, preview=preview, seconds=_BADGE_SECONDS)
+
+
+@require_safe
+def results_csv_file(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
+    """The results as this reader may have them, a line for each task."""
+    evaluation = _ended(request=request, evaluation_id=evaluation_id)
+    rows = list(result_rows(evaluation=evaluation, reader=request.user))
+    response = HttpResponse(results_csv(evaluation=evaluation, rows=rows), content_type="text/csv; charset=utf-8")
+    return _results(response, evaluation=evaluation, extension="csv")
+
+
+@require_safe
+def results_json_file(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
+    """The results as this reader may have them, with what they were measured under."""
+    evaluation = _ended(request=request, evaluation_id=evaluation_id)
+    rows = list(result_rows(evaluation=evaluation, reader=request.user))
+    text = results_json(evaluation=evaluation, rows=rows, address=_address(request, evaluation))
+    return _results(HttpResponse(text, content_type="application/json"), evaluation=evaluation, extension="json")
+
+
+@require_safe
+def archive_file(request: HttpRequest, evaluation_id: UUID) -> HttpResponseBase:
+    """The whole evaluation as one archive. Rate limit: 429 with Retry-After."""
+    evaluation = _ended(request=request, evaluation_id=evaluation_id)
+    if wait := seconds_to_wait(request, scope="archives"):
+        refused = render(request, "429.html", status=429)
+        refused.headers["Retry-After"] = str(wait)
+        return refused
+    parts = archive(evaluation=evaluation, reader=request.user, address=_address(request, evaluation))
+    name = f"{folder_of(evaluation)}.tar"
+    return streamed(request=request, parts=parts, content_type=CONTENT_TYPE, filename=name)
+
+
+def _badge(*, evaluation: Evaluation, place: Place | None) -> Badge:
+    message = _summary(evaluation=evaluation, place=place)
+    return badge_of(label=f"{LABEL} {evaluation.suite.slug}", message=message)
+
+
+def _summary(*, evaluation: Evaluation, place: Place | None) -> str:
+    return ", ".join([short_score(evaluation), *([rank_words(place)] if place else [])])
+
+
+def _public(evaluation_id: UUID) -> Evaluation:
+    """An evaluation that everybody sees.
+
+    Raises:
+        Http404: there is none.
+    """
+    public = Evaluation.objects.filter(public_now(prefix=OF_EVALUATION), verifies=None)
+    return get_object_or_404(public.select_related(*_RELATED), pk=evaluation_id)
+
+
+def _ended(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
+    """An evaluation that the reader sees and whose results change no more.
+
+    Raises:
+        Http404: there is none.
+    """
+    found = get_object_or_404(visible_evaluations(request.user).select_related(*_RELATED), pk=evaluation_id)
+    if found.state not in FINAL:
+        raise Http404("The evaluation has not ended.")
+    return found
+
+
+def _address(request: HttpRequest, evaluation: Evaluation) -> str:
+    return request.build_absolute_uri(reverse("evaluations:detail", args=[evaluation.pk]))
+
+
+def _results(response: HttpResponse, *, evaluation: Evaluation, extension: str) -> HttpResponse:
+    response["Content-Disposition"] = f'attachment; filename="{folder_of(evaluation)}.{extension}"'
+    not_shared(response, suite=evaluation.suite, split=evaluation.split)
+    return for_readers_of(evaluation.submission, response=response)

@@ -1,0 +1,233 @@
+"""What the page of one task across planners shows: no reader sees more of a plan than on the page of its task."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from evaluator.records import ResultRecord, SampleResult
+from evaluator.suites.base import Panel
+from leaderboard.catalog.models import Task
+from leaderboard.compare.services import LETTERS
+from leaderboard.evaluations.gold import Withheld, withheld_from
+from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.evaluations.visibility import Reader
+from leaderboard.pages.side_by_side.aligning import AlignedStep, aligned
+from leaderboard.pages.tasks.artefacts_shown import Reading
+from leaderboard.pages.tasks.plan_differences import flows
+from leaderboard.pages.tasks.plan_graph import Graph, draw
+from leaderboard.pages.tasks.plan_reading import DIFFERING, Marks
+from leaderboard.pages.tasks.samples_shown import ShownSample, ShownStep, samples_page
+from leaderboard.pages.tasks.task_presenters import known_task
+from leaderboard.results.badges import badge_of
+from leaderboard.results.objects import read_record, server_store
+from leaderboard.results.task_filters import PENDING
+
+
+class Side(NamedTuple):
+    """One planner's column."""
+
+    letter: str
+    evaluation: Evaluation
+    outcome: str
+    """As a badge."""
+    reason: str
+    """Why there is no plan or no score, in words; empty if that is withheld."""
+    score: float | None
+    withheld: Withheld
+    record: ResultRecord | None
+    """Without what is withheld."""
+    graph: Graph | None
+
+    @property
+    def steps(self) -> Sequence[Mapping[str, Any]]:
+        """The steps of the plan, as `plan/1`."""
+        return steps_of(self.record)
+
+
+class SampleRow(NamedTuple):
+    """The scores of one sample."""
+
+    number: int
+    scores: tuple[float | None, ...]
+    best: float | None
+    """The best of them; None where all are equal."""
+    is_shown: bool
+
+
+class StepCell(NamedTuple):
+    """One plan's step."""
+
+    id: str
+    inputs: tuple[tuple[str, str], ...]
+    """Names and values, as the plan gives them."""
+    shown: ShownStep | None
+    """What it made of the sample; None if it did not run."""
+
+
+class StepRow(NamedTuple):
+    """Steps beside each other."""
+
+    tool: str
+    is_in_all: bool
+    cells: tuple[StepCell | None, ...]
+
+
+class SideBySide(NamedTuple):
+    """Everything on the page."""
+
+    sides: tuple[Side, ...]
+    samples: tuple[SampleRow, ...]
+    sample: int
+    """Number of the sample whose pictures and texts are shown; 0 without any."""
+    shown: tuple[ShownSample | None, ...]
+    """This sample of each planner."""
+    given: ShownSample | None
+    """The sample with its inputs and reference, which all planners share."""
+    rows: tuple[StepRow, ...]
+    sentences: tuple[str, ...]
+    """How the plans differ, in words."""
+
+
+def side_by_side(
+    *, task: Task, evaluations: Sequence[Evaluation], reader: Reader, sample: str | None = None
+) -> SideBySide:
+    """Gather the page: one query for the results, and a record of the store for each.
+
+    Args:
+        task: of the suite of all evaluations.
+        evaluations: two to four that the reader sees.
+        reader: for whom.
+        sample: its number, as the query string has it.
+    """
+    found = {one.evaluation_id: one for one in TaskResult.objects.filter(task=task, evaluation__in=evaluations)}
+    sides = [
+        _side(letter=letter, evaluation=one, result=found.get(one.pk), reader=reader)
+        for letter, one in zip(LETTERS, evaluations, strict=False)
+    ]
+    rows = aligned([[str(step["tool"]) for step in side.steps] for side in sides])
+    sides = [side._replace(graph=_graph(task, side=side, rows=rows, place=n)) for n, side in enumerate(sides)]
+    samples = sample_rows(records=[side.record for side in sides], asked=sample)
+    number = next((row.number for row in samples if row.is_shown), 0)
+    shown = tuple(_sample(task, side=side, number=number) for side in sides)
+    return SideBySide(
+        sides=tuple(sides),
+        samples=samples,
+        sample=number,
+        shown=shown,
+        given=next((one for one in shown if one is not None), None),
+        rows=tuple(_row(row, sides=sides, shown=shown) for row in rows),
+        sentences=tuple(_sentences(task, rows=rows, sides=sides)),
+    )
+
+
+def steps_of(record: ResultRecord | None) -> Sequence[Mapping[str, Any]]:
+    """The steps of a record's plan; none where there is no plan."""
+    steps = record.plan.get("steps") if record is not None and isinstance(record.plan, dict) else None
+    return [step for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
+
+
+def sample_rows(*, records: Sequence[ResultRecord | None], asked: str | None) -> tuple[SampleRow, ...]:
+    """The scores of all samples that some record has, in their order. The sample that is asked for is shown, or the
+    one on which the scores differ most."""
+    scores: dict[int, list[float | None]] = {}
+    for place, record in enumerate(records):
+        for one in () if record is None else record.samples:
+            scores.setdefault(one.index, [None] * len(records))[place] = one.score
+    wanted = int(asked) - 1 if asked and asked.isascii() and asked.isdigit() and len(asked) < 9 else -1
+    if wanted not in scores and scores:
+        wanted = max(scores, key=lambda index: (_spread(scores[index]), -index))
+    return tuple(
+        SampleRow(
+            number=index + 1,
+            scores=tuple(values),
+            best=max(_known(values)) if _spread(values) > 0 else None,
+            is_shown=index == wanted,
+        )
+        for index, values in sorted(scores.items())
+    )
+
+
+def _known(values: Sequence[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+def _spread(values: Sequence[float | None]) -> float:
+    known = _known(values)
+    return max(known) - min(known) if known else 0.0
+
+
+def _side(*, letter: str, evaluation: Evaluation, result: TaskResult | None, reader: Reader) -> Side:
+    withheld = withheld_from(reader=reader, evaluation=evaluation)
+    digest = result.record_digest if result else ""
+    read = read_record(digest=digest, store=server_store(split=evaluation.split)) if digest else None
+    outcome = badge_of(outcome=result.outcome, plan_summary=result.plan_summary) if result else PENDING
+    return Side(
+        letter=letter,
+        evaluation=evaluation,
+        outcome=result.outcome if result and withheld.plan else outcome,
+        reason=result.reason_text if result and not withheld.plan else "",
+        score=result.score if result else None,
+        withheld=withheld,
+        record=read and read.model_copy(update=withheld.without()),
+        graph=None,
+    )
+
+
+def _graph(task: Task, *, side: Side, rows: Sequence[AlignedStep], place: int) -> Graph | None:
+    if side.record is None or not isinstance(side.record.plan, dict):
+        return None
+    suite, known = known_task(task)
+    differing = {row.places[place]: DIFFERING for row in rows if not row.is_in_all}
+    drawn = draw(
+        plan=side.record.plan,
+        catalogue=suite.catalogue if suite else None,
+        resources={} if known is None else {name: str(kind) for name, kind in known.resources.items()},
+        marks=Marks(differing={step: mark for step, mark in differing.items() if step is not None}),
+        texts_inside=task.suite.has(Panel.INDICATORS),
+    )
+    return drawn if drawn.nodes else None
+
+
+def _sample(task: Task, *, side: Side, number: int) -> ShownSample | None:
+    found: list[SampleResult] = []
+    if side.record is not None and not side.withheld.data:
+        found = [one for one in side.record.samples if one.index == number - 1]
+    if not found:
+        return None
+    suite, _ = known_task(task)
+    split = side.evaluation.split
+    reading = Reading(store=server_store(split=split), split=split)
+    catalogue = suite.catalogue if suite else None
+    return samples_page(samples=found, number=None, reading=reading, catalogue=catalogue).samples[0]
+
+
+def _row(row: AlignedStep, *, sides: Sequence[Side], shown: Sequence[ShownSample | None]) -> StepRow:
+    cells = tuple(
+        None if place is None else _cell(side.steps[place], sample=sample)
+        for side, sample, place in zip(sides, shown, row.places, strict=True)
+    )
+    return StepRow(row.tool, row.is_in_all, cells)
+
+
+def _cell(step: Mapping[str, Any], *, sample: ShownSample | None) -> StepCell:
+    runs = {one.run.step: one for one in (sample.steps if sample else ())}
+    inputs = step.get("inputs")
+    named = inputs.items() if isinstance(inputs, dict) else ()
+    return StepCell(str(step.get("id", "")), tuple((str(k), str(v)) for k, v in named), runs.get(str(step.get("id"))))
+
+
+def _sentences(task: Task, *, rows: Sequence[AlignedStep], sides: Sequence[Side]) -> list[str]:
+    if not any(side.steps for side in sides):
+        return []
+    if all(row.is_in_all for row in rows):
+        _, known = known_task(task)
+        resources = {} if known is None else {name: str(kind) for name, kind in known.resources.items()}
+        plans = [side.record.plan for side in sides if side.record and isinstance(side.record.plan, dict)]
+        first, *others = (flows(plan, resources=resources) for plan in plans)
+        how = "connected in the same way" if all(one == first for one in others) else "connected in different ways"
+        return [f"All plans have the same steps in the same order, {how}."]
+    found = []
+    for place, side in enumerate(sides):
+        own = [row.tool for row in rows if row.places[place] is not None and not row.is_in_all]
+        words = ", ".join(own) if own else "no step that another plan lacks" if side.steps else "no steps"
+        found.append(f"{side.letter}: {words}.")
+    return ["Steps that not every plan has.", *found]

@@ -1,0 +1,165 @@
+"""Tables, Markdown and files of the commands that follow a submission."""
+
+import io
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from evaluator.cli.program.exit_codes import ExitCode
+from evaluator.client.errors import UsageError
+from evaluator.client.markdown import MOST_TASKS, markdown
+from evaluator.client.output import Reports
+from evaluator.client.shapes import Evaluation, Submission, SuiteInfo, TaskRow
+from evaluator.client.tables import outcomes, scores, states, tasks
+from evaluator.client.verdict import Verdict
+from evaluator.client.waiting import wait
+
+ROOT = Path(__file__).resolve().parents[3]
+SUITES = {
+    "openagi": SuiteInfo(
+        slug="openagi",
+        metrics=[{"key": "ViT", "label": "ViT"}, {"key": "overall", "label": "Overall", "primary": True}],
+    )
+}
+LONG = "The endpoint answered with HTTP 500 four times in a row, which is nobody's plan but the server's own fault."
+
+
+def evaluation(**fields) -> Evaluation:
+    metrics = {"ViT": None, "overall": {"mean": 0.71234, "low": 0.7, "high": 0.72, "tasks": 171}}
+    known = {
+        "id": "e", "submission": "3f2a", "suite": "openagi", "planner": {"name": "mine"}, "state": "completed",
+        "reason_text": "Completed and published.", "done": 185, "tasks_total": 185, "url": "https://site/evaluations/e/",
+        "summary": {"metrics": metrics, "outcomes": {}}, "created": "2026-01-01T00:00:00Z",
+    }  # fmt: skip
+    return Evaluation.model_validate(known | fields)
+
+
+def shown(listing, *, width=80) -> str:
+    output = io.StringIO()
+    listing.show(Console(file=output, width=width, force_terminal=True, color_system=None, legacy_windows=False))
+    return output.getvalue()
+
+
+def test_the_score_that_a_board_ranks_by_is_in_the_state():
+    text = shown(states([evaluation()], suites=SUITES))
+    assert text.startswith("mine, submission 3f2a\n")
+    assert "openagi  completed  185/185  Overall  0.7123  0.7000 to 0.7200" in text
+
+
+def test_an_evaluation_under_way_has_no_score_yet():
+    text = shown(states([evaluation(state="running", summary=None, done=3)], suites=SUITES))
+    assert "openagi  running  3/185" in text
+
+
+def test_scores_begin_with_the_ranking_column_and_name_what_was_not_measured():
+    lines = shown(scores(evaluation(), suites=SUITES)).splitlines()
+    assert lines[0] == "mine on openagi: completed"
+    assert lines[3].split() == ["Overall", "0.7123", "0.7000", "to", "0.7200", "171"]
+    assert lines[4].split() == ["ViT", "not", "measured", "0"]
+
+
+def test_without_a_summary_there_is_the_heading_only():
+    assert shown(scores(evaluation(state="failed", summary=None), suites=SUITES)) == "mine on openagi: failed\n"
+
+
+def test_a_suite_that_the_site_no_longer_lists_is_shown_by_its_keys():
+    assert "overall" in shown(scores(evaluation(), suites={}))
+
+
+def test_tasks_have_their_reasons_within_80_columns():
+    rows = [
+        TaskRow(task="14", outcome="scored", score=0.5),
+        TaskRow(task="15", outcome="infra_fault", reason_text=LONG),
+    ]
+    text = shown(tasks(rows))
+    assert max(map(len, text.splitlines())) <= 80
+    assert " ".join(LONG.split()[-4:]) in " ".join(text.split())
+    assert outcomes(rows) == "2 tasks: 1 scored, 1 infra_fault"
+
+
+class TestMarkdown:
+    VERDICT = Verdict(code=ExitCode.BELOW_THRESHOLD, sentences=["openagi overall is 0.7, below 0.8"], checks=[])
+
+    def test_verdict_metrics_and_faults_are_there(self):
+        rows = [TaskRow(task=str(number), outcome="planner_fault", reason_text="Bad.") for number in range(25)]
+        text = markdown(evaluations=[evaluation()], results={"e": rows}, verdict=self.VERDICT)
+        assert text.startswith("## PlanArena: below threshold\n\n\\- ".replace("\\", ""))
+        assert "### mine on [openagi](https://site/evaluations/e/): completed" in text
+        assert "| overall | 0.7123 | 0.7000 to 0.7200 | 171 |" in text
+        assert text.count("| planner") == MOST_TASKS
+        assert "and 5 more tasks without a score" in text
+
+    @pytest.mark.parametrize("hostile", ["<img src=x>", "[a](javascript:b)", "| c | d |", "`e`", "# f\n# g", "**h**"])
+    def test_texts_of_strangers_stay_texts(self, hostile):
+        rows = [TaskRow(task="0", outcome="planner_fault", reason_text=hostile)]
+        named = evaluation(planner={"name": hostile}, url="javascript:alert(1)")
+        text = markdown(evaluations=[named], results={"e": rows}, verdict=None)
+        assert "<" not in text
+        assert "](" not in text
+        (row,) = [line for line in text.splitlines() if line.startswith("| 0 ")]
+        assert len(re.findall(r"(?<!\\)\|", row)) == 4
+        assert not re.search(r"(?<!\\)[`*]", text)
+
+
+class TestReports:
+    def test_files_are_written_and_a_summary_is_appended(self, tmp_path):
+        files = {name: tmp_path / "deep" / name for name in ("output", "junit", "summary")}
+        reports = Reports(as_json=False, **files)
+        for _ in range(2):
+            reports.write(submission="3f2a", evaluations=[evaluation()])
+        assert files["output"].read_text().count("submission-report/1") == 1
+        assert files["junit"].read_text().count("<testsuites") == 1
+        assert files["summary"].read_text().count("### mine on") == 2
+
+    def test_nothing_is_printed_unless_it_is_asked_for(self, tmp_path, capsys):
+        Reports(as_json=False, output=tmp_path / "o").write(submission="3f2a", evaluations=[evaluation()])
+        assert capsys.readouterr().out == ""
+        Reports(as_json=True, output=None).write(submission="3f2a", evaluations=[evaluation()])
+        assert '"submission": "3f2a"' in capsys.readouterr().out
+
+    def test_a_threshold_of_tasks_needs_the_report_that_has_it(self):
+        with pytest.raises(UsageError, match="needs --junit"):
+            Reports(as_json=False, output=None, task_threshold=0.5)
+
+    def test_a_file_that_cannot_be_written_is_bad_usage(self, tmp_path):
+        (tmp_path / "file").write_text("")
+        reports = Reports(as_json=False, output=tmp_path / "file" / "report.json")
+        with pytest.raises(UsageError, match="cannot be written"):
+            reports.write(submission="3f2a", evaluations=[])
+
+
+class Site:
+    """A site whose evaluation runs for some polls without progress."""
+
+    def __init__(self, *, polls: int) -> None:
+        self.polls = polls
+
+    def submission(self, _: str) -> Submission:
+        self.polls -= 1
+        state = "running" if self.polls > 0 else "completed"
+        return Submission(id="3f2a", evaluations=[evaluation(state=state, summary=None)])
+
+
+def test_waiting_says_where_it_is_every_ten_seconds_even_if_nothing_changes():
+    now, told = [0.0], []
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+
+    wait(
+        client=Site(polls=20), submission_id="3f2a", tell=lambda _: told.append(now[0]), sleep=sleep,
+        clock=lambda: now[0],
+    )  # fmt: skip
+    gaps = [later - earlier for earlier, later in pairwise(told)]
+    assert now[0] > 100
+    assert max(gaps) <= 20
+    assert len(told) >= now[0] / 20
+
+
+def test_the_table_of_exit_codes_for_users_is_that_of_the_commands():
+    text = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    table = text.partition("## Exit codes")[2].partition("\n## ")[0]
+    assert [int(number) for number in re.findall(r"^\| (\d) \|", table, re.M)] == [int(code) for code in ExitCode]

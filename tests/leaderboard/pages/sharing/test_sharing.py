@@ -1,0 +1,177 @@
+"""Rank, citation, badge and results of an evaluation."""
+
+import csv
+import io
+import json
+import re
+from datetime import timedelta
+from xml.etree import ElementTree
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from leaderboard.boards.services import publish
+from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult, Visibility
+from leaderboard.pages.sharing.badge import badge_of
+from leaderboard.pages.sharing.placing import place_on_board
+from tests.leaderboard.pages.factories import (
+    make_board,
+    make_evaluation,
+    make_planner,
+    make_results,
+    make_suite,
+    make_summary,
+    make_user,
+)
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
+
+
+@pytest.fixture
+def ranked() -> Evaluation:
+    """The second of two planners on a board."""
+    make_board()
+    return Evaluation.objects.get(submission__planner__name="planner of bea")
+
+
+def read(client: Client, evaluation: Evaluation, ending: str = "", *, status: int = 200) -> str:
+    response = client.get(f"/evaluations/{evaluation.pk}/{ending}")
+    assert response.status_code == status
+    return response.content.decode()
+
+
+@pytest.fixture
+def private() -> Evaluation:
+    """Completed, and seen by its owner only."""
+    found = make_evaluation(planner=make_planner(owner=make_user()), suite=make_suite())
+    found.submission.visibility = Visibility.PRIVATE
+    found.submission.save()
+    return found
+
+
+def owner_of(evaluation: Evaluation) -> Client:
+    client = Client()
+    client.force_login(evaluation.submission.submitted_by)
+    return client
+
+
+class TestRank:
+    def test_it_leads_to_the_row(self, client: Client, ranked: Evaluation):
+        html = read(client, ranked)
+        address = re.search(r'<a href="(/boards/openagi/snapshots/2/#row-[^"]+)">2 of 2</a>', html)
+        assert address is not None
+        path, _, row = address[1].partition("#")
+        assert f'id="{row}"' in client.get(path).content.decode()
+
+    def test_a_row_on_a_later_page_is_found_there(self, client: Client):
+        suite = make_suite()
+        owner = make_user()
+        for number in range(52):
+            planner = make_planner(owner=owner, name=f"planner {number}")
+            last = make_evaluation(planner=planner, suite=suite, summary=make_summary(0.9 - number / 100))
+        publish(last)
+        place = place_on_board(last)
+        assert place is not None
+        assert (place.rank, place.planners) == (52, 52)
+        path, _, row = place.address.partition("#")
+        assert path.endswith("?page=2")
+        assert f'id="{row}"' in client.get(path).content.decode()
+
+    def test_a_run_that_a_later_one_replaced_has_none(self, ranked: Evaluation):
+        newer = make_evaluation(planner=ranked.submission.planner, suite=ranked.suite, finished=timezone.now())
+        publish(newer)
+        assert place_on_board(ranked) is None
+        assert place_on_board(newer) is not None
+
+    def test_neither_private_nor_hidden_evaluations_have_one(self, ranked: Evaluation):
+        ranked.hidden_at = timezone.now()
+        assert place_on_board(ranked) is None
+        ranked.hidden_at = None
+        ranked.submission.visibility = Visibility.EMBARGO
+        ranked.submission.embargo_until = timezone.now() + timedelta(days=1)
+        assert place_on_board(ranked) is None
+
+
+class TestCitation:
+    def test_it_names_score_rank_conditions_and_address(self, client: Client, ranked: Evaluation):
+        html = read(client, ranked)
+        assert f"http://testserver/evaluations/{ranked.pk}/" in html
+        found = re.search(r'<pre[^>]*id="share-bibtex"[^>]*>([^<]+)</pre>', html)
+        assert found is not None
+        assert found[1].startswith(f"@misc{{planarena-openagi-{str(ranked.pk)[:8]},")
+        assert "Overall 0.400 (95 \\% interval 0.350 to 0.450), rank 2 of 2. Suite openagi 1" in found[1]
+        assert "author = {{bea}}" in found[1]
+
+    def test_commands_in_names_are_texts(self, client: Client):
+        planner = make_planner(owner=make_user(), name="\\input{secret} & 100%")
+        html = read(client, make_evaluation(planner=planner, suite=make_suite()))
+        assert r"\textbackslash{}input\{secret\} \&amp; 100\%" in html
+
+    def test_before_the_end_there_is_none(self, client: Client):
+        planner = make_planner(owner=make_user())
+        running = make_evaluation(planner=planner, suite=make_suite(), state=EvaluationState.RUNNING)
+        html = read(client, running)
+        assert "share-bibtex" not in html
+        assert "results.csv" not in html
+        read(client, running, "results.csv", status=404)
+
+
+class TestBadge:
+    def test_it_shows_score_and_rank_and_is_cached(self, client: Client, ranked: Evaluation):
+        response = client.get(f"/evaluations/{ranked.pk}/badge.svg")
+        root = ElementTree.fromstring(response.content)
+        assert root.get("aria-label") == "PlanArena openagi: Overall 0.400, rank 2 of 2"
+        assert response["Content-Type"].startswith("image/svg+xml")
+        assert response["Cache-Control"] == "public, max-age=300"
+        again = client.get(f"/evaluations/{ranked.pk}/badge.svg", headers={"If-None-Match": response["ETag"]})
+        assert (again.status_code, again.content) == (304, b"")
+
+    def test_its_markdown_is_on_the_page(self, client: Client, ranked: Evaluation):
+        address = f"http://testserver/evaluations/{ranked.pk}/"
+        assert f"[![PlanArena]({address}badge.svg)]({address})" in read(client, ranked)
+
+    def test_what_is_not_public_has_none_not_even_for_its_owner(self, client: Client, private: Evaluation):
+        owner = owner_of(private)
+        for reader in (client, owner):
+            read(reader, private, "badge.svg", status=404)
+        assert "badge.svg" not in read(owner, private)
+
+    def test_texts_are_escaped_and_cut(self):
+        badge = badge_of(label="a<b", message='"&' + "x" * 200 + "\x00")
+        root = ElementTree.fromstring(badge.svg)
+        assert root.get("width") == str(badge.width)
+        texts = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
+        assert texts[0] == "a<b"
+        assert len(texts[1]) == 80
+
+
+class TestResults:
+    def test_csv_has_a_line_for_each_task(self, client: Client, ranked: Evaluation):
+        make_results(ranked)
+        lines = list(csv.DictReader(io.StringIO(read(client, ranked, "results.csv"))))
+        assert len(lines) == 185
+        first = TaskResult.objects.get(evaluation=ranked, task__position=0)
+        assert (lines[0]["task"], float(lines[0]["score"])) == ("0", first.score)
+        assert lines[0]["record_digest"] == first.record_digest
+        assert {line["evaluation"] for line in lines} == {str(ranked.pk)}
+
+    def test_json_has_the_conditions_and_what_the_api_says(self, client: Client, ranked: Evaluation):
+        make_results(ranked, upto=20)
+        document = json.loads(read(client, ranked, "results.json"))
+        assert document["format"] == "planarena-results/1"
+        assert document["conditions"]["split"] == "public"
+        listed = client.get(f"/api/v1/evaluations/{ranked.pk}/results/").json()["results"]
+        assert document["results"] == listed
+
+    def test_formulas_are_texts(self, client: Client, ranked: Evaluation):
+        make_results(ranked, upto=1)
+        TaskResult.objects.filter(evaluation=ranked).update(plan_summary="=HYPERLINK(1)")
+        assert next(csv.DictReader(io.StringIO(read(client, ranked, "results.csv"))))["plan_summary"][0] == "'"
+
+    def test_what_is_private_is_for_its_owner(self, client: Client, private: Evaluation):
+        for ending in ("results.csv", "results.json", "archive.tar"):
+            read(client, private, ending, status=404)
+        response = owner_of(private).get(f"/evaluations/{private.pk}/results.csv")
+        assert response.status_code == 200
+        assert "no-store" in response["Cache-Control"]
