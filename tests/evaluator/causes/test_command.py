@@ -16,7 +16,7 @@ def evaluate(*arguments):
 def test_causes_are_printed_below_the_scores_and_written(tmp_path):
     file = tmp_path / "out.json"
     tasks = "QA/0,QA/1,image_QA/0"
-    text = evaluate("--suite", "toolmini", "--planner", "gold-minus-one", "--tasks", tasks, "--json", str(file))
+    text = evaluate("--suite", "toolmini", "--planner", "gold-minus-one", "--tasks", tasks, "--output", str(file))
     found = json.loads(file.read_text())["causes"]
     assert found["version"] == "causes/1"
     # Each gold plan has one step, so that nothing is left without it.
@@ -28,6 +28,6 @@ def test_causes_are_printed_below_the_scores_and_written(tmp_path):
 
 def test_nothing_is_said_where_all_tasks_are_at_the_gold_score(tmp_path):
     file = tmp_path / "out.json"
-    text = evaluate("--suite", "toolmini", "--planner", "gold", "--tasks", "QA/0", "--json", str(file))
+    text = evaluate("--suite", "toolmini", "--planner", "gold", "--tasks", "QA/0", "--output", str(file))
     assert "below the gold score" not in text
     assert json.loads(file.read_text())["causes"]["below"] == 0
