@@ -19,6 +19,7 @@ from leaderboard.catalog.models import Task
 from leaderboard.catalog.seasons import seed_of
 from leaderboard.evaluations.gold import Withheld
 from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.evaluations.submitted import submitted
 from leaderboard.site.lru_cache import SharedCache
 
 GOLD = "gold"
@@ -44,9 +45,13 @@ class OtherSuiteError(Exception):
 
 def find_causes_of(*, evaluation: Evaluation, records: Sequence[ResultRecord]) -> list[Kept | None]:
     """The findings of records of an evaluation, in their order; None, and an entry in the log, where there are none.
+    None, too, for perturbed requests.
 
     Never raises for what a record says: a result counts whether or not its causes are known.
     """
+    if evaluation.perturbation:
+        # What is right for a changed request may differ from what the suite knows.
+        return [None] * len(records)
     found: list[Kept | None] = []
     context: CauseContext | None = None
     for record in records:
@@ -98,7 +103,7 @@ def _context(*, evaluation: Evaluation, records: Sequence[ResultRecord]) -> Caus
 def beside(evaluation: Evaluation) -> QuerySet[Evaluation]:
     """The evaluations with the conditions of this one, whose scores are about the same samples."""
     names = "suite", "profile", "profile_digest", "split", "samples", "data_digest", "season"
-    return Evaluation.objects.filter(verifies=None, **{name: getattr(evaluation, name) for name in names})
+    return Evaluation.objects.filter(submitted(), **{name: getattr(evaluation, name) for name in names})
 
 
 def _suite(evaluation: Evaluation) -> LibrarySuite:

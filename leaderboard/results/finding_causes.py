@@ -10,6 +10,7 @@ from django.db.models import Q, QuerySet
 from evaluator.records import Outcome, Reason, ResultRecord
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.states import Entered
+from leaderboard.evaluations.submitted import submitted
 from leaderboard.results.cause_counts import RAN
 from leaderboard.results.causes import GOLD, beside, find_causes_of, record_of_fault
 from leaderboard.results.objects import read_record, server_store
@@ -34,7 +35,8 @@ def find_causes(*, batch: int = BATCH, again: bool = False) -> Iterator[Batch]:
         batch: results that are read and saved at once.
         again: whether results that have causes get new ones.
     """
-    return _found(TaskResult.objects.filter(Q() if again else Q(causes__isnull=True)), batch=batch)
+    wanted = Q() if again else Q(causes__isnull=True)
+    return _found(TaskResult.objects.filter(wanted, evaluation__perturbation=""), batch=batch)
 
 
 def find_causes_beside(evaluation: Evaluation) -> None:
@@ -48,7 +50,7 @@ def renew_causes(entered: Entered) -> None:
     """Where `gold` has completed, send the message for `find_causes_beside`. A lost message costs what `find_causes`
     with `again` makes up for."""
     gold = Evaluation.objects.filter(
-        pk=entered.evaluation_id, state="completed", verifies=None, submission__planner__bundled_name=GOLD
+        submitted(), pk=entered.evaluation_id, state="completed", submission__planner__bundled_name=GOLD
     )
     if gold.exists():
         send_on_commit("leaderboard.results.tasks.find_causes_beside", str(entered.evaluation_id))

@@ -4,7 +4,7 @@ from django.urls import path, re_path
 
 from leaderboard.accounts.api import teams, tokens
 from leaderboard.boards import api as boards
-from leaderboard.boards.causes_api import BoardCausesView
+from leaderboard.boards.cause_counts.api import BoardCausesView
 from leaderboard.boards.signing import api as proofs
 from leaderboard.catalog import api as catalog
 from leaderboard.compare.api import ComparisonView

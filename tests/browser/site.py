@@ -175,14 +175,8 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
         "suite": "openagi", "number": "1", "team": "planning-lab", "username": "ada", "task": "0",
         "uidb36": user_pk_to_url_str(ada), "extension": "csv", "name": "planner_server.py",
         "object_id": "1", "content_type_id": "1", "app_label": "evaluations", "member": "bea", "invited": "bea",
-<<<<<<< HEAD
-        "evaluation": str(completed.pk), "ended": str(completed.pk), "compared": str(completed.pk),
-        "profiled": str(completed.pk),
-        "webhook": str(webhook.pk), "clumsy": str(clumsy.pk), "awkward": str(awkward.pk),
-=======
         **dict.fromkeys(("evaluation", "ended", "compared", "profiled"), str(completed.pk)),
-        "webhook": str(webhook.pk), "clumsy": str(clumsy.pk),
->>>>>>> h-relsite
+        "webhook": str(webhook.pk), "clumsy": str(clumsy.pk), "awkward": str(awkward.pk),
         "digest": digest, "hidden_digest": digest, "season": _seasons(),
         **{state: str(evaluation.pk) for state, evaluation in states.items()},
         **rows, "planner_id": rows["planners_planner"], "submission": rows["evaluations_submission"],

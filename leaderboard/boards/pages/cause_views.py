@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from leaderboard.boards.causes import causes_of_rows, version_of_rows
+from leaderboard.boards.cause_counts.counting import causes_of_rows, version_of_rows
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.pages.page_cache import tagged_page
 from leaderboard.boards.services import latest_snapshot

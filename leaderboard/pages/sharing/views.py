@@ -13,6 +13,7 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.boards.pages.preview_views import picture_response
 from leaderboard.evaluations.gold import not_shared
 from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.submitted import submitted
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.evaluations.visibility import OF_EVALUATION, is_public, public_now, visible_evaluations
 from leaderboard.pages.sharing.archive import CONTENT_TYPE, archive, folder_of
@@ -142,7 +143,7 @@ def _public(evaluation_id: UUID) -> Evaluation:
     Raises:
         Http404: there is none.
     """
-    public = Evaluation.objects.filter(public_now(prefix=OF_EVALUATION), verifies=None)
+    public = Evaluation.objects.filter(submitted(), public_now(prefix=OF_EVALUATION))
     return get_object_or_404(public.select_related(*_RELATED), pk=evaluation_id)
 
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from evaluator.cli.main import app
 from evaluator.client import cli as commands
 from evaluator.client.reports import document
-from evaluator.client.shapes import Evaluation, SuiteInfo, TaskRow
+from evaluator.client.shapes import CauseCount, Causes, Evaluation, SuiteInfo, TaskRow
 from evaluator.episode_summary import EpisodeEnd, EpisodeSummary, ProblemCount
 from evaluator.suites import registry
 from evaluator.transcripts import StopReason
@@ -59,6 +59,10 @@ class Site:
     def find(self, _: str) -> list[Evaluation]:
         return [EVALUATION]
 
+    def causes(self, _: str) -> Causes:
+        wrong = CauseCount(cause="wrong_answer", label="wrong final answer", definition="", tasks=1, share=1.0)
+        return Causes(ran=1, below=1, at_gold=0, unknown=0, causes=[wrong])
+
     def results(self, _: str) -> list[TaskRow]:
         problem = ProblemCount(tool="Add", problem="bad_arguments", count=3)
         summary = EpisodeSummary(ends=[EpisodeEnd(stop=StopReason.STOPPED, turns=4)], problems=[problem])
@@ -73,3 +77,4 @@ def test_results_of_a_site_end_with_how_the_episodes_went(monkeypatch):
     assert "2 tasks: 1 scored, 1 not_run\n" in found.stdout
     assert "toy: 1 episode, 4.00 turns in the mean" in found.stderr
     assert "toy: Action errors: 3 Add bad arguments" in found.stderr
+    assert "toy: 1 wrong final answer" in found.stderr

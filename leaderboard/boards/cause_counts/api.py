@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from leaderboard.boards.causes import MOST_ROWS, causes_of_rows
+from leaderboard.boards.cause_counts.counting import MOST_ROWS, causes_of_rows
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite

@@ -1,0 +1,1 @@
+"""Causes of a board: tasks by cause and planner."""
