@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.core import TyperGroup
 
-from tests.evaluator.cli.walking import member, program
+from evaluator.cli.program.walking import member, program
 from tests.run import ROOT
 
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")] + sorted((ROOT / "docs").glob("*.md"))

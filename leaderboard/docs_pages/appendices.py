@@ -7,6 +7,7 @@ from pathlib import Path
 
 from evaluator.suites import suite_names, suite_of
 from evaluator.suites.metadata import MetadataError, datasheet
+from leaderboard.docs_pages.commands import command_reference
 
 _EVALUATOR = Path(str(files("evaluator")))
 WEIGHTS = (
@@ -41,5 +42,9 @@ def _demoted(text: str) -> str:
     return re.sub(r"^(#+ )", r"#\1", text, flags=re.M)
 
 
-APPENDICES: Mapping[str, Callable[[], str]] = {"datasheets": datasheets, "model-cards": model_cards}
+APPENDICES: Mapping[str, Callable[[], str]] = {
+    "cli": command_reference,
+    "datasheets": datasheets,
+    "model-cards": model_cards,
+}
 """By the chapter."""

@@ -76,6 +76,7 @@ GROUPS: Sequence[Group] = (
             Chapter("visibility", "Who sees what"),
             Chapter("ci", "From a pipeline"),
             Chapter("api", "The API"),
+            Chapter("cli", "The command line"),
         ),
     ),
     Group(

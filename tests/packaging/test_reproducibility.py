@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from evaluator import __version__
-from tests.evaluator.cli.walking import member, program
+from evaluator.cli.program.walking import member, program
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "reproducibility.md").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from evaluator.cli.main import app
-from tests.evaluator.cli.walking import commands
+from evaluator.cli.program.walking import commands
 
 PLAN = '{"task": "QA/0", "plan": "[]"}\n'
 INVOCATIONS = {

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from evaluator.cli.main import app
 from evaluator.cli.program import table
 from evaluator.cli.program.table import current_entries, entries, listed, top_level
-from tests.evaluator.cli.walking import leaves, member, program
+from evaluator.cli.program.walking import leaves, member, program
 
 ROOT = Path(__file__).resolve().parents[3]
 HEAVY = {"httpx", "numpy", "torch", "pydantic", "django", "scipy", "PIL", "cryptography"}

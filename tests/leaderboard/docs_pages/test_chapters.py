@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 import pytest
 from django.test import Client
 
+from evaluator.cli.program.walking import leaves
 from evaluator.experts.profile import NO_WEIGHTS, load_profile
 from evaluator.planners.language_models.shipped import LUMOS_MODULES, VARIANTS
 from evaluator.planners.strategies.controlllm.trained.shipped import DECOMPOSER, SCORER
@@ -136,3 +137,15 @@ def test_pictures_are_served_and_keep_their_place():
     assert 'alt="A board' in tag
     assert Client().get("/docs/pictures/none.png").status_code == 404
     assert Client().get("/docs/pictures/..%2Ftutorial.md").status_code == 404
+
+
+def test_every_command_is_in_the_reference_with_its_options():
+    html = page_of("cli").html
+    for words, command in leaves():
+        assert f">planarena {words}</h2>" in html, words
+        for parameter in command.params:
+            assert not parameter.opts[0].startswith("-") or f"<code>{parameter.opts[0]}" in html, (
+                words,
+                parameter.opts,
+            )
+    assert "required" in html

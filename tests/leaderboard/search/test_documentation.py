@@ -71,4 +71,4 @@ def test_passages_have_the_whole_text_of_a_chapter():
         passages = passages_of(slug)
         assert passages[0].anchor == ""
         assert len({passage.anchor for passage in passages}) == len(passages), slug
-        assert sum(len(passage.text) for passage in passages) > 300, slug
+        assert sum(len(passage.text) for passage in passages) > 200, slug

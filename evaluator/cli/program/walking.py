@@ -6,13 +6,14 @@ from typing import Any
 
 import typer
 
-from evaluator.cli.main import app
 from evaluator.cli.program.lazy import Unloaded
 
 
 @cache
 def program() -> Any:
     """The group of all commands."""
+    from evaluator.cli.main import app
+
     return typer.main.get_command(app)
 
 
