@@ -87,7 +87,7 @@ def narrow_down(page: Page, hand: Mouse | Keyboard, *, apply: bool = False) -> N
     if apply:
         hand.press(page.get_by_role("button", name="Apply"))
     expect(page).to_have_url(re.compile(r"rows=all"))
-    hand.write(page.get_by_label("Search"), "random")
+    hand.write(page.get_by_role("searchbox", name="Search"), "random")
     if apply:
         hand.press(page.get_by_role("button", name="Apply"))
     expect(page).to_have_url(re.compile(r"q=random"))

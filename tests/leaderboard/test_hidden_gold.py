@@ -30,6 +30,7 @@ from leaderboard.queue.workers.finishing import deliver
 from leaderboard.results.objects import server_store
 from tests.leaderboard import suites
 from tests.leaderboard.factories import make_lease, make_season, make_submission, make_suite, make_team, make_user
+from tests.leaderboard.reliability.factories import make_profile
 from tests.memory import forget_everything
 from tests.routes import Address, Things, site_addresses
 
@@ -92,7 +93,7 @@ def things(settings, tmp_path, launcher) -> list[dict[str, Any]]:
     TaskResult.objects.update(causes=CAUSES)
     shared = {
         "team": "lab", "username": "owner", "season": "1", "chapter": "api", "task": "0", "metric": "vit", "cursor": "",
-        "compared": known.pk, "other": other.pk,
+        "compared": known.pk, "other": other.pk, "profiled": make_profile(known).pk,
         "digest": record_of(before), "hidden_digest": record_of(known),
     }  # fmt: skip
     forget_everything()

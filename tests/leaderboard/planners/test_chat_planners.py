@@ -136,10 +136,6 @@ class TestForm:
         assert "openagi/constrained, for openagi, openagi-season, openagi-turns only, not with a chat endpoint" in html
         assert "hugginggpt, not over" not in html
 
-    def test_it_has_no_test_call(self, page):
-        html = page.post("/submit/test/", {**CHAT, "name": "mine", "suites": ["openagi"]}).content.decode()
-        assert "Only an HTTP endpoint can be tested" in html
-
 
 @pytest.mark.django_db(transaction=True)
 class TestThroughAWorker:

@@ -16,6 +16,7 @@ from leaderboard.demo.places import FIRST_PORT, listening_socket, only_demo_of
 from leaderboard.demo.processes import DemoError, Supervisor, wait_for_site
 from leaderboard.demo.progress import SUITE, follow, print_board
 from leaderboard.demo.starting import SiteCommand, port_number, prepare_database, site_processes
+from leaderboard.evaluations.models import Evaluation
 from leaderboard.site.secret_keys import queue_environment
 from leaderboard.submissions.anchors import anchors_of, profile_anchors, submit_anchors
 
@@ -62,14 +63,22 @@ class Command(SiteCommand):
             with site_processes(supervisor, descriptor=listener.fileno(), queue=queue):
                 wait_for_site(url=url, supervisor=supervisor)
                 console.print(f"The site is at [link={url}]{url}[/link]")
-                self._evaluate(url=url, once=once, names=names, supervisor=supervisor)
+                evaluations = self._evaluate(url=url, once=once, names=names, supervisor=supervisor)
                 if not once and not names:
-                    fill_boards(console)
+                    self._go_on(evaluations)
                 while not once:
                     supervisor.watch()
                     time.sleep(POLL_SECONDS)
 
-    def _evaluate(self, *, url: str, once: bool, names: Sequence[str], supervisor: Supervisor) -> None:
+    def _go_on(self, evaluations: Sequence[Evaluation]) -> None:
+        """In the background, the cheap ones first: reliability where nothing is executed, all boards, the rest."""
+        executed = [one for one in evaluations if one.suite.runs_experts]
+        asked = profile_anchors([one for one in evaluations if one not in executed])
+        fill_boards(self.console)
+        if asked := asked + profile_anchors(executed):
+            self.console.print(f"The reliability of {asked} planners is being measured; their pages follow it.")
+
+    def _evaluate(self, *, url: str, once: bool, names: Sequence[str], supervisor: Supervisor) -> Sequence[Evaluation]:
         """Evaluate the bundled planners and print the boards: one of executed plans, and one of judged plans.
 
         Raises:
@@ -84,8 +93,6 @@ class Command(SiteCommand):
         problem = follow(evaluations=evaluations, console=console, on_tick=supervisor.watch, end_when_stalled=once)
         for suite in suites:
             print_board(console=console, url=url, suite=suite)
-        if not once and (asked := profile_anchors(evaluations)):
-            console.print(f"The reliability of {asked} planners is being measured; their pages follow it.")
         if problem is None:
             if not once:
                 console.print(f"All published. The site stays at {url} until Ctrl-C.")
@@ -93,6 +100,7 @@ class Command(SiteCommand):
             raise DemoError(problem)
         else:
             console.print(f"{problem}\nThe site stays at {url} until Ctrl-C.", style="yellow", markup=False)
+        return evaluations
 
 
 def names_for(*, suite: str, chosen: Sequence[str]) -> list[str]:
