@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
+from uuid import UUID
 
 from django.conf import settings
 from django.core.management import call_command
@@ -35,6 +36,8 @@ from leaderboard.notifications.webhooks import MOST_WEBHOOKS
 from leaderboard.planners.models import Planner
 from leaderboard.queue.workers.tokens import create_worker_token
 from leaderboard.quotas.models import QuotaEntry
+from leaderboard.reliability.models import ReliabilityProfile
+from tests.leaderboard.reliability.factories import make_profile
 
 WIDE = "scale"
 _WIDE_TASKS = 2500
@@ -287,6 +290,13 @@ def _count(model: type[Model]) -> int:
     return model._default_manager.count()
 
 
+def _profiled(evaluation: Evaluation) -> UUID:
+    """Primary key of the evaluation, which has a reliability profile then."""
+    if not ReliabilityProfile.objects.filter(evaluation=evaluation).exists():
+        make_profile(evaluation)
+    return evaluation.pk
+
+
 def examples() -> Iterator[dict[str, Any]]:
     """For `tests.routes`: the things of one user, with an evaluation that ended and one that runs, of each suite."""
     owner = User.objects.order_by("pk")[0]
@@ -307,6 +317,7 @@ def examples() -> Iterator[dict[str, Any]]:
             "metric": task.metric,
             "compared": content_of(Snapshot.objects.get(suite=suite, number=number)).rows[0]["evaluation"],
             "other": own[1].pk,
+            "profiled": _profiled(own[0]),
             "team": "lab0",
             "username": owner.username,
             "planner_id": own[0].submission.planner_id,
