@@ -43,6 +43,7 @@ class QuotaEntry(models.Model):
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        verbose_name_plural = "quota entries"
         constraints = [
             models.UniqueConstraint(
                 fields=["evaluation", "amount"], condition=_OF_USER, name="charged_once_and_refunded_once"
