@@ -5,6 +5,7 @@ import re
 import pytest
 import yaml
 
+from evaluator.cli.program.table import top_level
 from tests.packaging.conftest import ROOT
 
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
@@ -21,7 +22,8 @@ def test_every_path_and_link_of_the_contributors_page_is_there():
 def test_every_command_of_the_script_that_the_page_names_is_one():
     named = set(re.findall(r"\./planarena ([a-z][\w-]*)", TEXT))
     assert {"dev", "test", "lock", "wheel", "evaluate"} <= named
-    assert [name for name in named if not re.search(rf"\b{name}\b", SCRIPT)] == []
+    unknown = [name for name in named if name not in top_level() and not re.search(rf"\b{name}\b", SCRIPT)]
+    assert unknown == []
 
 
 def test_anchors_lead_to_headings_of_the_manual():

@@ -13,7 +13,7 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.boards.pages.preview_views import picture_response
 from leaderboard.evaluations.gold import not_shared
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.evaluations.submitted import submitted
+from leaderboard.evaluations.submitted import is_submitted, submitted
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.evaluations.visibility import OF_EVALUATION, is_public, public_now, visible_evaluations
 from leaderboard.pages.sharing.archive import CONTENT_TYPE, archive, folder_of
@@ -42,7 +42,7 @@ class Sharing(NamedTuple):
     citation: Citation | None
     """None before it has ended."""
     badge: str
-    """Absolute address of the badge; empty unless everybody sees the evaluation."""
+    """Absolute address of the badge; empty unless it was submitted and everybody sees it."""
     badge_width: int
     """In pixels."""
     is_final: bool
@@ -62,12 +62,13 @@ def sharing_of(*, request: HttpRequest, evaluation: Evaluation) -> Sharing:
     address = _address(request, evaluation)
     place = place_in(snapshot=snapshot, evaluation=evaluation) if snapshot else None
     badge = reverse("sharing:badge", args=[evaluation.pk])
+    has_badge = is_submitted(evaluation) and is_public(evaluation.submission)
     return Sharing(
         snapshot=snapshot,
         place=place,
         address=address,
         citation=citation(evaluation=evaluation, place=place, address=address) if evaluation.summary else None,
-        badge=request.build_absolute_uri(badge) if is_public(evaluation.submission) else "",
+        badge=request.build_absolute_uri(badge) if has_badge else "",
         badge_width=_badge(evaluation=evaluation, place=place).width,
         is_final=evaluation.state in FINAL,
         summary=_summary(evaluation=evaluation, place=place),
