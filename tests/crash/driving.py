@@ -284,6 +284,8 @@ def with_template(*, zygote: Zygote, postgres_url: str) -> Ground:
     return replace(bare, tokens=facts["tokens"], worker_token=facts["worker_token"], suite=facts["suite"])
 
 
+_AFTER_THE_END = 5.0
+"""Seconds in which a point may still be reached when every evaluation has ended."""
 JOURNEYS: dict[str, Callable[[Site], None]] = {}
 """Ways from submitting to the published row."""
 
@@ -365,6 +367,10 @@ def travel(*, site: Site, journey: str, point: Point | None = None) -> Came:
         site.finish(sweeps=False)
     else:
         wait_until(lambda: _armed_point_was_reached(site) or site.ended(), what=f"the point was reached: {point}")
+        # Some messages are sent by the end itself, and what they cause comes after it.
+        until = time.monotonic() + _AFTER_THE_END
+        while not _armed_point_was_reached(site) and time.monotonic() < until:
+            time.sleep(0.04)
         site.finish(sweeps=True)
     reached = point is not None and not is_armed(site.run.folder)
     return Came(outcome=site.outcome(), reached=reached, seconds=time.monotonic() - started, folder=site.run.folder)

@@ -54,8 +54,8 @@ def test_all_of_it_can_be_read_without_javascript(arena, page_without_scripts):
     page.goto(f"{arena.url}/boards/openagi/")
     take_away(page, hand)
     page.goto(f"{arena.url}/boards/openagi/plots/")
-    hand.press(page.get_by_text("Line as a table").first)
-    expect(page.get_by_role("link", name="gold").first).to_be_visible()
+    hand.press(page.get_by_text("Data table").first)
+    expect(page.get_by_role("table").get_by_role("link", name="gold").first).to_be_visible()
 
 
 def ranked(page: Page) -> list[str]:
@@ -117,7 +117,9 @@ def compare_and_open_a_task(page: Page, hand: Mouse | Keyboard) -> None:
     differences = page.get_by_role("region", name="Table of differences")
     expect(differences.get_by_role("row").nth(1)).to_contain_text("Overall")
     hand.press(page.get_by_role("region", name="Table of tasks").get_by_role("link").first)
-    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile(r"^Task "))
+    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile(r"^Task \d+ across planners"))
+    expect(page.get_by_role("heading", name="Plans", exact=True)).to_be_visible()
+    hand.press(page.get_by_role("link", name=re.compile("^Whole result of A")))
     expect(page.get_by_role("heading", name="Plan", exact=True)).to_be_visible()
 
 
