@@ -8,7 +8,7 @@ from leaderboard.catalog.conditions import conditions_of
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.submitted import submitted
-from leaderboard.planners.data import PlannerData
+from leaderboard.planners.data import NAME, PlannerData
 from leaderboard.planners.kinds.bundled import BundledKind
 from leaderboard.reliability.models import ReliabilityProfile
 from leaderboard.reliability.services import request_profile, why_not
@@ -59,13 +59,18 @@ def profile_anchors(evaluations: Sequence[Evaluation]) -> int:
     return asked
 
 
+def _planner_name(name: str) -> str:
+    """The name of the planner on the site: its bundled one; without the models where it would be too long."""
+    return name if len(name) <= NAME.longest else name.partition(":")[0]
+
+
 def _evaluation(*, name: str, suite: str, owner: User) -> Evaluation:
     found = Suite.objects.get(slug=suite, current=True)
     present = (
         Evaluation.objects.filter(
             submitted(),
             submission__planner__owner=owner,
-            submission__planner__name=name,
+            submission__planner__name=_planner_name(name),
             suite=found,
             **conditions_of(found)._asdict(),
         )
@@ -78,6 +83,8 @@ def _evaluation(*, name: str, suite: str, owner: User) -> Evaluation:
             resume(present)
         return present
     description = offline_planners()[name].description
-    planner = PlannerData.of(name=name, kind=BundledKind.kind, bundled_name=name, description=description)
+    planner = PlannerData.of(
+        name=_planner_name(name), kind=BundledKind.kind, bundled_name=name, description=description
+    )
     valid = validate(user=owner, data=SubmissionData(planner=planner, suites=[suite]))
     return submit(valid, charged=False).evaluations.get()

@@ -11,6 +11,7 @@ from leaderboard.catalog.library import NotReadyError
 from leaderboard.catalog.services import register_suite
 from leaderboard.demo import filling
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.planners.data import NAME
 from tests.leaderboard.planning import REAL
 
 
@@ -26,6 +27,18 @@ def test_two_strategies_join_the_anchors(suite):
 def test_where_all_planners_are_anchors_there_is_no_strategy():
     assert filling.strategies_of("arc-mini") == []
     assert {"identity", "arc-search"} < set(each_once("arc-mini"))
+
+
+@pytest.mark.django_db
+def test_every_suite_takes_what_fills_its_board(settings, launcher):
+    """As the demo does it, with the longest names of strategies."""
+    settings.EVALUATOR = REAL
+    for slug in ("lumos-mini", "arc-mini", "toolworld"):
+        register_suite(suite_of(slug))
+    filling.fill_boards(Console(file=io.StringIO(), width=200))
+    names = set(Evaluation.objects.values_list("submission__planner__name", flat=True))
+    assert "lumos/iterative" in names
+    assert all(len(name) <= NAME.longest for name in names)
 
 
 @pytest.mark.django_db
