@@ -61,7 +61,7 @@ def profile_anchors(evaluations: Sequence[Evaluation]) -> int:
 
 def _planner_name(name: str) -> str:
     """The name of the planner on the site: its bundled one; without the models where it would be too long."""
-    return name if len(name) <= NAME.longest else name.partition(":")[0]
+    return name.partition(":")[0] if NAME.problem(name) else name
 
 
 def _evaluation(*, name: str, suite: str, owner: User) -> Evaluation:
