@@ -33,8 +33,8 @@ _HAPPENED = {
 def tell_owner(event: Entered) -> None:
     """Write the messages that an evaluation's new state calls for, within the transaction that brought it there.
 
-    Of a verification nobody is told: `tell_verdict` tells of what it comes to. Of a member of a reliability profile
-    owners are told only what they have to act upon.
+    Verifications send none: `tell_verdict` reports their verdict. Members of a reliability profile send only those that
+    their owner has to act on.
     """
     if event.state not in BY_WEBHOOK:
         return

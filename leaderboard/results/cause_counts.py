@@ -50,7 +50,7 @@ class CauseBars(NamedTuple):
 
 
 def percent(share: float) -> str:
-    """A share in whole per cent; what would round to none is told apart from it."""
+    """A share in whole per cent; a share that would round to zero reads as less than one."""
     return f"{100 * share:.0f}" if not 0 < share < 0.005 else "< 1"
 
 

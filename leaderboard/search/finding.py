@@ -16,6 +16,8 @@ from leaderboard.search.documentation import Piece, documentation
 
 LONGEST = 100
 """Characters of a query that count."""
+MOST_WORDS = 8
+"""Words of a query that count: each is a condition on every planner and task."""
 PER_GROUP = 6
 _ID = re.compile(r"[0-9a-f][0-9a-f-]{5,35}")
 
@@ -44,7 +46,7 @@ def search(*, query: str, reader: Reader, only_docs: bool = False) -> list[Group
         reader: sees what is found.
         only_docs: the documentation alone, with twice as many hits.
     """
-    words = query.replace("\x00", "")[:LONGEST].split()
+    words = query.replace("\x00", "")[:LONGEST].split()[:MOST_WORDS]
     if not words:
         return []
     if only_docs:

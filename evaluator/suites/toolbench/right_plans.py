@@ -79,7 +79,7 @@ class _Nearest:
         return self._chosen[part]
 
     def _lacking(self, way: _Call | str) -> float:
-        """The cost of what the plan has otherwise. Other steps cost little, since they may serve another part."""
+        """The cost of the plan's differences from this way. Further steps cost little: they may serve another part."""
         right = Graph.of(_plan([way], catalogue=self._catalogue), resources=self._files)
         found = align(plan=self._own, right=right, catalogue=self._catalogue)
         return cost_of(found, catalogue=self._catalogue, check_answers=False) - (STEP - _OTHER) * len(found.extra)

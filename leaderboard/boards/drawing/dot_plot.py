@@ -33,7 +33,7 @@ class Band(NamedTuple):
 
 
 def dot_plot(*, key: str, title: str, description: str, bands: Sequence[Band]) -> Picture:
-    """The picture; at least one band has a value. Series are told apart by colour, shape and order."""
+    """The picture; at least one band has a value. Series differ in colour, shape and order."""
     values = [value for band in bands for value in band.values if value is not None]
     ends = [end for value in values for end in (value.low, value.mean, value.high) if end is not None]
     x = axis(values=ends, low=LEFT, high=WIDTH - RIGHT, least_range=_LEAST)

@@ -14,7 +14,7 @@ SCALE = 2
 _FINER = 2
 """Shapes are drawn so many times larger and then reduced, since Pillow draws hard edges."""
 _MOST_PIXELS = 12_000_000
-"""Of what is drawn; larger pictures are not drawn finer."""
+"""Above this, pictures are drawn at their own size, so that memory stays bounded."""
 _ANCHORS = {"start": "ls", "middle": "ms", "end": "rs"}
 _SHAPES = {
     2: ((-5, -5), (5, -5), (5, 5), (-5, 5)),

@@ -1,4 +1,4 @@
-"""Addresses of what readers take along from an evaluation."""
+"""Addresses of an evaluation's badge, pictures and downloads."""
 
 from django.urls import path
 

@@ -77,8 +77,8 @@ def sharing_of(*, request: HttpRequest, evaluation: Evaluation) -> Sharing:
 
 @require_safe
 def badge(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
-    """Score and rank as SVG. Of public evaluations only: for all others, their owners' too, there is none, since
-    whoever shows a badge asks for it without signing in."""
+    """Score and rank as SVG, of public evaluations only. Browsers that show a badge are not signed in, so that not even
+    owners get one of a private evaluation."""
     evaluation = _public(evaluation_id)
     text = _badge(evaluation=evaluation, place=place_on_board(evaluation)).svg
     etag = f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'

@@ -153,7 +153,7 @@ def toolmini_abstain_suite() -> Suite:
 
 
 def _reworded(task: Task, rng: random.Random) -> str | None:
-    # Wishes that no tool grants, and contradictions, are no sentences of toolmini's.
+    # toolmini has no sentence patterns for requests that no tool can meet, nor for contradictions.
     is_worded = isinstance(task, AbstainTask) and task.need in (Need.SOLVABLE, Need.MISSING_FILE)
     return reworded(task, rng) if is_worded else None
 
