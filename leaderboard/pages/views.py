@@ -39,6 +39,7 @@ from leaderboard.quotas.services import QuotaExceededError
 from leaderboard.results.badges import badge_of
 from leaderboard.results.task_filters import PENDING
 from leaderboard.results.task_rows import tasks_of
+from leaderboard.results.task_scores import with_causes_version
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.site.operators import is_operator
 from leaderboard.submissions import rerunning, services
@@ -51,7 +52,7 @@ from leaderboard.submissions.visibility_form import ChangeVisibilityForm
 @require_safe
 def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     """One evaluation: progress, scores, failures, tasks."""
-    evaluation = _evaluation(request=request, evaluation_id=evaluation_id)
+    evaluation = _evaluation(request=request, evaluation_id=evaluation_id, has_causes=True)
     acts = may_act(user=request.user, submission=evaluation.submission)
     seen = visible_evaluations(request.user)
     before = evaluation.submission.rerun_of
@@ -192,8 +193,12 @@ def _verifying(*, request: HttpRequest, evaluation: Evaluation) -> tuple[Action,
     return () if verification.why_not(user=user_of(request), evaluation=evaluation) else (VERIFY,)
 
 
-def _evaluation(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
-    """The evaluation, if the reader sees it; to others there is none."""
+def _evaluation(*, request: HttpRequest, evaluation_id: UUID, has_causes: bool = False) -> Evaluation:
+    """The evaluation, if the reader sees it; to others there is none.
+
+    Args:
+        has_causes: whether it is read `with_causes_version`.
+    """
     related = visible_evaluations(request.user).select_related(
         "suite",
         "submission__planner__owner",
@@ -203,6 +208,8 @@ def _evaluation(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
         "own_worker_run",
         "reliability",
     )
+    if has_causes:
+        related = with_causes_version(related)
     found = get_object_or_404(related.annotate(in_team=reader_in_team(request.user)), pk=evaluation_id)
     remember_reader(reader=request.user, submission=found.submission, in_team=found.in_team)  # type: ignore[attr-defined]  # annotated above
     return found

@@ -192,15 +192,14 @@ def test_text_from_users_is_never_markup(client: Client):
 
 def test_the_number_of_queries_is_constant(client: Client, evaluation: Evaluation, django_assert_max_num_queries):
     assert TaskResult.objects.filter(evaluation=evaluation).count() == 185
-    # Evaluation, its re-runs, the board that ranks it, the best of it to compare with; whether causes have changed; and
-    # once the suite's tasks and the results.
-    for most in (7, 5):
+    # Evaluation, its re-runs, the board that ranks it; and once the suite's tasks and the results.
+    for most in (5, 3):
         with django_assert_max_num_queries(most):
             client.get(address(evaluation))
     client.force_login(evaluation.submission.submitted_by)
-    # Session, user, evaluation, its causes, what was submitted with it, re-runs, the board, its snapshot, and the log,
-    # which only its owner and staff see.
-    with django_assert_max_num_queries(9):
+    # Session, user, evaluation, what was submitted with it, re-runs, the board, and the log, which only its owner and
+    # staff see.
+    with django_assert_max_num_queries(7):
         client.get(address(evaluation), {"outcome": "scored"})
 
 

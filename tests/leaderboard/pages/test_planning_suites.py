@@ -166,9 +166,9 @@ class TestEvaluation:
         assert "Samples per task" not in html
 
     def test_the_number_of_queries_stays_the_same(self, client, evaluation, django_assert_max_num_queries):
-        with django_assert_max_num_queries(7):
+        with django_assert_max_num_queries(6):
             detail(client, evaluation)
-        with django_assert_max_num_queries(5):
+        with django_assert_max_num_queries(3):
             detail(client, evaluation, SE="0", level="easy")
 
 

@@ -121,7 +121,7 @@ def test_pages_with_verifications_take_a_bounded_number_of_queries(suite, django
     own = completed_own(suite=suite)
     run(rerun_of(own))
     client = Client()
-    with django_assert_max_num_queries(8):
+    with django_assert_max_num_queries(7):
         client.get(f"/evaluations/{own.pk}/")
-    with django_assert_max_num_queries(8):
+    with django_assert_max_num_queries(6):
         client.get(f"/evaluations/{rerun_of(own).pk}/")
