@@ -21,8 +21,11 @@ from leaderboard.boards.plots import COSTS, Plot, against_cost, over_time
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
+from leaderboard.site.lru_cache import SharedCache
 
 LOGARITHMIC = "log"
+_files: SharedCache[tuple[int, Picture], bytes] = SharedCache(maxsize=32)
+"""PNG files by snapshot and picture: a large heat map takes a second to draw, and anybody may ask for it."""
 
 
 @require_safe
@@ -57,7 +60,8 @@ def picture_file(request: HttpRequest, suite: str, picture: str, drawn_as: str) 
     if drawn is None:
         raise Http404("this board has no such picture")
     if drawn_as == "png":
-        response = HttpResponse(png_file(drawn), content_type="image/png")
+        data = _files.get_or_make((snapshot.pk, drawn), lambda: png_file(drawn))
+        response = HttpResponse(data, content_type="image/png")
     else:
         text = svg_file(drawn, absolute=request.build_absolute_uri)
         response = HttpResponse(text, content_type="image/svg+xml")
