@@ -17,7 +17,8 @@ from leaderboard.evaluations.gold import withheld_from
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.evaluations.unfinished import never_ran
-from leaderboard.pages.turn_plot import TurnPlot, turn_plot
+from leaderboard.pages.line_plot import LinePlot
+from leaderboard.pages.turn_plot import turn_plot
 from leaderboard.queue.estimates import place_of
 from leaderboard.results.breakdowns import Breakdown, ScoreRow, ShareRow, score_breakdowns, share_breakdowns
 from leaderboard.results.cause_counts import CauseBars, cause_bars
@@ -101,7 +102,7 @@ class EpisodesPart(NamedTuple):
     """How the episodes of a suite in turns went."""
 
     lines: EpisodeLines
-    plot: TurnPlot | None
+    plot: LinePlot | None
     gained: str
     """Heading of the sums of scores."""
     digits: int

@@ -8,22 +8,14 @@ from itertools import count
 from math import ceil
 from typing import Any, NamedTuple
 
+from leaderboard.pages.line_plot import BOTTOM, RIGHT, TOP, WIDTH, Dot, LinePlot, Tick, across, up
 from leaderboard.results.figures import score
 
-WIDTH, HEIGHT = 640, 340
-LEFT, RIGHT, TOP, BOTTOM = 62, 18, 18, 56
 _LABELS = 230
 """Width of the labels of a dot plot's rows."""
 _ROW = 34
 _MOST_TICKS = 7
 _SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-
-
-class Tick(NamedTuple):
-    """A mark on an axis."""
-
-    at: str
-    text: str
 
 
 class Row(NamedTuple):
@@ -54,39 +46,6 @@ class DotPlot(NamedTuple):
     left: int = _LABELS
     right: int = WIDTH - RIGHT
     middle: int = (_LABELS + WIDTH - RIGHT) // 2
-
-
-class Dot(NamedTuple):
-    """A mark of a square plot."""
-
-    x: str
-    y: str
-    words: str
-
-
-class SquarePlot(NamedTuple):
-    """Two shares against each other, both from 0 to 1."""
-
-    key: str
-    title: str
-    description: str
-    x_label: str
-    y_label: str
-    x_ticks: tuple[Tick, ...]
-    y_ticks: tuple[Tick, ...]
-    line: str
-    """Path through the values."""
-    reference: str
-    """Path that the values are read against."""
-    reference_words: str
-    dots: tuple[Dot, ...]
-    width: int = WIDTH
-    height: int = HEIGHT
-    left: int = LEFT
-    right: int = WIDTH - RIGHT
-    bottom: int = HEIGHT - BOTTOM
-    middle: int = (LEFT + WIDTH - RIGHT) // 2
-    center: int = (TOP + HEIGHT - BOTTOM) // 2
 
 
 Interval = Mapping[str, Any]
@@ -147,13 +106,13 @@ def _scale(largest: float) -> tuple[float, float]:
     return step, max(1.0, step * ceil(round(largest / step, 6)))
 
 
-def reliability_diagram(bins: Sequence[Mapping[str, Any]]) -> SquarePlot:
+def reliability_diagram(bins: Sequence[Mapping[str, Any]]) -> LinePlot:
     """Success by confidence: the nearer to the diagonal, the better a confidence tells success.
 
     Args:
         bins: at least one, each with answers, mean confidence and share of successes.
     """
-    dots = [Dot(_x(one["confidence"]), _y(one["success"]), _bin_words(one)) for one in bins]
+    dots = [Dot(across(one["confidence"]), up(one["success"]), _bin_words(one)) for one in bins]
     return _square(
         key="diagram",
         title="Reliability diagram",
@@ -161,7 +120,7 @@ def reliability_diagram(bins: Sequence[Mapping[str, Any]]) -> SquarePlot:
         "below it the planner is overconfident.",
         labels=("Mean confidence", "Share that succeeds"),
         dots=dots,
-        reference=f"M{_x(0)} {_y(0)}L{_x(1)} {_y(1)}",
+        reference=f"M{across(0)} {up(0)}L{across(1)} {up(1)}",
         reference_words="perfectly calibrated",
     )
 
@@ -170,7 +129,7 @@ def _bin_words(one: Mapping[str, Any]) -> str:
     return f"{one['answers']} answers, mean confidence {score(one['confidence'])}: {score(one['success'])} succeed"
 
 
-def risk_coverage(curve: Sequence[Sequence[float]]) -> SquarePlot:
+def risk_coverage(curve: Sequence[Sequence[float]]) -> LinePlot:
     """The share of wrong answers among the most confident ones.
 
     Args:
@@ -185,11 +144,11 @@ def risk_coverage(curve: Sequence[Sequence[float]]) -> SquarePlot:
         "dashed line, which a confidence that says nothing follows.",
         labels=("Coverage: share of answers, the most confident first", "Risk: share that is wrong"),
         dots=[
-            Dot(_x(coverage), _y(risk), f"The most confident {coverage:.0%}: {score(risk)} are wrong")
+            Dot(across(coverage), up(risk), f"The most confident {coverage:.0%}: {score(risk)} are wrong")
             for coverage, risk in shown
         ],
-        line="M" + "L".join(f"{_x(coverage)} {_y(risk)}" for coverage, risk in curve),
-        reference=f"M{_x(0)} {_y(whole)}L{_x(1)} {_y(whole)}",
+        line="M" + "L".join(f"{across(coverage)} {up(risk)}" for coverage, risk in curve),
+        reference=f"M{across(0)} {up(whole)}L{across(1)} {up(whole)}",
         reference_words="all answers",
     )
 
@@ -204,19 +163,11 @@ def _square(
     reference: str,
     reference_words: str,
     line: str = "",
-) -> SquarePlot:
+) -> LinePlot:
     path = line or "M" + "L".join(f"{dot.x} {dot.y}" for dot in dots)
-    return SquarePlot(
+    return LinePlot(
         key=key, title=title, description=description, x_label=labels[0], y_label=labels[1],
-        x_ticks=tuple(Tick(_x(value), f"{value:g}") for value in _SHARES),
-        y_ticks=tuple(Tick(_y(value), f"{value:g}") for value in _SHARES),
+        x_ticks=tuple(Tick(across(value), f"{value:g}") for value in _SHARES),
+        y_ticks=tuple(Tick(up(value), f"{value:g}") for value in _SHARES),
         line=path, reference=reference, reference_words=reference_words, dots=tuple(dots),
     )  # fmt: skip
-
-
-def _x(share: float) -> str:
-    return f"{LEFT + (WIDTH - RIGHT - LEFT) * share:.1f}"
-
-
-def _y(share: float) -> str:
-    return f"{HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * share:.1f}"

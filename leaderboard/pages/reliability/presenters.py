@@ -8,10 +8,10 @@ from evaluator.reliability import VERSION
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.submitted import is_submitted
 from leaderboard.evaluations.transitions import FINAL
+from leaderboard.pages.line_plot import LinePlot
 from leaderboard.pages.reliability.plots import (
     DotPlot,
     Interval,
-    SquarePlot,
     dot_plot,
     reliability_diagram,
     risk_coverage,
@@ -90,9 +90,9 @@ class Confidence(NamedTuple):
     answers: int
     rows: tuple[tuple[str, Interval, str], ...]
     """Label, value and meaning."""
-    diagram: SquarePlot
+    diagram: LinePlot
     bins: Sequence[Mapping[str, Any]]
-    coverage: SquarePlot
+    coverage: LinePlot
     curve: Sequence[Sequence[float]]
     overconfident: Sequence[str]
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from leaderboard.pages.reliability.plots import HEIGHT, LEFT, RIGHT, WIDTH, dot_plot, reliability_diagram, risk_coverage
+from leaderboard.pages.line_plot import HEIGHT, LEFT, RIGHT, WIDTH
+from leaderboard.pages.reliability.plots import dot_plot, reliability_diagram, risk_coverage
 
 
 def value(mean: float, low: float | None = None, high: float | None = None) -> dict[str, object]:

@@ -86,7 +86,7 @@ def test_the_plot_has_its_points_where_the_table_has_lines():
     plot = turn_plot(lines, is_share=True)
     assert plot is not None
     assert [dot.words for dot in plot.dots] == ["Turn 1: 0.500, 1 ended", "Turn 4: 0.500, 1 ended"]
-    assert [mark.text for mark in plot.x_marks] == ["0", "1", "2", "3", "4"]
+    assert [tick.text for tick in plot.x_ticks] == ["0", "1", "2", "3", "4"]
     assert float(plot.dots[0].x) == pytest.approx(plot.left + (plot.right - plot.left) / 4, abs=0.1)
     assert plot.line.startswith(f"M{plot.left} {plot.bottom}")
 
