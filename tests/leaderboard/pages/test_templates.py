@@ -62,7 +62,7 @@ def test_every_shape_of_a_plot_has_a_style():
     }
     assert all(shapes.values())
     missing = {
-        name: [one for one in classes if not re.search(rf"\.plot [\w.]*\.{one}\b", styles)]
+        name: [one for one in classes if not re.search(rf"^\.plot \w*\.{one}\s*[,{{]", styles, re.MULTILINE)]
         for name, classes in shapes.items()
     }
     assert not any(missing.values()), missing
