@@ -95,6 +95,21 @@ def test_chapters_are_folded_on_a_phone(looker: Looker):
     looker.picture("chapters")
 
 
+def test_an_evaluation_has_at_most_four_screens_of_a_phone_before_its_parts_are_unfolded(looker: Looker, site: Site):
+    looker.open(f"/evaluations/{site.things['completed']}/", session=None, width=NARROW)
+    before = looker.page.evaluate("() => document.documentElement.scrollHeight / innerHeight")
+    assert before <= 4
+    assert not looker.examine(width=NARROW, rules=EVERY_RULE)
+    hidden = looker.page.locator(".metric-card:not(.is-primary)").first
+    expect(hidden).to_be_hidden()
+    for name in ("All scores", "By kind of task", "All rows of this page"):
+        looker.page.get_by_role("button", name=name).click()
+    expect(hidden).to_be_visible()
+    expect(looker.page.get_by_role("heading", name="By kind of task")).to_be_visible()
+    assert looker.page.evaluate("() => document.documentElement.scrollHeight / innerHeight") > before + 2
+    assert not looker.examine(width=NARROW, rules=EVERY_RULE)
+
+
 def test_code_is_copied(lookers: tuple[Looker, Looker], site: Site):
     looker = lookers[0]
     looker.page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=site.url)
