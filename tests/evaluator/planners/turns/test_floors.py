@@ -26,7 +26,8 @@ def replies(planner: MajorityPlanner | LastNumberPlanner, *, suite: Suite) -> li
 
 
 def test_the_last_number_of_the_request_is_the_answer():
-    assert [reply.answer for reply in replies(LastNumberPlanner(toy()), suite=toy())] == list("12345678")
+    # Episodes run side by side, so tasks are asked in any order.
+    assert sorted(reply.answer for reply in replies(LastNumberPlanner(toy()), suite=toy())) == list("12345678")
 
 
 @pytest.mark.parametrize(
