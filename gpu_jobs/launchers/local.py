@@ -113,7 +113,7 @@ class LocalLauncher:
         self._command = command
         self._limits = limits
 
-    def ensure(self, *, evaluation_id: str) -> str:
+    def ensure(self, *, evaluation_id: str) -> str:  # noqa: ARG002 - one pool serves all
         """See that the pool is full, and return the handle of its oldest worker."""
         with self._locked():
             known = self._known()
