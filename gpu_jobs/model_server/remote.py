@@ -106,6 +106,7 @@ class RemoteOpener:
         deadlines: of the model.
         poll_seconds: between two looks.
         """
+        self.is_shared = not address.path
         self._address = address
         self._patience = patience_seconds
         self._deadlines = deadlines

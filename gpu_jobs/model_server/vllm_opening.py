@@ -77,6 +77,7 @@ class VllmOpener:
         deadlines: `load` for vLLM to load the model, `answer` for one request.
         poll_seconds: between two looks.
         """
+        self.is_shared = True
         self._servers = RemoteOpener(
             address, patience_seconds=patience_seconds, deadlines=deadlines, poll_seconds=poll_seconds
         )
