@@ -3,7 +3,7 @@
 from django.urls import include, path
 
 from leaderboard.boards.signing.views import keys
-from leaderboard.monitoring.views import metrics, status
+from leaderboard.monitoring.views import metrics, pool_demand, status
 from leaderboard.results.objects import artefact, hidden_artefact
 from leaderboard.site.admin import site
 from leaderboard.site.health import live, ready
@@ -27,6 +27,7 @@ urlpatterns = [
     path("health/live", live, name="live"),
     path("health/ready", ready, name="ready"),
     path("metrics", metrics, name="metrics"),
+    path("metrics/pools/<slug:name>", pool_demand, name="pool-demand"),
     path("status/", status, name="status"),
     path("accounts/", include("allauth.urls")),
     path("", include((_ACCOUNT_PAGES, "accounts"))),
