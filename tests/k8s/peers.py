@@ -26,8 +26,8 @@ MODELS = {"kind": "pod"}
 POOLS = merged(PRODUCTION, {"pools": [
     {"name": "plain"},
     {"name": "calling", "endpoints": True},
-    {"name": "loading", "takes": ["models"], "modelServer": MODELS},
-    {"name": "other", "takes": ["models"], "modelServer": MODELS},
+    {"name": "loading", "takes": ["judged", "models"], "modelServer": MODELS},
+    {"name": "other", "takes": ["judged", "models"], "modelServer": MODELS},
 ]})  # fmt: skip
 """Pools of every kind, to be installed in each way."""
 WAYS = {

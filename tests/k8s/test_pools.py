@@ -301,6 +301,9 @@ def test_kueue_admits_the_pods_of_a_pool_by_its_queue():
     queues = {item["metadata"]["name"]: item for item in of_kind(manifests, "LocalQueue")}
     for item in [*pools(manifests), *pools(manifests, "model-server")]:
         labels = item["metadata"]["labels"]
+        assert {name: labels_of(item).get(name) for name in (QUEUE, PRIORITY)} == {
+            name: labels.get(name) for name in (QUEUE, PRIORITY)
+        }
         assert queues[labels[QUEUE]]["metadata"]["namespace"] == item["metadata"]["namespace"]
         assert (labels.get(PRIORITY) == "low") is (labels["planarena.io/pool"] == "gpu")
     assert not any(QUEUE in item["metadata"]["labels"] for item in of_kind(build("production"), "Deployment"))

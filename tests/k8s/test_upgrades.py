@@ -4,8 +4,9 @@ import itertools
 
 import pytest
 
+from tests.fakes.kubernetes_admission import refused_changes
 from tests.fakes.kubernetes_schemas import VERSIONS
-from tests.k8s.admission import check, refused_changes
+from tests.k8s.admission import check
 from tests.k8s.chart import (
     PRODUCTION,
     VARIANTS,

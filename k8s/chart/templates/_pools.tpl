@@ -8,6 +8,9 @@
 {{/* Says what is wrong about a pool beyond what the schema can. */}}
 {{- define "planarena.checkPool" -}}
 {{- $server := .modelServer -}}
+{{- if and (not (has "executed" .takes)) (not (has "judged" .takes)) -}}
+{{ fail (printf "pools: %s takes models and no suites: add executed, judged or both to `takes`." .name) }}
+{{- end -}}
 {{- if and (has "models" .takes) (eq $server.kind "none") -}}
 {{ fail (printf "pools: %s takes models, so its modelServer.kind must be container or pod." .name) }}
 {{- end -}}
@@ -54,7 +57,7 @@
 planarena.io/pool: {{ .pool.name }}
 {{- end }}
 
-{{/* Kueue admits each pod of a Deployment with this label. */}}
+{{/* Kueue admits each pod with this label; its integration for Deployments looks for it there and copies it. */}}
 {{- define "planarena.queueLabels" -}}
 {{- with .queue }}
 kueue.x-k8s.io/queue-name: {{ . }}
