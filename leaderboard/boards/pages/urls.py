@@ -16,7 +16,7 @@ from leaderboard.boards.pages import (
 app_name = "boards"
 
 _SUITE = r"^boards/(?P<suite>[-a-zA-Z0-9_]+)"
-_FILE = r"\.(?P<extension>csv|json|bib)$"
+_FILE = r"\.(?P<extension>csv|json|bib|parquet)$"
 
 urlpatterns = [
     path("", views.home, name="home"),

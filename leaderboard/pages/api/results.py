@@ -77,7 +77,9 @@ class ResultsView(Selected, generics.ListAPIView[TaskResult]):
     renderer_classes = (JSONRenderer, *DOWNLOADS.values())
     ordering = ("position",)
 
-    def list(self, request: Request, *args: Any, **kwargs: Any) -> Response | StreamingHttpResponse:
+    def list(  # type: ignore[override]  # a stream is no response of DRF's
+        self, request: Request, *args: Any, **kwargs: Any
+    ) -> Response | StreamingHttpResponse:
         """The results; kept by no cache where operators see more. As CSV and Parquet they are one file with all
         columns, and causes as in the list."""
         if (ending := request.accepted_renderer.format) in DOWNLOADS:

@@ -15,7 +15,7 @@ from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.visibility import Reader
 from leaderboard.pages.api.result_output import ResultOutput
 from leaderboard.pages.sharing.parquet import results_parquet
-from leaderboard.results.cause_counts import NOT_FOUND, ordered
+from leaderboard.results.cause_counts import why
 from leaderboard.site.http import parquet
 from leaderboard.site.http.streaming import streamed
 
@@ -107,18 +107,14 @@ def results_csv(results: Results) -> Iterator[bytes]:
     yield _csv_line([*_COLUMNS, *(f"indicator_{name}" for name in names), "causes", *same])
     for row in results.rows:
         values = [*(row[name] for name in _COLUMNS), *(row["indicators"].get(name) for name in names)]
-        yield _csv_line([*values, _causes_in_words(row), *same.values()])
+        causes = ";".join(why(kept=row["causes"], outcome=row["outcome"]))
+        yield _csv_line([*values, causes, *same.values()])
 
 
 def _csv_line(values: Iterable[Any]) -> bytes:
     file = io.StringIO()
     csv.writer(file).writerow([safe_cell(value) for value in values])
     return file.getvalue().encode()
-
-
-def _causes_in_words(row: Row) -> str:
-    causes = row["causes"]
-    return NOT_FOUND if causes is None else ";".join(ordered(one["cause"] for one in causes))
 
 
 def results_json(results: Results) -> Iterator[bytes]:
