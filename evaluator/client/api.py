@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from evaluator.client.errors import Problem, RefusedError, UnreachableError, UsageError, problem_of
 from evaluator.client.shapes import (
+    TABLE_FORMS,
     Causes,
     Checkpoint,
     EndpointTrial,
@@ -25,6 +26,7 @@ from evaluator.client.shapes import (
     Reliability,
     Submission,
     SuiteInfo,
+    TableForm,
     TaskRow,
     UploadTicket,
     Visibility,
@@ -209,6 +211,18 @@ class Client:
         """How its tasks ended, in the suite's order; page by page."""
         for row in self._rows(f"evaluations/{_segment(evaluation_id)}/results/"):
             yield _shaped(TaskRow, row)
+
+    def results_file(self, evaluation_id: str, *, form: TableForm) -> bytes:
+        """The same as one file, with a row for each task.
+
+        Raises:
+            RefusedError: there is no such evaluation, or the site has no files of this form.
+        """
+        path = f"evaluations/{_segment(evaluation_id)}/results/"
+        answer = self._call("GET", path, params={"format": form})
+        if answer.headers.get("Content-Type", "").partition(";")[0] != TABLE_FORMS[form]:
+            raise RefusedError(Problem(status=answer.status_code, detail=f"the site does not give results as {form}"))
+        return answer.content
 
     def causes(self, evaluation_id: str) -> Causes:
         """Why its tasks are below the gold score, the most frequent cause first."""

@@ -22,11 +22,12 @@ from evaluator.client.options import (
     IdArgument,
     JunitFile,
     PatienceOption,
+    ResultsFile,
     SummaryFile,
     TaskThreshold,
     UrlOption,
 )
-from evaluator.client.output import Reports, exit_codes, say
+from evaluator.client.output import Reports, exit_codes, only_one, say, table_form, write_file
 from evaluator.client.reports import episode_figures
 from evaluator.client.shapes import Evaluation, TaskRow
 from evaluator.client.tables import Suites, outcomes, scores, states, tasks
@@ -69,7 +70,7 @@ def results(
     any_id: IdArgument,
     url: UrlOption = "",
     as_json: JsonFlag = False,
-    output: OutputFile = None,
+    output: ResultsFile = None,
     junit_out: JunitFile = None,
     task_threshold: TaskThreshold = None,
     summary: SummaryFile = None,
@@ -83,10 +84,13 @@ def results(
     Exit codes as for `status`.
     """
     with exit_codes(), client_of(url=url, patience=patience) as client:
+        form = table_form(output)
         asked = Reports(
-            as_json=as_json, output=output, junit=junit_out, summary=summary, task_threshold=task_threshold
+            as_json=as_json, output=None if form else output, junit=junit_out, summary=summary,
+            task_threshold=task_threshold,
         )  # fmt: skip
         found = client.find(any_id)
+        table = client.results_file(only_one(found).id, form=form) if form else None
         rows = {evaluation.id: list(client.results(evaluation.id)) for evaluation in found}
         suites = {} if as_json else _suites(client)
         for evaluation in () if as_json else found:
@@ -94,6 +98,8 @@ def results(
             for line in cause_lines(causes_of_evaluation(client, evaluation), suite=evaluation.suite):
                 say(line)
         asked.write(submission=found[0].submission, evaluations=found, results=rows)
+        if table is not None and output is not None:
+            write_file(output, table)
         code = _code_of(found)
     raise typer.Exit(code)
 
