@@ -162,7 +162,8 @@ class EndpointTrial(_Answer):
 
 
 class Measured(_Answer):
-    """A metric of an evaluation: mean over `tasks` tasks with its 95 % interval; over fewer than ten there is none."""
+    """A metric of an evaluation: mean over `tasks` tasks with its 95 % interval, of which there is none over fewer than
+    ten independent tasks or scenes."""
 
     mean: float
     low: float | None = None
