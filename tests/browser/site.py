@@ -23,6 +23,7 @@ from django.test import Client, override_settings
 from django.urls import reverse
 from django.utils import timezone
 
+from evaluator.records import Outcome, Reason
 from evaluator.suites.toolbench.mini.requests import toolmini_tasks
 from evaluator.suites.toolbench.suite import tool_suite
 from gpu_jobs.contract.log import LogLine, LogLines
@@ -31,7 +32,7 @@ from leaderboard.accounts.models import User
 from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.services import create_token
 from leaderboard.boards.services import publish
-from leaderboard.catalog.models import Suite
+from leaderboard.catalog.models import Suite, Task
 from leaderboard.catalog.seasons import announce, close
 from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
@@ -241,6 +242,11 @@ def _executed(*, ada: User, bea: User) -> dict[str, Evaluation]:
     failed = {"state": state.FAILED, "reason": "launch_given_up", "reason_text": REASON}
     found["on_hold"] = make_evaluation(planner=planner, suite=suite, **on_hold)
     make_results(found["on_hold"], samples=1, upto=40)
+    left = {"outcome": Outcome.NOT_RUN, "reason": Reason.ENDPOINT_UNAVAILABLE, "reason_text": f"Not asked: {REASON}"}
+    TaskResult.objects.bulk_create(
+        TaskResult(evaluation=found["on_hold"], task=task, causes=[], **left)
+        for task in Task.objects.filter(suite=suite, position__gte=40)
+    )
     found["failed"] = make_evaluation(planner=planner, suite=suite, **failed)
     found["cancelled"] = make_evaluation(planner=planner, suite=suite, state=state.CANCELLED)
     found["queued"] = _submit(ada, suite)
