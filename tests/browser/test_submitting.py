@@ -33,6 +33,22 @@ def test_each_kind_is_reached_from_the_first_page_and_asks_for_its_own_fields_on
     assert looker.examine(width=NARROW, rules=EVERY_RULE) == []
 
 
+def test_errors_lead_to_their_fields_and_inputs_beside_each_other_stay_level(lookers, site):
+    looker = lookers[1]
+    looker.open("/submit/endpoint/", session=site.sessions["researcher"], width=WIDE)
+    looker.page.get_by_label("Address of the endpoint").fill("ftp://example.org")
+    looker.page.get_by_text("Timeout and secret header").click()
+    looker.page.get_by_label("Timeout in seconds").fill("0")
+    looker.page.get_by_label("Name of the header").fill("Host")
+    looker.page.get_by_role("main").get_by_role("button", name="Submit", exact=True).click()
+    expect(looker.page.get_by_role("alert").get_by_role("link")).to_have_count(4)
+    tops = {looker.page.get_by_label(f"{of} of the header").bounding_box()["y"] for of in ("Name", "Value")}
+    assert len(tops) == 1
+    assert looker.examine(width=WIDE, rules=EVERY_RULE) == []
+    assert looker.examine(width=NARROW, rules=EVERY_RULE) == []
+    looker.picture("planners-submit-errors")
+
+
 def test_the_end_of_an_embargo_is_asked_for_with_an_embargo_only(lookers, site):
     looker = lookers[0]
     looker.open("/submit/bundled/", session=site.sessions["researcher"], width=WIDE)
