@@ -229,12 +229,21 @@ class Client:
         return _shaped(Causes, _json(self._call("GET", f"evaluations/{_segment(evaluation_id)}/causes/")))
 
     def try_endpoint(self, planner: PlannerEntry, *, suite: str = "") -> EndpointTrial:
-        """Have the site call an endpoint once, as its workers would. Nothing is submitted.
+        """Have the site call an endpoint or a chat endpoint once, as its workers would. Nothing is submitted.
 
         Raises:
-            RefusedError: the address or the header cannot be taken, or the site was asked too often.
+            RefusedError: the address, the header, the model or the strategy is refused, or the rate limit is exceeded.
         """
-        names = ("endpoint_url", "timeout_seconds", "header_name", "header_value", "name")
+        names = (
+            "kind",
+            "endpoint_url",
+            "model_id",
+            "strategy",
+            "timeout_seconds",
+            "header_name",
+            "header_value",
+            "name",
+        )
         body = {name: getattr(planner, name) for name in names} | {"suite": suite}
         return _shaped(EndpointTrial, _json(self._call("POST", "endpoint-tests/", json=body)))
 

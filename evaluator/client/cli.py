@@ -13,7 +13,7 @@ from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.cli.program.options import JsonFlag, OutputFile
 from evaluator.client.api import Client
 from evaluator.client.cause_lines import cause_lines, causes_of_evaluation
-from evaluator.client.choices import chosen_visibility, client_of, entry_of
+from evaluator.client.choices import called_planner, chosen_visibility, client_of, entry_of
 from evaluator.client.entering import header_of_options
 from evaluator.client.options import (
     EmbargoOption,
@@ -123,21 +123,30 @@ def _code_of(evaluations: Sequence[Evaluation]) -> ExitCode:
 
 
 def try_endpoint(
-    endpoint: Annotated[str, typer.Argument(metavar="URL", help="Of a planner/1 endpoint.")],
+    endpoint: Annotated[
+        str, typer.Argument(metavar="URL", help="Of a planner/1 endpoint, or the base of a chat API with --chat-model.")
+    ],
     url: UrlOption = "",
     suite: Annotated[str, typer.Option(help="Slug of the suite whose request is sent.")] = "",
-    timeout: Annotated[int, typer.Option(min=1, max=300, help="Seconds that it has; at most 15 are waited.")] = 30,
+    timeout: Annotated[
+        int, typer.Option(min=1, max=300, help="Time limit in seconds; the site waits at most 15.")
+    ] = 30,
+    chat_model: Annotated[str, typer.Option(metavar="NAME", help="The model that the chat API is asked for.")] = "",
+    strategy: Annotated[str, typer.Option(metavar="NAME", help="The strategy that asks it, with --chat-model.")] = "",
     header: HeaderOption = "",
     header_value_env: HeaderVariableOption = "",
     patience: PatienceOption = 30.0,
 ) -> None:
-    """Have the site call an endpoint once, as its workers would, and print the result. Submits nothing.
+    """Have the site call an endpoint or a chat endpoint once, as its workers would, and print the verdict.
+
+    Submits nothing.
 
     Exit code 0 if its answer has a plan with steps that would be executed or judged, 3 if not.
     """
     with exit_codes(), client_of(url=url, patience=patience, needs_token=True) as client:
         entry = entry_of(
-            {"name": "test", "kind": "endpoint", "endpoint_url": endpoint, "timeout_seconds": timeout}
+            {"name": "test", "timeout_seconds": timeout}
+            | called_planner(url=endpoint, chat_model=chat_model, strategy=strategy)
             | header_of_options(name=header, variable=header_value_env)
         )
         found = client.try_endpoint(entry, suite=suite)

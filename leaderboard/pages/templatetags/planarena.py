@@ -56,16 +56,6 @@ class Segment(NamedTuple):
     width: str
 
 
-@register.simple_tag
-def kinds_with(name: str) -> str:
-    """Kinds of planners, separated by spaces, that use a field of the submit form or have a property of `Kind`."""
-    return " ".join(
-        slug
-        for slug, kind in KINDS.items()
-        if name in {field.name for field in kind.fields} or getattr(kind, name, False)
-    )
-
-
 @register.filter
 def kind_note(kind: str) -> str:
     """What pages add about planners of a kind; empty: nothing."""
