@@ -15,6 +15,7 @@ from leaderboard.results.objects import server_store
 from tests.leaderboard import grids
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_record, make_suite, make_user
 from tests.leaderboard.planning import REAL
+from tests.routes import MOST_QUERIES
 
 pytestmark = pytest.mark.django_db
 KEY = "25"
@@ -125,9 +126,12 @@ def site(settings, tmp_path):
 
 @pytest.mark.usefixtures("site")
 class TestGrids:
-    def test_candidates_are_drawn_beside_each_other_with_crosses_on_wrong_cells(self, client: Client):
+    def test_candidates_are_drawn_beside_each_other_with_crosses_on_wrong_cells(
+        self, client: Client, django_assert_max_num_queries
+    ):
         pair = [grids.make_grids_evaluation(user=make_user(name)) for name in ("ada", "bea")]
-        html = read(client, across(*pair, key=grids.THIRD))
+        with django_assert_max_num_queries(MOST_QUERIES):
+            html = read(client, across(*pair, key=grids.THIRD))
         crosses = "Crosses mark wrong cells"
         assert html.count(crosses) == 2 * read(client, alone(pair[0], key=grids.THIRD)).count(crosses) > 0
         assert html.count('aria-label="Test 1, right output') == 1
