@@ -43,10 +43,11 @@ from leaderboard.queue.workers import logs
 from leaderboard.queue.workers.tokens import create_worker_token
 from leaderboard.reliability.members import Condition
 from leaderboard.site import admin as operators
+from tests.evaluator.suites.arc.small import MIRROR
 from tests.fakes.launcher import reset_launcher
 from tests.leaderboard.executed import make_executed_evaluation
 from tests.leaderboard.factories import make_submission, make_team
-from tests.leaderboard.grids import make_grids_evaluation, registered
+from tests.leaderboard.grids import SAME, make_grids_evaluation, registered
 from tests.leaderboard.pages.factories import (
     make_evaluation,
     make_planner,
@@ -153,7 +154,7 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
     operator.refresh_from_db()
     # First: running it sweeps, and would bring on what is to stay as it is.
     clumsy, awkward = (make_clumsy_evaluation(user=who, mistakes=how) for who, how in ((ada, MISTAKES), (bea, AWKWARD)))
-    states = _executed(ada=ada, bea=bea) | {"found": _with_findings(bea), "grids": _with_grids(bea)}
+    states = _executed(ada=ada, bea=bea) | {"found": _with_findings(bea), **_with_grids(ada=ada, bea=bea)}
     register_suite(
         tool_suite(slug="tool100", title="Tool100", description="A suite without a row.", raw=toolmini_tasks()[:3])
     )
@@ -260,9 +261,14 @@ def _with_findings(user: User) -> Evaluation:
     return found
 
 
-def _with_grids(user: User) -> Evaluation:
-    found = make_grids_evaluation(user=user)
-    publish(found)
+def _with_grids(*, ada: User, bea: User) -> dict[str, Evaluation]:
+    """Two planners on one board that try different candidates."""
+    found = {
+        "grids": make_grids_evaluation(user=bea),
+        "grids_other": make_grids_evaluation(user=ada, name="fewer tries", tries=(SAME, MIRROR)),
+    }
+    for one in found.values():
+        publish(one)
     return found
 
 
