@@ -84,6 +84,13 @@ class GapRow(NamedTuple):
     why: str
 
 
+class UnavailableRow(NamedTuple):
+    """Perturbations that the suite or the planner cannot have, for one reason."""
+
+    labels: str
+    why: str
+
+
 class Confidence(NamedTuple):
     """What the planner's confidence is worth."""
 
@@ -102,6 +109,8 @@ class Figures(NamedTuple):
 
     runs: int
     tasks: int
+    samples: int | None
+    """Data points that the runs are compared on; None where plans are judged."""
     left_out: int
     success: str
     cards: tuple[Card, ...]
@@ -112,6 +121,7 @@ class Figures(NamedTuple):
     unsteady: Sequence[str]
     ratios: tuple[RatioRow, ...]
     ratio_plot: DotPlot | None
+    unavailable: tuple[UnavailableRow, ...]
     confidence: Confidence | None
 
 
@@ -126,6 +136,7 @@ def figures_of(profile: ReliabilityProfile, *, members: Sequence[MemberRow]) -> 
     return Figures(
         runs=found["runs"],
         tasks=found["tasks"],
+        samples=found["samples"],
         left_out=found["left_out"],
         success=found["success"],
         cards=cards_of(found),
@@ -143,6 +154,7 @@ def figures_of(profile: ReliabilityProfile, *, members: Sequence[MemberRow]) -> 
             values=[(one.label, one.ratio) for one in ratios if one.ratio is not None],
             reference="nothing lost",
         ),
+        unavailable=_unavailable(found["unavailable"]),
         confidence=_confidence(found["predictability"]),
     )
 
@@ -216,6 +228,13 @@ def _ratio(found: Mapping[str, Any], *, members: Sequence[MemberRow]) -> RatioRo
         label=found["label"], description=found["description"], tasks=found["tasks"], left_out=found["left_out"],
         ratio=found["ratio"], worst=tuple(found["worst"]), member=own[-1] if own else None,
     )  # fmt: skip
+
+
+def _unavailable(found: Sequence[Mapping[str, str]]) -> tuple[UnavailableRow, ...]:
+    labels: dict[str, list[str]] = {}
+    for one in found:
+        labels.setdefault(one["why"], []).append(one["label"])
+    return tuple(UnavailableRow(", ".join(own), why) for why, own in labels.items())
 
 
 def _confidence(found: Mapping[str, Any] | None) -> Confidence | None:

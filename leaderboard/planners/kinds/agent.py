@@ -19,7 +19,6 @@ class AgentKind(Kind):
     card = "Your agent takes tasks and calls tools at /mcp/ with your token. For suites in turns."
     fields = DECLARED
     is_agent = True
-    asked_by_workers = False
     answer_seconds = 3600
     note = "agent-driven: its agent called the tools over the Model Context Protocol"
 

@@ -54,7 +54,7 @@ class PlansKind(Kind):
     choice = "A file with plans"
     card = "JSON with one plan per task, judged without execution and marked on the board."
     fields = (PLANS, PLANS_DIGEST, *DECLARED)
-    asked_by_workers = False
+    can_be_asked_again = False
     has_canary = False
     repeatable = True
     note = "from an uploaded file; no planner was called"
