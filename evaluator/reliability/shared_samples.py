@@ -52,16 +52,16 @@ def _on_first(record: ResultRecord, *, count: int) -> ResultRecord:
     samples = sorted(record.samples, key=lambda sample: sample.index)[:count]
     if record.outcome is Outcome.SCORED:
         scores = [sample.score for sample in samples if sample.score is not None]
-        update = {"score": _mean(scores), "indicators": _indicators(record, samples=samples)}
-        return record.model_copy(update={"samples": samples, **update})
+        indicators = _indicators(record, samples=samples)
+        return record.model_copy(update={"samples": samples, "score": _mean(scores), "indicators": indicators})
     if record.outcome is Outcome.PLANNER_FAULT and not any(step.error for one in samples for step in one.steps):
         # What the score on the shared ones would be was not measured: left out like any task without a value.
-        update = {"outcome": Outcome.INFRA_FAULT, "reason": None, "reason_text": _FAILS_LATER, "score": None}
-        return record.model_copy(update={"samples": samples, **update})
+        unmeasured = {"outcome": Outcome.INFRA_FAULT, "reason": None, "reason_text": _FAILS_LATER, "score": None}
+        return record.model_copy(update={"samples": samples, **unmeasured})
     return record.model_copy(update={"samples": samples})
 
 
-def _indicators(record: ResultRecord, *, samples: Sequence[SampleResult]) -> dict[str, float | None]:
+def _indicators(record: ResultRecord, *, samples: Sequence[SampleResult]) -> dict[str, float]:
     """Means of the indicators that data points have; those of the plan as they are."""
     by_sample = {name for sample in record.samples for name in sample.indicators}
     found = {name: value for name, value in record.indicators.items() if name not in by_sample}

@@ -105,7 +105,7 @@ def why_not(evaluation: Evaluation) -> str:
         return "Only a completed evaluation can have a reliability profile."
     kind = kind_of(evaluation.submission.planner)
     if not kind.can_be_asked_again:
-        return f"{kind.noun} gives the same plans in every run and answers no other form of a request. {_INSTEAD}"
+        return f"{kind.noun} holds the same plan whatever is asked, and no confidence. {_INSTEAD}"
     if evaluation.season_id is not None:
         # Many runs on hidden data would be a way around the season's limit.
         return "A season limits the runs on its hidden data: ask for the profile of an evaluation on open data."

@@ -62,7 +62,7 @@ def test_no_board_shows_what_a_self_hosted_worker_says_of_reliability(own_evalua
 @pytest.mark.django_db
 def test_a_plans_file_is_refused_with_the_way_that_there_is(own_evaluation):
     own_evaluation.submission.planner.kind = "plans"
-    with pytest.raises(NotPossibleError, match=r"A plans file gives the same plans .* Submit the planner itself"):
+    with pytest.raises(NotPossibleError, match=r"A plans file holds the same plan .* Submit the planner itself"):
         request_profile(own_evaluation, by=own_evaluation.submission.submitted_by)
 
 
