@@ -85,9 +85,7 @@ class ExecutionEvaluator:
         """What is lacking of the data, as a sentence; empty if nothing is."""
         if self._compares_with_gold and not beside_gold:
             raise ValueError("results can be compared with the gold plan's only where gold plans are executed too")
-        self.count = count
-        """Data points per task."""
-        self._split, self._device = split, device
+        self.count, self._split, self._device = count, split, device
         self._judge, self._beside_gold = judge, beside_gold
         self._scoring = ResultScorer(
             engine=self.engine, source=samples, samples=self._samples, count=count,

@@ -51,12 +51,3 @@ def test_runs_that_repeat_the_plans_call_no_expert_again_and_the_planner_does_no
     # Two tasks in three runs, and in those of the perturbations that apply.
     assert report.profile.planner_cpu >= 6 * 0.05
     assert report.profile.cpu >= report.evaluation.cpu > 0
-
-
-def test_a_planner_that_draws_other_plans_in_each_run_makes_few_further_calls(tmp_path):
-    settings = ExecutionSettings(profile="lilliput", split="public", samples=8, store=str(tmp_path / "unused"))
-    report = measure_reliability(
-        prepared=prepare(suite=SUITE, settings=settings), episode=episode_of("openagi"), tasks=["0", "84"],
-        planner=planner_named(name="random-valid", suite=SUITE),
-    )  # fmt: skip
-    assert report.evaluation.calls < report.profile.calls <= 2.5 * report.evaluation.calls
