@@ -63,10 +63,13 @@ def request_profile(evaluation: Evaluation, *, by: User, charged: bool = True) -
         missing = _missing(evaluation=current, wanted=wanted)
         if not missing:
             raise NotPossibleError("Every run of this profile was measured.")
-        for condition in missing:
-            member = _queue(evaluation=current, condition=condition, tasks=wanted[condition])
-            if charged:
+        members = [_queue(evaluation=current, condition=one, tasks=wanted[one]) for one in missing]
+        if charged:
+            for member in members:
                 charge(user=by, team=current.submission.team, evaluation=member)
+        if runs_on_own_worker(current.pk):
+            # Its owner runs the members too: the site may have no access to the planner.
+            OwnWorkerRun.objects.bulk_create(OwnWorkerRun(evaluation=member) for member in members)
         profile = _opened(current, by=by, wanted=list(wanted))
         details = {"members": [one.in_words() for one in missing]}
         record(by=by, action=Action.PROFILE_REQUESTED, target=current, label=current.in_words(), details=details)
@@ -163,7 +166,7 @@ def _tasks_of(evaluation: Evaluation) -> list[str]:
 
 
 def _queue(*, evaluation: Evaluation, condition: Condition, tasks: Sequence[str]) -> Evaluation:
-    member = queue_tasks(
+    return queue_tasks(
         submission=evaluation.submission,
         suite=evaluation.suite,
         conditions=_conditions_of_member(evaluation),
@@ -172,10 +175,6 @@ def _queue(*, evaluation: Evaluation, condition: Condition, tasks: Sequence[str]
         member_of=evaluation,
         **condition._asdict(),
     )
-    if runs_on_own_worker(evaluation.pk):
-        # Its owner runs the members too: the site may have no access to the planner.
-        OwnWorkerRun.objects.create(evaluation=member)
-    return member
 
 
 def _conditions_of_member(evaluation: Evaluation) -> RunConditions:
