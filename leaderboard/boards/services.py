@@ -238,7 +238,8 @@ def _entry(source: _Source) -> Entry:
         strategy=source.submission__planner__bundled_name or source.submission__planner__strategy,
         usage={name: round(mean["mean"], 6) for name, mean in source.summary.get("usage", {}).items()},
         run_by_owner=source.own_worker_run is not None,
-        reliability=dimensions_of(source.reliability__figures__dimensions),
+        # Nobody verifies the runs of a profile on a self-hosted worker.
+        reliability={} if source.own_worker_run else dimensions_of(source.reliability__figures__dimensions),
         model_name=source.submission__planner__model_name,
         parameters=source.submission__planner__parameters,
         open_weights=source.submission__planner__open_weights,

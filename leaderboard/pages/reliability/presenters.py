@@ -79,6 +79,13 @@ class GapRow(NamedTuple):
     why: str
 
 
+class UnavailableRow(NamedTuple):
+    """Perturbations that the suite or the planner cannot have, for one reason."""
+
+    labels: str
+    why: str
+
+
 class Confidence(NamedTuple):
     """What the planner's confidence is worth."""
 
@@ -97,6 +104,8 @@ class Figures(NamedTuple):
 
     runs: int
     tasks: int
+    samples: int | None
+    """Data points that the runs are compared on; None where plans are judged."""
     left_out: int
     success: str
     cards: tuple[Card, ...]
@@ -107,6 +116,7 @@ class Figures(NamedTuple):
     unsteady: Sequence[str]
     ratios: tuple[RatioRow, ...]
     ratio_plot: Picture | None
+    unavailable: tuple[UnavailableRow, ...]
     confidence: Confidence | None
 
 
@@ -121,6 +131,7 @@ def figures_of(profile: ReliabilityProfile, *, members: Sequence[MemberRow]) -> 
     return Figures(
         runs=found["runs"],
         tasks=found["tasks"],
+        samples=found["samples"],
         left_out=found["left_out"],
         success=found["success"],
         cards=cards_of(found),
@@ -138,6 +149,7 @@ def figures_of(profile: ReliabilityProfile, *, members: Sequence[MemberRow]) -> 
             values=[(one.label, one.ratio) for one in ratios if one.ratio is not None],
             reference="nothing lost",
         ),
+        unavailable=_unavailable(found["unavailable"]),
         confidence=_confidence(found["predictability"]),
     )
 
@@ -211,6 +223,13 @@ def _ratio(found: Mapping[str, Any], *, members: Sequence[MemberRow]) -> RatioRo
         label=found["label"], description=found["description"], tasks=found["tasks"], left_out=found["left_out"],
         ratio=found["ratio"], worst=tuple(found["worst"]), member=own[-1] if own else None,
     )  # fmt: skip
+
+
+def _unavailable(found: Sequence[Mapping[str, str]]) -> tuple[UnavailableRow, ...]:
+    labels: dict[str, list[str]] = {}
+    for one in found:
+        labels.setdefault(one["why"], []).append(one["label"])
+    return tuple(UnavailableRow(", ".join(own), why) for why, own in labels.items())
 
 
 def _confidence(found: Mapping[str, Any] | None) -> Confidence | None:

@@ -20,7 +20,6 @@ class AgentKind(Kind):
     guide = "an-agent"
     fields = DECLARED
     is_agent = True
-    asked_by_workers = False
     answer_seconds = 3600
     note = "agent-driven: its agent called the tools over the Model Context Protocol"
 

@@ -53,8 +53,8 @@ class Kind(ABC):
     """Whether one task runs first, because the planner may be unreachable or unusable."""
     repeatable: ClassVar[bool] = False
     """Whether it always gives the same plan for the same request, on every machine."""
-    asked_by_workers: ClassVar[bool] = True
-    """Whether a worker of this site asks it for plans, and so can ask again and in other forms."""
+    can_be_asked_again: ClassVar[bool] = True
+    """Whether a planner answers, which may do otherwise in another run or for another form of a request."""
     is_agent: ClassVar[bool] = False
     """Whether it takes its turns from the site itself, so that workers wait for nobody while it is away."""
     answer_seconds: ClassVar[int] = 0

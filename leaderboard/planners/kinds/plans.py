@@ -55,7 +55,7 @@ class PlansKind(Kind):
     card = "For plans that you already have: JSON with one plan per task, judged without calling a planner."
     guide = "a-plans-file"
     fields = (PLANS, PLANS_DIGEST, *DECLARED)
-    asked_by_workers = False
+    can_be_asked_again = False
     has_canary = False
     repeatable = True
     note = "from an uploaded file; no planner was called"
