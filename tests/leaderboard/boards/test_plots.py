@@ -60,6 +60,13 @@ def test_the_frontier_holds_what_no_cheaper_row_beats_and_ends_at_its_last_mark(
     assert line.points[-1] == max((mark.x, mark.y) for mark in best)
 
 
+def test_no_tick_is_below_zero_where_nothing_costs_anything():
+    rows = [row("a", overall=0.2, **usage(0.0)), row("b", overall=0.5, **usage(0.0))]
+    plot = against_cost(rows=rows, metric=HIGHER, cost="seconds")
+    ticks = [text.text for text in shapes(plot.picture, Text, "tick") if text.anchor == "middle"]
+    assert ticks[0] == "0"
+
+
 def test_an_axis_is_linear_unless_asked_for_and_begins_before_zero():
     rows = [row("a", overall=0.2, **usage(0.01)), row("b", overall=0.5, **usage(10.0)), row("c", **usage(0.1))]
     plot = against_cost(rows=rows, metric=HIGHER, cost="seconds")
