@@ -135,6 +135,14 @@ def test_no_name_covers_a_mark_or_another_name():
     assert not [box for box in boxes for mark in marks if box.overlaps(mark)]
 
 
+def test_equal_values_at_the_edge_are_all_named():
+    names = ["no-op", "identity", "random-valid", "parrot"]
+    rows = [row("gold", overall=1.0, **usage(0.0)), *(row(name, overall=0.0, **usage(0.0)) for name in names)]
+    plot = against_cost(rows=rows, metric=HIGHER, cost="seconds")
+    shown = [text.text.strip(" ,") for text in shapes(plot.picture, Text, "name")]
+    assert sorted(shown) == sorted(["gold", *names])
+
+
 def test_of_very_many_the_best_are_links_and_the_others_small_dots():
     rows = [row(f"p{n}", overall=n / 1000, **usage(1.0 + n)) for n in range(400)]
     plot = against_cost(rows=rows, metric=HIGHER, cost="seconds")
