@@ -139,7 +139,8 @@ def _values(task: SuiteTask, *, facet: Facet[TaskRow]) -> Sequence[str]:
 
 def _words(*, facet: Facet[SuiteTask], value: str) -> str:
     """A value in words, with the label of its facet where the value alone would say nothing."""
-    return f"{facet.label}: {value}" if value in YES_NO.values() else facet.words(value)
+    words = facet.words(value)
+    return f"{facet.label}: {value}" if value in YES_NO.values() or words.isdecimal() else words
 
 
 def _difficulty_values(task: SuiteTask) -> tuple[str, ...]:
