@@ -175,7 +175,7 @@ def solved_by(
     elif gold is not None and column.higher_is_better:
         least = GOOD * values[:, [gold]]
         reached = (values >= least - _SAME) & (values > _SAME)
-        rule = f"A task counts as solved from {GOOD:.0%} of the score of its gold plan on."
+        rule = f"A task counts as solved at {100 * GOOD:.0f} % of its gold plan's score."
     else:
         reached = values > column.low + _SAME if column.higher_is_better else values < best + _SAME
         rule = "A task counts as solved at any score above the lowest."

@@ -36,6 +36,7 @@ from leaderboard.catalog.models import Suite, Task
 from leaderboard.catalog.seasons import announce, close
 from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
+from leaderboard.evaluations.unfinished import close_open_tasks
 from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
 from leaderboard.planners.models import CheckpointUpload
 from leaderboard.queue.leasing import leases
@@ -250,6 +251,8 @@ def _executed(*, ada: User, bea: User) -> dict[str, Evaluation]:
     )
     found["failed"] = make_evaluation(planner=planner, suite=suite, **failed)
     found["cancelled"] = make_evaluation(planner=planner, suite=suite, state=state.CANCELLED)
+    for target in (state.FAILED, state.CANCELLED):
+        close_open_tasks(evaluation_id=found[target].pk, target=target, why=REASON)
     found["queued"] = _submit(ada, suite)
     found["running"] = _running(ada, suite)
     return found

@@ -35,7 +35,7 @@ SCALE = 120
 _ENDS = '<span class="visually-hidden">{} </span>{} \N{EN DASH} {}'
 _ENDS_LABELLED = "{} {} \N{EN DASH} {}"
 _NO_ENDS = (
-    '{}<span class="no-interval" title="{}"><span aria-hidden="true">—</span>'
+    '<span class="no-interval" title="{}"><span aria-hidden="true">{}</span>'
     '<span class="visually-hidden">{}</span></span>'
 )
 _BAND = '<rect class="range" x="{left}" y="2" width="{width}" height="8"/>'
@@ -141,7 +141,7 @@ def interval(value: Mapping[str, Any], scale: tuple[float, float] = (0.0, 1.0), 
 
 @register.simple_tag
 def interval_text(value: Mapping[str, Any], label: str = "") -> str:
-    """The ends of a metric's 95 % interval; where there is none, a dash that says why.
+    """The ends of a metric's 95 % interval; where there is none, a dash or "no" and the label, with the reason.
 
     Args:
         label: what stands before it in sight; else only those who hear the page are told what it is.
@@ -150,7 +150,7 @@ def interval_text(value: Mapping[str, Any], label: str = "") -> str:
     if ends is not None:
         return format_html(_ENDS_LABELLED if label else _ENDS, label or "95 % interval", score(ends[0]), score(ends[1]))
     if value.get("mean") is not None:
-        return format_html(_NO_ENDS, f"{label} " if label else "", TOO_FEW, TOO_FEW)
+        return format_html(_NO_ENDS, TOO_FEW, f"no {label}" if label else "—", TOO_FEW)
     return ""
 
 

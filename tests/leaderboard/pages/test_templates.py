@@ -48,7 +48,10 @@ def test_every_template_can_be_read_and_shows_no_comment():
         f"{name}:{number}"
         for name in names
         for number, line in enumerate((FOLDER / name).read_text().splitlines(), start=1)
-        if line.count("{#") != line.count("#}") or line.count("{%") != line.count("%}")
+        if line.count("{#") != line.count("#}")
+        or line.count("{%") != line.count("%}")
+        # Texts of JSON have the end without the beginning.
+        or line.rfind("{{") > line.rfind("}}")
     ]
     assert not broken
 
