@@ -1,6 +1,7 @@
 """Scoring what was executed on the samples of a task: each answer against its reference."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 from evaluator.engine.clock import Stopwatch
@@ -69,6 +70,12 @@ class ResultScorer:
         self._scorers: dict[str, Scorer] = {}
         self._known_scores: dict[tuple[str, str, str], float] = {}
         """By metric and the digests of output and reference. A score depends on nothing else (`metrics.similarity`)."""
+
+    def with_samples(self, count: int) -> "ResultScorer":
+        """The same for another number of data points. What is loaded and known is shared."""
+        other = copy(self)
+        other._count = count
+        return other
 
     def kept(self, *, task: Task, index: int) -> tuple[ArtefactReference, ...]:
         """What a right answer looks like, for each answer of the task, from a source that has right results."""
