@@ -29,8 +29,8 @@ MANUAL = Path("docs/operating.md").read_text(encoding="utf-8")
 SECRETS = {
     (SITE, name) for name in ("planarena-secrets", "planarena-web-secrets", "planarena-tls", "planarena-metrics")
 }
-OPERATORS = SECRETS | {(JOBS, "planarena-metrics"), (SITE, "bucket"), (JOBS, "bucket")}
-CLAIMS = {(JOBS, "weights")}
+OPERATORS = SECRETS | {(JOBS, "planarena-metrics"), (JOBS, "bucket")}
+CLAIMS = {(JOBS, "weights"), (SITE, "artefacts")}
 
 
 @pytest.fixture(params=VARIANTS)
@@ -132,7 +132,7 @@ def test_what_the_operator_brings_is_documented():
 def test_every_setting_is_a_documented_one(manifests):
     settings = named(manifests, "ConfigMap", "planarena-settings")["data"]
     documented = {name for name in settings if not name.startswith("PLANARENA_KUBERNETES_")}
-    for name in documented - {"HF_ENDPOINT", "AWS_DEFAULT_REGION"}:
+    for name in documented - {"HF_ENDPOINT"}:
         assert f"`{name}`" in MANUAL, name
 
 
@@ -335,19 +335,23 @@ def test_commands_are_there(manifests):
                 assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file(), line
 
 
-def test_the_store_is_a_shared_volume_or_a_bucket():
+def test_the_store_of_the_site_is_a_volume_that_web_pods_share():
     web = named(build("production"), "Deployment", "planarena-web")
     assert {"name": "store", "mountPath": "/store"} in pod_of(web)["containers"][0]["volumeMounts"]
     claim = named(build("production"), "PersistentVolumeClaim", "planarena-store")
+    assert claim["spec"]["accessModes"] == ["ReadWriteMany"]
     assert claim["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
+    assert (SITE, "planarena-store") not in names_of(build("production with everything"), "PersistentVolumeClaim")
+
+
+def test_only_workers_of_a_pool_with_a_bucket_have_its_credentials():
     manifests = build("production with everything")
-    settings = named(manifests, "ConfigMap", "planarena-settings")["data"]
-    assert settings["PLANARENA_STORE"] == "s3://arena/site"
-    assert settings["PLANARENA_S3_ENDPOINT"] == "http://minio.storage.svc:9000"
-    assert (SITE, "planarena-store") not in names_of(manifests, "PersistentVolumeClaim")
-    for item in with_pods(manifests):
-        has_bucket = (SITE, "bucket") in set(secrets_of(item))
-        assert has_bucket is (item["metadata"]["name"] == "planarena-web"), name_of(item)
+    with_bucket = [item for item in with_pods(manifests) if (JOBS, "bucket") in set(secrets_of(item))]
+    (item,) = with_bucket
+    assert item["metadata"]["name"] == "planarena-pool-cpu"
+    (worker,) = containers_of(item)
+    assert worker["command"][worker["command"].index("--store") + 1] == "s3://arena/steps"
+    assert environment_of(worker)["PLANARENA_S3_ENDPOINT"] == "http://minio.storage.svc:9000"
 
 
 def test_pods_go_through_pgbouncer_and_know_the_server_behind_it():

@@ -247,7 +247,6 @@ WAYS_OF_VALUES = [
     ("to.rabbitmq", WEB, VPC, 5671),
     ("to.mail", WEB, VPC, 587),
     ("to.apiServer", WATCH, VPC, 6443),
-    ("to.s3", WEB, MINIO, 9000),
     ("to.s3", PLAIN, MINIO, 9000),
     ("to.modelMirror", WEB, MIRROR, 8080),
     ("to.modelMirror", PLAIN, MIRROR, 8080),

@@ -65,7 +65,7 @@ def test_one_way_to_install_can_become_any_other(before, after):
 CHANGES = [
     {"web": {"replicas": 5}, "queue": {"replicas": 3, "concurrency": 4}},
     {"web": {"autoscaling": {"enabled": True}}},
-    {"store": {"volume": {"size": "500Gi"}}},
+    {"store": {"size": "500Gi"}},
     {"priorityClasses": {"site": {"value": 5000}, "workers": {"value": -5}}},
     {"priorityClasses": {"create": False}},
     {"poolDefaults": {"scaling": "none"}},
@@ -92,7 +92,7 @@ def test_any_value_can_be_changed_and_changed_back(change):
 
 def test_a_change_that_a_cluster_refuses_is_told():
     before = build("production")
-    shrunk = render(merged(PRODUCTION, {"store": {"volume": {"size": "1Gi", "storageClass": "other"}}}))
+    shrunk = render(merged(PRODUCTION, {"store": {"size": "1Gi", "storageClass": "other"}}))
     assert refusals(before, shrunk) == {
         ("PersistentVolumeClaim", "planarena", "planarena-store"): [
             "spec.storageClassName", "spec.resources.requests.storage",

@@ -248,7 +248,7 @@ PLANARENA_MEMORY_BUDGET: {{ . | quote }}
 {{- with .pool.storeLimit }}
 PLANARENA_STORE_LIMIT: {{ . | quote }}
 {{- end }}
-{{- with $values.store.s3.endpoint }}
+{{- with .pool.storeEndpoint }}
 PLANARENA_S3_ENDPOINT: {{ . | quote }}
 {{- end }}
 {{- with $values.modelMirror }}

@@ -2,15 +2,7 @@
 
 {{- define "planarena.settings" -}}
 PLANARENA_DATA: /data
-PLANARENA_STORE: {{ if eq .Values.store.kind "s3" }}{{ required "store.s3.url is not set: it is s3://bucket/prefix." .Values.store.s3.url }}{{ else }}/store{{ end }}
-{{- if eq .Values.store.kind "s3" }}
-{{- with .Values.store.s3.endpoint }}
-PLANARENA_S3_ENDPOINT: {{ . | quote }}
-{{- end }}
-{{- with .Values.store.s3.region }}
-AWS_DEFAULT_REGION: {{ . | quote }}
-{{- end }}
-{{- end }}
+PLANARENA_STORE: /store
 PLANARENA_LAUNCHER: leaderboard.queue.launching.kubernetes_launcher
 PLANARENA_API_URL: http://{{ include "planarena.webHost" . }}:8000
 PLANARENA_SITE_URL: {{ if .Values.ingress.tlsSecret }}https{{ else }}http{{ end }}://{{ .Values.host }}
@@ -65,10 +57,6 @@ envFrom:
   - secretRef:
       name: {{ $values.secrets.metrics }}
       optional: true
-{{- if and (eq $values.store.kind "s3") $values.store.s3.credentials }}
-  - secretRef:
-      name: {{ $values.store.s3.credentials }}
-{{- end }}
 {{- end }}
 env:
 {{- if eq .role "web" }}
