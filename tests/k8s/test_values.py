@@ -7,7 +7,21 @@ import helm_python
 import pytest
 import yaml
 
-from tests.k8s.chart import CHART, DEV, GPU, JOBS, PRODUCTION, VARIANTS, chart_values, merged, named, of_kind, render
+from tests.k8s.chart import (
+    CHART,
+    DEV,
+    GPU,
+    JOBS,
+    PRODUCTION,
+    VARIANTS,
+    chart_values,
+    containers_of,
+    environment_of,
+    merged,
+    named,
+    of_kind,
+    render,
+)
 
 MANUAL = Path("docs/operating.md").read_text(encoding="utf-8")
 
@@ -125,3 +139,21 @@ def test_without_development_no_secret_has_data():
     for name, values in VARIANTS.items():
         if name != "dev":
             assert all(not {"data", "stringData"} & set(item) for item in of_kind(render(values), "Secret"))
+
+
+def test_numbers_are_written_out():
+    large = 33_554_432
+    manifests = render(merged(VARIANTS["production with vLLM"], {
+        "settings": {"PLANARENA_MAX_OBJECT_BYTES": large, "PLANARENA_ARBITER_THRESHOLD": 0.95},
+        "kueue": {"enabled": True, "quota": {"cpu": large}},
+        "poolDefaults": {"env": {"SOME": large}, "modelServer": {"arguments": [large]}, "resources": {"cpu": 8}},
+        "pools": [{"name": "a"}, GPU | {"modelServer": {"kind": "pod", "engine": "vllm", "arguments": [large]}}],
+    }))  # fmt: skip
+    data = named(manifests, "ConfigMap", "planarena-settings")["data"]
+    assert (data["PLANARENA_MAX_OBJECT_BYTES"], data["PLANARENA_ARBITER_THRESHOLD"]) == (str(large), "0.95")
+    (flavor,) = named(manifests, "ClusterQueue", "planarena")["spec"]["resourceGroups"][0]["flavors"]
+    assert {one["name"]: one["nominalQuota"] for one in flavor["resources"]}["cpu"] == str(large)
+    (worker,) = containers_of(named(manifests, "Deployment", "planarena-pool-a"))
+    assert environment_of(worker)["SOME"] == str(large)
+    assert worker["resources"]["requests"]["cpu"] == "8"
+    assert containers_of(named(manifests, "Deployment", "planarena-models-gpu"))[1]["command"][-1] == str(large)

@@ -127,3 +127,8 @@ NO_PROXY: {{ join "," .Values.egress.noProxy | quote }}
 {{- define "planarena.priorityClass" -}}
 {{ .name }}-{{ int .value | toString | replace "-" "minus" }}
 {{- end }}
+
+{{/* A value as text; large whole numbers would otherwise become 1e+07. */}}
+{{- define "planarena.text" -}}
+{{- if and (kindIs "float64" .) (eq (floor .) .) }}{{ int64 . }}{{ else }}{{ toString . }}{{ end -}}
+{{- end }}

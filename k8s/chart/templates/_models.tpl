@@ -150,7 +150,7 @@ containers:
       - --generation-config
       - vllm
       {{- range $server.arguments }}
-      - {{ toString . | quote }}
+      - {{ include "planarena.text" . | quote }}
       {{- end }}
     env:
       # Its user has no entry in the image's list of users, where libraries would look for a name.

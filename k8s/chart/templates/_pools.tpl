@@ -265,6 +265,6 @@ PLANARENA_MODEL_ENGINE: {{ $server.engine }}
 {{- end }}
 {{ include "planarena.egress" .root }}
 {{- range $name, $value := .pool.env }}
-{{ $name }}: {{ toString $value | quote }}
+{{ $name }}: {{ include "planarena.text" $value | quote }}
 {{- end }}
 {{- end }}

@@ -27,7 +27,7 @@ HF_ENDPOINT: {{ . | quote }}
 {{- if has $name (list "DATABASE_URL" "DATABASE_DIRECT_URL" "DATABASE_PASSWORD" "BROKER_URL" "EMAIL_HOST_PASSWORD" "PLANARENA_GITHUB_SECRET" "PLANARENA_HIDDEN_SEED" "PLANARENA_METRICS_TOKEN" "PLANARENA_SECRETS_KEY" "PLANARENA_SECRET_KEY" "PLANARENA_SECRET_KEY_BEFORE" "PLANARENA_SIGNING_KEY" "PLANARENA_WEBHOOK_KEY" "PLANARENA_WORKER_TOKEN") -}}
 {{- fail (printf "settings.%s is a secret: put it into one of the Secrets that `secrets` names." $name) -}}
 {{- end -}}
-{{- $_ := set $settings $name (toString $value) -}}
+{{- $_ := set $settings $name (include "planarena.text" $value) -}}
 {{- end -}}
 {{ toYaml $settings }}
 {{- end }}
