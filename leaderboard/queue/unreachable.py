@@ -1,7 +1,9 @@
 """Planners that cannot be reached: after some tasks in a row nobody asks them any more, and their owner decides."""
 
+from collections.abc import Sequence
+
 from evaluator.planners.breaker import UNREACHABLE_TASKS
-from evaluator.records import Reason
+from evaluator.records import Reason, ResultRecord
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.queue.shards import end_waiting_shards
 
@@ -16,6 +18,11 @@ def leave_to_owner(*, evaluation: Evaluation, reason: Reason, why: str) -> int:
     After: as `end_waiting_shards`. `why` is what the planner's last task said.
     """
     return end_waiting_shards(evaluation=evaluation, reason=reason, text=f"Not asked: {why}"[:2000])
+
+
+def is_reached(records: Sequence[ResultRecord]) -> bool:
+    """Whether the results that came in last, in this order, say that their planner can be reached. Pure."""
+    return any(record.reason not in AWAY for record in records[-UNREACHABLE_TASKS:])
 
 
 def stop_if_unreachable(evaluation: Evaluation) -> bool:
