@@ -1,9 +1,11 @@
 """Planners that cannot be reached: after some tasks in a row nobody asks them any more, and their owner decides."""
 
+from collections.abc import Sequence
+
 from django.utils import timezone
 
 from evaluator.planners.breaker import UNREACHABLE_TASKS
-from evaluator.records import FAULT_SCORE, Outcome, Reason
+from evaluator.records import FAULT_SCORE, Outcome, Reason, ResultRecord
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.unfinished import OPEN_FAULTS
 from leaderboard.queue.shards import end_waiting_shards
@@ -43,6 +45,11 @@ def count_against_planner(evaluation: Evaluation) -> int:
         fault.outcome, fault.score, fault.accepted, fault.updated = Outcome.PLANNER_FAULT, FAULT_SCORE, True, now
     TaskResult.objects.bulk_update(faults, ["outcome", "score", "accepted", "updated", "causes"], batch_size=500)
     return len(faults)
+
+
+def is_reached(records: Sequence[ResultRecord]) -> bool:
+    """Whether the results that came in last, in this order, say that their planner can be reached. Pure."""
+    return any(record.reason not in AWAY for record in records[-UNREACHABLE_TASKS:])
 
 
 def stop_if_unreachable(evaluation: Evaluation) -> bool:

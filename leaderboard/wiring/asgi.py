@@ -16,6 +16,8 @@ from django.urls import get_resolver  # noqa: E402
 
 from leaderboard.agents.door import PATHS as AGENT_PATHS  # noqa: E402
 from leaderboard.agents.door import agents  # noqa: E402
+from leaderboard.boards.pages.front_door import FrontDoor  # noqa: E402
+from leaderboard.monitoring.requests import note_answered  # noqa: E402
 from leaderboard.site.http.bodies import BoundedBodies  # noqa: E402
 from leaderboard.site.http.collecting import collect_seldom  # noqa: E402
 from leaderboard.site.http.spooling import SpoolingHandler  # noqa: E402
@@ -39,4 +41,4 @@ async def _routed(scope: Scope, receive: Receive, send: Send) -> None:
     await handler(scope, receive, send)
 
 
-application = TicketedUploads(BoundedBodies(_routed, limits=LIMITS))
+application = FrontDoor(TicketedUploads(BoundedBodies(_routed, limits=LIMITS)), note=note_answered)
