@@ -1,0 +1,88 @@
+"""The CLIP score, on a network as it is before training."""
+
+import dataclasses
+
+import pytest
+import torch
+
+from evaluator.experts.profile import load_profile
+from evaluator.experts.weights import weights_digest
+from evaluator.metrics.scorers.clip import CLIPScore
+from evaluator.training.experts import contrastive
+from tests.evaluator.world.factories import clean_images
+
+TEXTS = ("A red star is on a green background.", "a blue ring", "", "Zebras? 東京!", "red star " * 40)
+
+
+@pytest.fixture(scope="module")
+def scorer(tmp_path_factory):
+    torch.manual_seed(3)
+    folder = tmp_path_factory.mktemp("weights") / contrastive.NAME
+    contrastive.export(contrastive.build(), folder)
+    spec = dataclasses.replace(load_profile("lilliput").scorers["ViT"], name="CLIP", path=folder)
+    assert weights_digest(folder)
+    return CLIPScore(spec=spec)
+
+
+def test_scores_stay_in_range(scorer):
+    scores = scorer.score(outputs=clean_images(count=5), references=TEXTS)
+    assert all(0 <= score <= 1 for score in scores)
+    assert max(scores) > 0
+
+
+def test_a_score_is_the_cosine_of_the_embeddings_or_0(scorer):
+    images, texts = clean_images(count=4), TEXTS[:4]
+    model, processor = scorer._metric.model, scorer._metric.processor
+    for image, text, score in zip(images, texts, scorer.score(outputs=images, references=texts), strict=True):
+        pixels = processor._images([image], return_tensors="pt")["pixel_values"]
+        words = processor._words([text], return_tensors="pt")
+        with torch.no_grad():
+            output = model.clip(pixel_values=pixels, **words)
+        cosine = (output.image_embeds * output.text_embeds).sum().item()
+        assert score == pytest.approx(max(cosine, 0.0), abs=1e-5)
+
+
+def test_a_score_does_not_depend_on_the_others(scorer):
+    images = clean_images(count=5)
+    together = scorer.score(outputs=images, references=TEXTS)
+    assert scorer.score(outputs=images[::-1], references=TEXTS[::-1]) == together[::-1]
+    alone = [scorer.score(outputs=[image], references=[text])[0] for image, text in zip(images, TEXTS, strict=True)]
+    assert alone == together
+
+
+def test_texts_are_cut_after_the_last_position_and_keep_their_end(scorer):
+    images = clean_images(count=1)
+    long = " ".join(["red"] * (contrastive.LENGTH - 2))
+    cut, longer, shorter = (
+        scorer.score(outputs=images, references=[text])[0] for text in (long, f"{long} blue ring", long[:-4])
+    )
+    assert cut == longer
+    assert cut != shorter
+
+
+def test_the_embedding_of_a_reference_is_computed_once(scorer, monkeypatch):
+    calls = []
+    original = scorer._metric.model.clip.get_text_features
+    monkeypatch.setattr(
+        scorer._metric.model.clip, "get_text_features", lambda **words: calls.append(words) or original(**words)
+    )
+    first = scorer.score(outputs=clean_images(count=3), references=["a purple heart"] * 3)
+    second = scorer.score(outputs=clean_images(count=3), references=["a purple heart"] * 3)
+    assert len(calls) == 1
+    assert first == second
+
+
+def test_pictures_of_any_size_can_be_scored(scorer):
+    images = [image.resize(size) for image, size in zip(clean_images(count=2), ((128, 128), (40, 90)), strict=True)]
+    assert all(0 <= score <= 1 for score in scorer.score(outputs=images, references=["red star", "blue ring"]))
+
+
+def test_wrong_kinds_and_numbers_are_refused(scorer):
+    (image,) = clean_images(count=1)
+    with pytest.raises(TypeError, match="output is no image"):
+        scorer.score(outputs=["red star"], references=["red star"])
+    with pytest.raises(TypeError, match="reference is no text"):
+        scorer.score(outputs=[image], references=[image])
+    with pytest.raises(ValueError, match="1 outputs"):
+        scorer.score(outputs=[image], references=[])
+    assert scorer.score(outputs=[], references=[]) == []

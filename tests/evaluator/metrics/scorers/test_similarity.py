@@ -1,0 +1,148 @@
+import pytest
+import torch
+
+from evaluator.experts.profile import load_profile
+from evaluator.experts.weights import WeightsError
+from evaluator.metrics.scorers import load_scorer
+from evaluator.metrics.scorers.embedding_cache import EmbeddingCache
+from evaluator.world.degradations import Degradation
+from tests.evaluator.world.factories import clean_images, degraded_images
+
+
+@pytest.fixture(scope="module")
+def vit():
+    return load_scorer(name="ViT", profile=load_profile("lilliput"))
+
+
+@pytest.fixture(scope="module")
+def bert():
+    return load_scorer(name="BERT", profile=load_profile("lilliput"))
+
+
+def test_equal_images_score_one(vit):
+    images = clean_images(count=3)
+    assert vit.score(outputs=images, references=images) == pytest.approx([1, 1, 1])
+
+
+def test_equal_texts_score_one(bert):
+    texts = ["red star", "a blue ring on the grass", "ein grüner Kreis"]
+    assert bert.score(outputs=texts, references=texts) == pytest.approx([1, 1, 1], abs=1e-5)
+
+
+def test_scores_are_symmetric(vit, bert):
+    clean, noisy = clean_images(count=4), degraded_images(Degradation.NOISE, count=4)
+    assert vit.score(outputs=clean, references=noisy) == vit.score(outputs=noisy, references=clean)
+    some, others = ["red star", "a ring"], ["blue star on the sand", "a heart"]
+    assert bert.score(outputs=some, references=others) == pytest.approx(bert.score(outputs=others, references=some))
+
+
+def test_scores_stay_in_range(vit, bert):
+    images = clean_images(count=12)
+    assert all(-1 <= score <= 1 for score in vit.score(outputs=images, references=images[::-1]))
+    texts = ["red star", "???", "Donaudampfschiff", "x " * 400]
+    assert all(-1 <= score <= 1 for score in bert.score(outputs=texts, references=texts[::-1]))
+
+
+def test_another_picture_scores_lower_than_a_spoilt_one_than_the_same(vit):
+    clean, other = clean_images(count=16), clean_images(count=16, start=100)
+    blurred = degraded_images(Degradation.BLUR, count=16)
+    same, spoilt, different = (sum(vit.score(outputs=images, references=clean)) for images in (clean, blurred, other))
+    assert same > spoilt > different
+
+
+def test_a_closer_label_scores_higher(bert):
+    right, shape, neither = bert.score(
+        outputs=["red star", "blue star", "blue ring"], references=["red star", "red star", "red star"]
+    )
+    assert right > shape > neither
+
+
+def test_an_empty_text_is_right_where_nothing_is(bert):
+    assert bert.score(outputs=["", " \n"], references=["", ""]) == [1.0, 1.0]
+
+
+def test_pictures_that_point_in_opposite_directions_score_zero(vit, monkeypatch):
+    one, other = clean_images(count=2)
+    opposite = torch.nn.functional.normalize(torch.ones(4, dtype=torch.float64), dim=0)
+    monkeypatch.setattr(vit, "_kept", EmbeddingCache())
+    monkeypatch.setattr(vit, "_embed", lambda images: [opposite * (-1) ** n for n in range(len(images))])
+    assert vit.score(outputs=[one], references=[other]) == [0.0]
+
+
+def test_an_empty_text_scores_zero_by_definition(bert):
+    assert bert.score(outputs=["", "  \n", "red star"], references=["red star", "red star", ""]) == [0.0, 0.0, 0.0]
+
+
+def test_surrounding_white_space_does_not_count(bert):
+    plain, padded = bert.score(outputs=["red ring", " red ring\n"], references=["red star", "red star"])
+    assert plain == padded
+
+
+def test_a_score_does_not_depend_on_the_others(vit, bert):
+    images = [*degraded_images(Degradation.NOISE, count=20), *degraded_images(Degradation.LOW_RESOLUTION, count=5)]
+    clean = [*clean_images(count=20), *clean_images(count=5)]
+    together = vit.score(outputs=images, references=clean)
+    assert [
+        vit.score(outputs=[image], references=[ref])[0] for image, ref in zip(images, clean, strict=True)
+    ] == together
+    texts, labels = ["red star", "a blue ring on the sand", "", "red star"], ["red ring", "blue ring", "x", "red star"]
+    together = bert.score(outputs=texts, references=labels)
+    assert [bert.score(outputs=[t], references=[label])[0] for t, label in zip(texts, labels, strict=True)] == together
+
+
+def test_images_of_different_sizes_can_be_compared(vit):
+    clean = clean_images(count=2)
+    (half, double) = vit.score(outputs=[clean[0].resize((32, 32)), clean[1].resize((128, 128))], references=clean)
+    assert half < 1
+    assert double > 0.9
+
+
+def test_a_reference_is_embedded_once_however_often_it_occurs():
+    vit, embedded = load_scorer(name="ViT", profile=load_profile("lilliput")), []
+    original = vit._embed
+    vit._embed = lambda images: embedded.append(len(images)) or original(images)
+    clean = clean_images(count=1)[0]
+    first = vit.score(outputs=clean_images(count=5), references=[clean] * 5)
+    assert embedded == [5]
+    assert vit.score(outputs=clean_images(count=5), references=[clean] * 5) == first
+    assert embedded == [5, 4]
+
+
+def test_a_reference_text_is_embedded_once():
+    bert, embedded = load_scorer(name="BERT", profile=load_profile("lilliput")), []
+    original = bert._embed
+    bert._embed = lambda text: embedded.append(text) or original(text)
+    first = bert.score(outputs=["red star", "red ring"], references=["blue star"] * 2)
+    assert bert.score(outputs=["red star", "red ring"], references=["blue star"] * 2) == first
+    assert embedded.count("blue star") == 1
+    assert embedded.count("red star") == 2
+
+
+def test_nothing_to_score_is_no_scores(vit, bert):
+    assert vit.score(outputs=[], references=[]) == []
+    assert bert.score(outputs=[], references=[]) == []
+
+
+def test_wrong_kinds_and_numbers_are_refused(vit, bert):
+    image = clean_images(count=1)[0]
+    with pytest.raises(TypeError, match="compares images"):
+        vit.score(outputs=["red star"], references=[image])
+    with pytest.raises(TypeError, match="compares texts"):
+        bert.score(outputs=[image], references=["red star"])
+    with pytest.raises(ValueError, match="2 outputs"):
+        bert.score(outputs=["a", "b"], references=["a"])
+
+
+def test_an_unknown_scorer_is_refused():
+    with pytest.raises(LookupError, match="it has: ViT, BERT"):
+        load_scorer(name="ROUGE", profile=load_profile("lilliput"))
+
+
+def test_a_scorer_checks_its_weights():
+    import dataclasses
+    from types import MappingProxyType
+
+    profile = load_profile("lilliput")
+    wrong = dataclasses.replace(profile.scorers["ViT"], weights_digest="0" * 64)
+    with pytest.raises(WeightsError):
+        load_scorer(name="ViT", profile=dataclasses.replace(profile, scorers=MappingProxyType({"ViT": wrong})))
