@@ -89,7 +89,7 @@ class Kind(ABC):
         return ""
 
     def fit_form(self, fields: dict[str, forms.Field]) -> None:  # noqa: B027 - most need nothing
-        """Fit fields that other kinds have too to this kind's form: help, placeholders, choices; remove useless ones."""
+        """Fit fields that other kinds have too to this kind's form: help, placeholders, choices, absence."""
 
     def check_suites(self, *, data: PlannerData, suites: Sequence[str]) -> Errors:  # noqa: ARG002 - for others
         """Errors if it does not support the suites with these slugs."""
