@@ -123,6 +123,8 @@ def lines_of(found: Reliability) -> Iterator[str]:
         yield _line(f"consistency of {name}", value)
     for one in profile["robustness"]:
         yield _line(f"ratio, {one['label']}", one["ratio"])
+    for one in profile.get("unavailable", []):
+        yield f"not available: {one['label']}: {one['why']}"
     for gap in found.gaps:
         yield f"{_NONE}: {gap.perturbation or f'run {gap.repetition}'}: {gap.why}"
 

@@ -21,9 +21,9 @@ from evaluator.episodes.judgement import Judge, with_judgement
 from evaluator.episodes.parts import Planned, faulty, not_run_records, plan_all, without_invalid
 from evaluator.episodes.sample_artefacts import KeptSamples
 from evaluator.episodes.sample_results import sample_results
-from evaluator.episodes.scoring import SCORER_FAILURES, UNREADABLE, ResultScorer, profile_scorer
+from evaluator.episodes.scoring import SCORER_FAILURES, UNREADABLE, ResultScorer, profile_scorer, profile_scorer_facts
 from evaluator.experts.profile import Profile
-from evaluator.metrics.similarity import Scorer
+from evaluator.metrics.scorers import Scorer
 from evaluator.planners.protocol import Planner
 from evaluator.plans import PlanContext
 from evaluator.provenance import provenance
@@ -85,11 +85,13 @@ class ExecutionEvaluator:
         """What is lacking of the data, as a sentence; empty if nothing is."""
         if self._compares_with_gold and not beside_gold:
             raise ValueError("results can be compared with the gold plan's only where gold plans are executed too")
-        self._count, self._split, self._device = count, split, device
+        self.count, self._split, self._device = count, split, device
         self._judge, self._beside_gold = judge, beside_gold
         self._scoring = ResultScorer(
             engine=self.engine, source=samples, samples=self._samples, count=count,
             scorers=scorers or partial(profile_scorer, profile=profile, device=device),
+            # Of scorers that somebody else makes nobody knows what their scores depend on.
+            facts=(lambda _: None) if scorers else partial(profile_scorer_facts, profile=profile, device=device),
         )  # fmt: skip
         self.scoring = self._scoring.spent
         """Time that scorers took, loading them included."""
@@ -127,11 +129,17 @@ class ExecutionEvaluator:
         other.suite = suite
         return other
 
+    def with_samples(self, count: int) -> "ExecutionEvaluator":
+        """The same on another number of data points, the first ones, with the same experts and store."""
+        other = copy(self)
+        other.count, other._scoring = count, self._scoring.with_samples(count)
+        return other
+
     def facts(self) -> dict[str, JsonValue]:
         """Profile, data, executed calls and provenance."""
         return {
             "profile": {"name": self.profile.name, "digest": self.profile.digest},
-            "data": {"split": self._split, "samples": self._count, "digest": self._samples.digest},
+            "data": {"split": self._split, "samples": self.count, "digest": self._samples.digest},
             "expert_calls": dict(sorted(self.engine.calls.items())),
             "provenance": provenance(device=self._device),
         }
@@ -150,7 +158,7 @@ class ExecutionEvaluator:
         for item in planned:
             pending = Pending.of(item.plan.plan, gold=item.task.gold if self._beside_gold else None)
             try:
-                own = [self._job(item=item, index=index) for index in range(self._count)]
+                own = [self._job(item=item, index=index) for index in range(self.count)]
             except UNREADABLE as error:
                 message = f"The data of this task cannot be read: {type(error).__name__}: {error}."
                 yield faulty(item.record, reason=Reason.INTERNAL_ERROR, message=message)
@@ -161,7 +169,7 @@ class ExecutionEvaluator:
             for result in self.engine.run(jobs):
                 item, pending = open_tasks[task_of(result.job)]
                 pending.take(result)
-                if pending.is_complete(self._count):
+                if pending.is_complete(self.count):
                     yield self._score(item=item, pending=pending)
         except Exception:
             self._samples.forget()
@@ -175,7 +183,7 @@ class ExecutionEvaluator:
         return Job(task=item.task.key, sample=index, plan=item.plan.plan, resources=resources)
 
     def _score(self, *, item: Planned, pending: Pending) -> ResultRecord:
-        results = pending.results(self._count)
+        results = pending.results(self.count)
         try:
             references = self._scoring.references(task=item.task, results=results, pending=pending)
         except (*UNREADABLE, ObjectDamagedError) as error:

@@ -16,7 +16,9 @@ from evaluator.reliability.perturbed_evaluation import PerturbedEvaluator, not_p
 from evaluator.reliability.predictability import Bin
 from evaluator.reliability.profile import VERSION, Predictability, Profile, profile_of
 from evaluator.reliability.robustness import Robustness
+from evaluator.reliability.shared_samples import samples_of_further_runs
 from evaluator.reliability.study import RUNS, Study, reliability
+from evaluator.reliability.unavailable import Unavailable, unavailable
 
 __all__ = [
     "PERTURBATIONS",
@@ -30,9 +32,12 @@ __all__ = [
     "Profile",
     "Robustness",
     "Study",
+    "Unavailable",
     "not_perturbed",
     "perturbation_named",
     "perturbations_of",
     "profile_of",
     "reliability",
+    "samples_of_further_runs",
+    "unavailable",
 ]

@@ -74,6 +74,13 @@ def _print_robustness(profile: "Profile") -> None:
     if profile.robustness_overall is not None:
         found.add_row("all", *_in_words(profile.robustness_overall), str(profile.robustness_overall.count), "")
     found.show(out)
+    _print_unavailable(profile)
+
+
+def _print_unavailable(profile: "Profile") -> None:
+    for one in profile.unavailable:
+        line = f"{one.name}: not available for this suite. {one.why}"
+        out.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _print_predictability(profile: "Profile") -> None:

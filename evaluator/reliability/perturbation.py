@@ -59,6 +59,10 @@ class Perturbation:
     """Whether it applies where planners are asked for whole plans."""
     in_turns: bool = False
     """Whether it applies where planners are asked turn by turn."""
+    without_form: str = ""
+    """Why a suite may have no such form, as a sentence."""
+    not_in_turns: str = ""
+    """Why it does not apply in turns, as a sentence, if that is another reason than for others of its kind."""
 
     def is_of(self, suite: Suite, *, in_turns: bool) -> bool:
         """Whether it applies to a suite at all."""

@@ -28,6 +28,7 @@ PERTURBATIONS: Mapping[str, Perturbation] = MappingProxyType({
             definition="Another wording with the same goal, by the suite's own generator. Suites without one leave it "
             "out.",
             change_for=changes.paraphrased,
+            without_form="No generator makes its requests, so that nothing can reword them and keep their goal.",
         ),
         Perturbation(
             name="framed", label="framed requests", kind=Kind.REQUEST, in_turns=True,
@@ -74,6 +75,7 @@ PERTURBATIONS: Mapping[str, Perturbation] = MappingProxyType({
             definition="A tool of the gold plan is not offered. Where the others suffice, another plan must be found; "
             "elsewhere abstaining is right.",
             variant_for=lambda suite: suite.with_outage,
+            without_form="It is not known which other tools suffice for its requests.",
         ),
         _fault(
             Fault.ONCE, label="action that fails once",

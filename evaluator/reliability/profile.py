@@ -23,14 +23,14 @@ from evaluator.reliability.robustness import (
     pooled_by_kind,
     robustness,
 )
+from evaluator.reliability.shared_samples import Records, most_samples, on_shared_samples
+from evaluator.reliability.unavailable import Unavailable
 from evaluator.suites.base import Column, IntervalMethod
 
-VERSION = "reliability/2"
+VERSION = "reliability/3"
 TOLERANCE = 0.01
 """By which a graded score may be below the gold plan's on the same samples and still count as a success."""
 _WORST = 5
-Records = Mapping[str, ResultRecord]
-"""Of one run, by task."""
 IsSuccess = Callable[[str, float], bool]
 """Of a task and its value."""
 Measure = Callable[[str], float | None]
@@ -60,6 +60,8 @@ class Profile:
 
     runs: int
     tasks: int
+    samples: int | None
+    """Data points that plans were executed on in every run: the figures are on these. None where plans are judged."""
     left_out: int
     """Tasks without a value in some run, because of a fault that is not the planner's."""
     success: str
@@ -83,6 +85,8 @@ class Profile:
     robustness_by_kind: Mapping[str, Interval]
     predictability: Predictability | None
     """None if no answer came with a confidence."""
+    unavailable: Sequence[Unavailable] = ()
+    """Perturbations that this suite or planner cannot have."""
 
     def to_json(self) -> dict[str, JsonValue]:
         """The profile as a JSON object."""
@@ -115,18 +119,21 @@ def profile_of(
     plain_runs: Sequence[Records],
     perturbed: Mapping[str, Records] = MappingProxyType({}),
     gold: Records | None = None,
+    unavailable: Sequence[Unavailable] = (),
 ) -> Profile:
     """The profile of a planner, from records alone: live ones or stored ones. Pure and deterministic.
 
     Tasks that have no value in some plain run, because of a fault that is not the planner's, are left out. So are
-    tasks of perturbed runs that are `not_run`.
+    tasks of perturbed runs that are `not_run`. Runs are compared on the data points that all of them have
+    (`shared_samples`).
 
     Args:
         column: the suite's primary one.
         plain_runs: the records of each run on the requests as they are, by task; at least one run.
         perturbed: the records of each perturbed run, by the name of its perturbation.
-        gold: the records of the gold plans on the same samples, for suites with graded scores; None: success is a
-            score of 1.
+        gold: the records of the gold plans on at least these samples, for suites with graded scores; None: success
+            is a score of 1.
+        unavailable: perturbations that the suite or the planner cannot have.
 
     Raises:
         LookupError: there is no perturbation of such a name.
@@ -134,21 +141,25 @@ def profile_of(
     """
     if not plain_runs:
         raise ValueError("a profile needs a run on the requests as they are")
-    values = [_values(column=column, records=records) for records in plain_runs]
-    is_success = _success(column=column, gold=gold)
+    shared = on_shared_samples([*plain_runs, *perturbed.values(), gold or {}])
+    plain, changed, best = shared[: len(plain_runs)], shared[len(plain_runs) : -1], shared[-1] or None
+    values = [_values(column=column, records=records) for records in plain]
+    is_success = _success(column=column, gold=best)
     runs = [
         _perturbed_values(perturbation_named(name), column=column, records=records, plain=values)
-        for name, records in perturbed.items()
+        for name, records in zip(perturbed, changed, strict=True)
     ]
     return Profile(
-        runs=len(plain_runs),
-        left_out=max(_left_out(records, values=own) for records, own in zip(plain_runs, values, strict=True)),
-        success=_success_in_words(column=column, gold=gold),
-        **_consistency(plain_runs, values=values, is_success=is_success),
+        runs=len(plain),
+        samples=most_samples(shared),
+        left_out=max(_left_out(records, values=own) for records, own in zip(plain, values, strict=True)),
+        success=_success_in_words(column=column, gold=best),
+        **_consistency(plain, values=values, is_success=is_success),
         robustness=[robustness(run) for run in runs],
         robustness_overall=pooled(runs),
         robustness_by_kind=pooled_by_kind(runs),
-        predictability=_predictability(plain_runs, values=values, is_success=is_success),
+        predictability=_predictability(plain, values=values, is_success=is_success),
+        unavailable=unavailable,
     )
 
 

@@ -3,7 +3,7 @@
 A member without figures leaves a gap that says why; nothing is computed in its place.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
@@ -14,13 +14,15 @@ from django.utils import timezone
 from evaluator.canonical_json import JsonValue
 from evaluator.metrics.aggregate import TaskScore
 from evaluator.records import Outcome, ResultRecord
-from evaluator.reliability import PERTURBATIONS, VERSION, profile_of
-from evaluator.reliability.profile import Records
+from evaluator.reliability import PERTURBATIONS, VERSION, Unavailable, profile_of, unavailable
+from evaluator.reliability.shared_samples import Records
 from evaluator.suites.base import IntervalMethod
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.states import Entered
 from leaderboard.evaluations.submitted import submitted
 from leaderboard.evaluations.transitions import FINAL
+from leaderboard.notifications.notices import tell_profile
+from leaderboard.planners.kinds import kind_of
 from leaderboard.queue.publishing import publish_again
 from leaderboard.reliability.members import Condition
 from leaderboard.reliability.models import ReliabilityProfile
@@ -87,6 +89,9 @@ def measure(evaluation_id: UUID) -> bool:
         if done:
             # Boards have a column group of it.
             publish_again(profile.evaluation)
+            if profile.measured_at is None:
+                # Computed by another release already, it is no news.
+                tell_profile(evaluation_id=profile.pk, gaps=len(gaps))
     return bool(done)
 
 
@@ -102,9 +107,18 @@ def _figures(profile: ReliabilityProfile) -> tuple[dict[str, JsonValue], list[_G
         plain_runs=[first, *plain],
         perturbed={one.perturbation: run for one, run in runs.items() if one.perturbation and isinstance(run, dict)},
         gold=_gold_records(evaluation),
+        unavailable=_unavailable(evaluation, wanted=wanted),
     ).to_json()
     gaps = [_Gap(_FIRST, f"{_lost(lost)} They are left out.")] if lost else []
     return figures, [*gaps, *(run for run in runs.values() if isinstance(run, _Gap))]
+
+
+def _unavailable(evaluation: Evaluation, *, wanted: Sequence[Condition]) -> tuple[Unavailable, ...]:
+    return unavailable(
+        in_turns=evaluation.suite.in_turns,
+        applied={one.perturbation for one in wanted},
+        lists_tools_itself=kind_of(evaluation.submission.planner).is_agent,
+    )
 
 
 def _latest(evaluation: Evaluation) -> Mapping[Condition, Evaluation]:

@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from evaluator.reliability import RUNS
+from evaluator.reliability import PERTURBATIONS, RUNS
+from evaluator.reliability import Kind as PerturbationKind
+from leaderboard.planners.kinds.base import Kind
 
 
 class Condition(NamedTuple):
@@ -29,3 +31,19 @@ def wanted_members(*, tasks: Sequence[str], changed: Mapping[str, Iterable[str]]
     keys = {name: frozenset(found) for name, found in changed.items()}
     perturbed = {Condition(name, 1): [task for task in tasks if task in found] for name, found in keys.items()}
     return {one: own for one, own in {**plain, **perturbed}.items() if own}
+
+
+def reaching(changed: Mapping[str, Sequence[str]], *, kind: Kind) -> Mapping[str, Sequence[str]]:
+    """The perturbations that reach planners of a kind: agents get the suite's own list of tools over MCP, so that
+    nothing would come of changing the tools of their requests.
+
+    Args:
+        changed: by perturbation, the tasks whose requests it changes.
+        kind: of the planner.
+    """
+    return {name: tasks for name, tasks in changed.items() if not kind.is_agent or not _is_of_tools(name)}
+
+
+def _is_of_tools(name: str) -> bool:
+    known = PERTURBATIONS.get(name)
+    return known is not None and known.kind is PerturbationKind.TOOLS

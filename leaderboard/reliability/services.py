@@ -12,6 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from evaluator.records import Outcome
+from evaluator.reliability import samples_of_further_runs
 from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
@@ -27,12 +28,14 @@ from leaderboard.planners.kinds import kind_of
 from leaderboard.queue.entering import queue_tasks
 from leaderboard.queue.leasing.evaluation_locks import lock_evaluation
 from leaderboard.queue.leasing.leases import cancel_attempts
+from leaderboard.queue.models import OwnWorkerRun
 from leaderboard.queue.workers.own import runs_on_own_worker
 from leaderboard.quotas.services import charge
-from leaderboard.reliability.members import Condition, wanted_members
+from leaderboard.reliability.members import Condition, reaching, wanted_members
 from leaderboard.reliability.models import ReliabilityProfile
 from leaderboard.site.lru_cache import SharedCache
 
+_INSTEAD = "Submit the planner itself, such as an endpoint or an agent, to have its reliability measured."
 _WITHOUT_MEMBER = (EvaluationState.FAILED, EvaluationState.CANCELLED)
 
 
@@ -60,10 +63,13 @@ def request_profile(evaluation: Evaluation, *, by: User, charged: bool = True) -
         missing = _missing(evaluation=current, wanted=wanted)
         if not missing:
             raise NotPossibleError("Every run of this profile was measured.")
-        for condition in missing:
-            member = _queue(evaluation=current, condition=condition, tasks=wanted[condition])
-            if charged:
+        members = [_queue(evaluation=current, condition=one, tasks=wanted[one]) for one in missing]
+        if charged:
+            for member in members:
                 charge(user=by, team=current.submission.team, evaluation=member)
+        if runs_on_own_worker(current.pk):
+            # Its owner runs the members too: the site may have no access to the planner.
+            OwnWorkerRun.objects.bulk_create(OwnWorkerRun(evaluation=member) for member in members)
         profile = _opened(current, by=by, wanted=list(wanted))
         details = {"members": [one.in_words() for one in missing]}
         record(by=by, action=Action.PROFILE_REQUESTED, target=current, label=current.in_words(), details=details)
@@ -86,7 +92,8 @@ _changed: SharedCache[tuple[str, str, str], Mapping[str, Sequence[str]]] = Share
 def _changed_tasks(evaluation: Evaluation) -> Mapping[str, Sequence[str]]:
     suite, profile = evaluation.suite, evaluation.profile
     make = partial(library().perturbed_tasks, suite=suite.slug, profile=profile)
-    return _changed.get_or_make((suite.slug, suite.digest, profile), make)
+    changed = _changed.get_or_make((suite.slug, suite.digest, profile), make)
+    return reaching(changed, kind=kind_of(evaluation.submission.planner))
 
 
 def _missing(*, evaluation: Evaluation, wanted: Iterable[Condition]) -> list[Condition]:
@@ -100,10 +107,8 @@ def why_not(evaluation: Evaluation) -> str:
     if not is_submitted(evaluation) or evaluation.state != EvaluationState.COMPLETED:
         return "Only a completed evaluation can have a reliability profile."
     kind = kind_of(evaluation.submission.planner)
-    if not kind.asked_by_workers:
-        return f"{kind.noun} cannot be asked again by this site, so its reliability cannot be measured."
-    if runs_on_own_worker(evaluation.pk):
-        return "This evaluation ran on a self-hosted worker: use `planarena evaluate --reliability` there."
+    if not kind.can_be_asked_again:
+        return f"{kind.noun} holds the same plan whatever is asked, and no confidence. {_INSTEAD}"
     if evaluation.season_id is not None:
         # Many runs on hidden data would be a way around the season's limit.
         return "A season limits the runs on its hidden data: ask for the profile of an evaluation on open data."
@@ -164,12 +169,20 @@ def _queue(*, evaluation: Evaluation, condition: Condition, tasks: Sequence[str]
     return queue_tasks(
         submission=evaluation.submission,
         suite=evaluation.suite,
-        conditions=conditions_of_run(evaluation),
+        conditions=_conditions_of_member(evaluation),
         keys=tasks,
         tasks_total=len(tasks),
         member_of=evaluation,
         **condition._asdict(),
     )
+
+
+def _conditions_of_member(evaluation: Evaluation) -> RunConditions:
+    """Those of the evaluation, with fewer data points where whole plans are executed."""
+    conditions = conditions_of_run(evaluation)
+    if evaluation.suite.in_turns or not evaluation.suite.conditions["samples"]:
+        return conditions
+    return conditions._replace(samples=samples_of_further_runs(conditions.samples))
 
 
 def conditions_of_run(evaluation: Evaluation) -> RunConditions:

@@ -255,3 +255,15 @@ def test_an_infra_fault_counts_nowhere_and_a_planner_fault_counts_as_0():
     assert summary["metrics"]["overall"]["mean"] == pytest.approx(0.4)
     assert summary["metrics"]["ViT"]["tasks"] == 2
     assert summary["outcomes"] == {"infra_fault": 1, "not_run": 1, "planner_fault": 1, "scored": 1}
+
+
+def test_fewer_data_points_are_the_first_ones_with_the_same_scores_and_no_further_calls():
+    whole = evaluator(count=4)
+    gold, tasks = bundled_planner(name="gold", suite=SUITE), [GRAY_ONLY, LABEL]
+    all_four = {one.task: one for one in whole.run(planner=gold, tasks=tasks)}
+    called = dict(whole.engine.calls)
+    first = {one.task: one for one in whole.with_samples(1).run(planner=gold, tasks=tasks)}
+    for task, record in first.items():
+        assert record.outcome is Outcome.SCORED
+        assert [one.score for one in record.samples] == [one.score for one in all_four[task].samples[:1]]
+    assert (whole.count, dict(whole.engine.calls)) == (4, called)

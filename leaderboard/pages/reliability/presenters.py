@@ -5,17 +5,12 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from evaluator.reliability import VERSION
+from leaderboard.boards.drawing.picture import Picture
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.submitted import is_submitted
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.pages.line_plot import LinePlot
-from leaderboard.pages.reliability.plots import (
-    DotPlot,
-    Interval,
-    dot_plot,
-    reliability_diagram,
-    risk_coverage,
-)
+from leaderboard.pages.reliability.plots import Interval, interval_plot, reliability_diagram, risk_coverage
 from leaderboard.reliability.members import Condition
 from leaderboard.reliability.models import ReliabilityProfile
 from leaderboard.reliability.naming import name_of
@@ -84,6 +79,13 @@ class GapRow(NamedTuple):
     why: str
 
 
+class UnavailableRow(NamedTuple):
+    """Perturbations that the suite or the planner cannot have, for one reason."""
+
+    labels: str
+    why: str
+
+
 class Confidence(NamedTuple):
     """What the planner's confidence is worth."""
 
@@ -102,16 +104,19 @@ class Figures(NamedTuple):
 
     runs: int
     tasks: int
+    samples: int | None
+    """Data points that the runs are compared on; None where plans are judged."""
     left_out: int
     success: str
     cards: tuple[Card, ...]
     consistency: tuple[tuple[str, Interval], ...]
-    consistency_plot: DotPlot | None
+    consistency_plot: Picture | None
     counts: tuple[tuple[int, int, float], ...]
     """Runs that succeed, tasks for which so many do, and their share of the longest bar."""
     unsteady: Sequence[str]
     ratios: tuple[RatioRow, ...]
-    ratio_plot: DotPlot | None
+    ratio_plot: Picture | None
+    unavailable: tuple[UnavailableRow, ...]
     confidence: Confidence | None
 
 
@@ -126,23 +131,25 @@ def figures_of(profile: ReliabilityProfile, *, members: Sequence[MemberRow]) -> 
     return Figures(
         runs=found["runs"],
         tasks=found["tasks"],
+        samples=found["samples"],
         left_out=found["left_out"],
         success=found["success"],
         cards=cards_of(found),
         consistency=consistency,
-        consistency_plot=dot_plot(
+        consistency_plot=interval_plot(
             key="consistency", title="Consistency of the runs", x_label="Mean over tasks; 1 is best", values=consistency
         ),
         counts=tuple((runs, tasks, 120 * tasks / most) for runs, tasks in enumerate(found["success_counts"])),
         unsteady=found["unsteady"],
         ratios=ratios,
-        ratio_plot=dot_plot(
+        ratio_plot=interval_plot(
             key="ratios",
             title="Score kept under each perturbation",
             x_label="Ratio to the score on unchanged requests",
             values=[(one.label, one.ratio) for one in ratios if one.ratio is not None],
             reference="nothing lost",
         ),
+        unavailable=_unavailable(found["unavailable"]),
         confidence=_confidence(found["predictability"]),
     )
 
@@ -216,6 +223,13 @@ def _ratio(found: Mapping[str, Any], *, members: Sequence[MemberRow]) -> RatioRo
         label=found["label"], description=found["description"], tasks=found["tasks"], left_out=found["left_out"],
         ratio=found["ratio"], worst=tuple(found["worst"]), member=own[-1] if own else None,
     )  # fmt: skip
+
+
+def _unavailable(found: Sequence[Mapping[str, str]]) -> tuple[UnavailableRow, ...]:
+    labels: dict[str, list[str]] = {}
+    for one in found:
+        labels.setdefault(one["why"], []).append(one["label"])
+    return tuple(UnavailableRow(", ".join(own), why) for why, own in labels.items())
 
 
 def _confidence(found: Mapping[str, Any] | None) -> Confidence | None:

@@ -16,6 +16,7 @@ from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.visibility import visible_evaluations
 from leaderboard.pages.reliability.presenters import ended, figures_of, gaps_of, members_of
 from leaderboard.pages.visibility_presenters import for_readers_of
+from leaderboard.planners.kinds import kind_of
 from leaderboard.quotas.services import QuotaExceededError
 from leaderboard.reliability.members import Condition
 from leaderboard.reliability.models import ReliabilityProfile
@@ -44,6 +45,8 @@ def profile(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
         "gaps": gaps_of(found) if found else [],
         "figures": figures_of(found, members=members) if found else None,
         "acts": acts,
+        "is_run_by_owner": hasattr(evaluation, "own_worker_run"),
+        "is_agent": kind_of(evaluation.submission.planner).is_agent,
         **_offer(evaluation=evaluation, acts=acts and not is_measuring),
     }
     return for_readers_of(evaluation.submission, response=render(request, "reliability/profile.html", context))
@@ -95,7 +98,12 @@ def _offer(*, evaluation: Evaluation, acts: bool) -> dict[str, object]:
 
 def _evaluation(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
     related = visible_evaluations(request.user).select_related(
-        "suite", "submission__planner__owner", "submission__submitted_by", "submission__team", "reliability"
+        "suite",
+        "submission__planner__owner",
+        "submission__submitted_by",
+        "submission__team",
+        "reliability",
+        "own_worker_run",
     )
     found = get_object_or_404(related.annotate(in_team=reader_in_team(request.user)), pk=evaluation_id)
     remember_reader(reader=request.user, submission=found.submission, in_team=found.in_team)  # type: ignore[attr-defined]  # annotated above

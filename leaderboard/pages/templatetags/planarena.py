@@ -26,7 +26,7 @@ OUTCOME_MEANINGS = {
     "empty_plan": "The plan has no steps. It was scored like any other plan.",
     "planner_fault": "The plan or the endpoint's response is invalid: the task gets the worst value.",
     "infra_fault": "Not the planner's fault: no score until the owner resumes the task or accepts the fault.",
-    "not_run": "The task did not run: it cannot be measured here, or the evaluation failed first. Never scored.",
+    "not_run": "The task did not run: it cannot be measured here, the planner was not asked, or the evaluation failed.",
     "cancelled": "The evaluation was cancelled before this task finished.",
     "pending": "The task has not finished yet.",
 }
@@ -54,16 +54,6 @@ class Segment(NamedTuple):
     outcome: str
     x: str
     width: str
-
-
-@register.simple_tag
-def kinds_with(name: str) -> str:
-    """Kinds of planners, separated by spaces, that use a field of the submit form or have a property of `Kind`."""
-    return " ".join(
-        slug
-        for slug, kind in KINDS.items()
-        if name in {field.name for field in kind.fields} or getattr(kind, name, False)
-    )
 
 
 @register.filter

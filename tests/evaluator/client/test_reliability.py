@@ -17,6 +17,7 @@ _PROFILE = {
     "equal_edges": None,
     "resources": {"steps": _VALUE},
     "robustness": [{"label": "framed requests", "ratio": None}],
+    "unavailable": [{"name": "paraphrased", "label": "paraphrased requests", "why": "Nothing can reword it."}],
 }
 
 
@@ -68,6 +69,7 @@ def test_what_was_not_measured_is_printed_as_such():
         "equal edges\tnot measured\t",
         "consistency of steps\t0.7500\t0.5000 to 1.0000",
         "ratio, framed requests\tnot measured\t",
+        "not available: paraphrased requests: Nothing can reword it.",
         "not measured: run 5: Cancelled by its owner.",
     ]
 

@@ -59,7 +59,7 @@ def test_every_template_can_be_read_and_shows_no_comment():
 def test_every_shape_of_a_plot_has_a_style():
     """Without one the browser fills a line in black."""
     styles = "\n".join(path.read_text() for path in (FOLDER.parent / "src" / "styles").glob("*.css"))
-    drawn = {"components/line_plot.html", "reliability/dot_plot.html"}
+    drawn = {"components/line_plot.html"}
     shapes = {
         name: set(re.findall(r'<(?:path|line|circle) class="([\w-]+)"', (FOLDER / name).read_text())) for name in drawn
     }

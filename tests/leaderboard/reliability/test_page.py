@@ -5,6 +5,7 @@ from django.test import Client
 from django.urls import reverse
 
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
+from leaderboard.queue.models import OwnWorkerRun
 from leaderboard.reliability.members import Condition
 from leaderboard.reliability.models import ReliabilityProfile
 from tests.leaderboard.factories import make_user
@@ -49,6 +50,22 @@ def test_a_measured_profile_shows_dimensions_plots_tables_and_worst_tasks(evalua
     assert reverse("evaluations:task", args=[member.pk, worst]) in page
     assert reverse("evaluations:task", args=[evaluation.pk, profile.figures["unsteady"][0]]) in page
     assert "Measure reliability" not in page
+
+
+def test_the_page_says_on_how_many_data_points_runs_are_compared_and_what_the_suite_cannot_have(evaluation):
+    profile = make_profile(evaluation)
+    why = "No generator makes its requests, so that nothing can reword them and keep their goal."
+    gap = {"name": "paraphrased", "label": "paraphrased requests", "why": why}
+    profile.figures |= {"samples": 1, "unavailable": [gap]}
+    profile.save()
+    Evaluation.objects.filter(pk=evaluation.pk).update(samples=8)
+    _, page = page_of(evaluation)
+    assert "Data points" in page
+    assert "Not available for this suite" in page
+    assert f"Paraphrased requests: {why}" in page
+    assert "self-hosted" not in page
+    OwnWorkerRun.objects.create(evaluation=evaluation)
+    assert "Nobody has verified them" in page_of(evaluation)[1]
 
 
 def test_gaps_are_named_with_their_reason_and_nothing_stands_in_their_place(evaluation):

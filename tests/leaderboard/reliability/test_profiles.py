@@ -6,7 +6,7 @@ from evaluator.records import Outcome
 from leaderboard.boards.models import Snapshot
 from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.notifications.models import Kind, OutboxMessage
+from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.workers.finishing import deliver
@@ -171,6 +171,26 @@ def test_cancelling_ends_what_runs_refunds_it_and_leaves_a_partial_profile(launc
         cancel_profile(evaluation, by=owner)
 
 
+def test_members_execute_plans_on_an_eighth_of_the_data_points(launcher, settings):
+    settings.SAMPLES = 32
+    evaluation = completed()
+    request_profile(evaluation, by=owner_of(evaluation))
+    assert evaluation.samples == 32
+    assert {member.samples for member in members_of(evaluation)} == {4}
+
+
+def test_a_profile_says_which_perturbations_its_suite_cannot_have(launcher):
+    evaluation = completed()
+    request_profile(evaluation, by=owner_of(evaluation))
+    for member in members_of(evaluation):
+        run(member)
+    assert measuring.measure(evaluation.pk)
+    figures = ReliabilityProfile.objects.get().figures
+    named = [one["name"] for one in figures["unavailable"]]
+    assert "paraphrased" in named
+    assert {"framed", "lower-case"}.isdisjoint(named)
+
+
 def test_without_quota_for_all_members_nothing_is_queued(launcher, settings):
     evaluation = completed()
     settings.QUOTA_PER_SUITE_AND_DAY = len(MEMBERS)
@@ -225,3 +245,45 @@ def test_owners_get_mails_about_members_only_where_they_have_to_act(launcher):
     assert not OutboxMessage.objects.filter(kind=Kind.MAIL).exists()
     run(last, outcome=Outcome.INFRA_FAULT)
     assert OutboxMessage.objects.filter(kind=Kind.MAIL).count() == 1
+
+
+@pytest.mark.parametrize(("mails", "count"), [("ended", 1), ("needed", 0), ("none", 0)])
+def test_owners_who_want_a_mail_when_something_ends_get_one_about_the_figures(mails, count, launcher, settings):
+    settings.SITE_URL = "https://arena.example"
+    user = make_user()
+    evaluation = completed(user)
+    request_profile(evaluation, by=user)
+    cancelled, *others = members_of(evaluation)
+    for member in others:
+        run(member)
+    services.cancel(cancelled, by=user)
+    user.mails = mails
+    user.save()
+    Webhook.objects.create(owner=user, url="https://hook.example", secret="s")
+    OutboxMessage.objects.all().delete()
+    assert measuring.measure(evaluation.pk)
+    sent = [one.payload for one in OutboxMessage.objects.filter(kind=Kind.MAIL)]
+    assert len(sent) == count
+    for mail in sent:
+        assert mail["subject"].startswith("PlanArena: reliability of ")
+        assert "Runs without figures: 1." in mail["text"]
+        assert f"https://arena.example/evaluations/{evaluation.pk}/reliability/" in mail["text"]
+    (event,) = [one.payload["event"] for one in OutboxMessage.objects.filter(kind=Kind.WEBHOOK)]
+    assert (event["event"], event["state"], event["gaps"]) == ("reliability", "measured", 1)
+
+
+def test_figures_that_another_release_computes_again_are_no_news(launcher):
+    user = make_user()
+    user.mails = "ended"
+    user.save()
+    evaluation = completed(user)
+    request_profile(evaluation, by=user)
+    for member in members_of(evaluation):
+        run(member)
+    assert measuring.measure(evaluation.pk)
+    profile = ReliabilityProfile.objects.get()
+    profile.figures["version"] = "reliability/0"
+    profile.save()
+    OutboxMessage.objects.all().delete()
+    assert measuring.measure(evaluation.pk)
+    assert not OutboxMessage.objects.filter(kind=Kind.MAIL).exists()
