@@ -26,7 +26,8 @@ def fill_boards(console: Console) -> None:
     What has an evaluation already stays as it is. Suites that this machine cannot evaluate are named and left out.
     """
     submitted: list[Evaluation] = []
-    for suite in sorted(Suite.objects.filter(current=True), key=lambda suite: (suite.runs_experts, suite.tasks.count())):
+    suites = Suite.objects.filter(current=True)
+    for suite in sorted(suites, key=lambda suite: (suite.runs_experts, suite.tasks.count())):
         try:
             submitted += _submitted(suite.slug)
         except NotReadyError as error:
