@@ -72,7 +72,7 @@ def follow() -> None:
     assert "Fixed plan" in page.get(f"/evaluations/{lease['evaluation']}/").content.decode()
     rows = ApiClient().get(f"boards/{suite.slug}/rows/", kind="fixed").json()["rows"]
     assert [row["planner"] for row in rows] == ["denoise"]
-    assert 'data-kind="fixed"' in page.get("/submit/", {"kind": "fixed"}).content.decode()
+    assert 'name="kind" value="fixed"' in page.get("/submit/fixed/").content.decode()
 
 
 def answers(lease: dict) -> set[str]:

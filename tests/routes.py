@@ -28,7 +28,7 @@ a second factor; the same after the password, before the code."""
 ALLAUTH = ("account_", "mfa_", "socialaccount_", "github_")
 """How the names of django-allauth's routes begin: forms about one account, whose queries nobody counts."""
 SAME = "made of the same template as one that is looked at"
-EXTENSIONS = ("csv", "json", "bib")
+EXTENSIONS = ("csv", "json", "bib", "parquet")
 MOST_QUERIES = 12
 Things = Mapping[str, Any]
 """What there is, by name: what the `arguments` of a route and the braces in its queries stand for."""

@@ -44,7 +44,6 @@ LONG_FUNCTIONS = {
     "tests/evaluator/experts/hub_server.py _handler": 76,
     "tests/evaluator/experts/released.py stable_diffusion": 50,
     "tests/leaderboard/test_permissions.py world": 41,
-    "tests/scale/__main__.py _measure_in": 54,
 }
 
 SUITE_NAMES = re.compile(

@@ -19,7 +19,7 @@ from evaluator.engine.pool import ExpertPool
 from evaluator.engine.run import Engine
 from evaluator.episodes.coverage import not_run_reasons
 from evaluator.episodes.executed import Prepared
-from evaluator.metrics.similarity import Scorer, load_scorer
+from evaluator.metrics.scorers import Scorer, load_scorer
 from evaluator.metrics.statistics import cluster_bootstrap
 from evaluator.planners.language_models.protocol import LanguageModelError
 from evaluator.plans import PlanContext, PlanSyntaxError, check_plan, read_plan

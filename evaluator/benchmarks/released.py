@@ -21,7 +21,7 @@ from evaluator.engine.devices import release_memory
 from evaluator.engine.keys import step_seed
 from evaluator.experts.profile import Profile, load_expert
 from evaluator.experts.protocol import Expert, SamplingExpert
-from evaluator.metrics.similarity import Scorer, load_scorer, rounded
+from evaluator.metrics.scorers import Scorer, load_scorer, rounded
 from evaluator.plans import Plan, Step
 from evaluator.plans.checks import execution_order
 from evaluator.suites.base import Suite, Task

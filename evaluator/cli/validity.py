@@ -101,7 +101,7 @@ def _compare_executed(
 
 
 def _floors(*, prepared: "Prepared", tasks: Sequence[str]) -> "Floors":
-    from evaluator.metrics.similarity import load_scorer
+    from evaluator.metrics.scorers import load_scorer
     from evaluator.validity import measure_floors
 
     return measure_floors(

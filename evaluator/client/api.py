@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from evaluator.client.errors import Problem, RefusedError, UnreachableError, UsageError, problem_of
 from evaluator.client.shapes import (
+    TABLE_FORMS,
     Causes,
     Checkpoint,
     EndpointTrial,
@@ -25,6 +26,7 @@ from evaluator.client.shapes import (
     Reliability,
     Submission,
     SuiteInfo,
+    TableForm,
     TaskRow,
     UploadTicket,
     Visibility,
@@ -210,17 +212,38 @@ class Client:
         for row in self._rows(f"evaluations/{_segment(evaluation_id)}/results/"):
             yield _shaped(TaskRow, row)
 
+    def results_file(self, evaluation_id: str, *, form: TableForm) -> bytes:
+        """The same as one file, with a row for each task.
+
+        Raises:
+            RefusedError: there is no such evaluation, or the site has no files of this form.
+        """
+        path = f"evaluations/{_segment(evaluation_id)}/results/"
+        answer = self._call("GET", path, params={"format": form})
+        if answer.headers.get("Content-Type", "").partition(";")[0] != TABLE_FORMS[form]:
+            raise RefusedError(Problem(status=answer.status_code, detail=f"the site does not give results as {form}"))
+        return answer.content
+
     def causes(self, evaluation_id: str) -> Causes:
         """Why its tasks are below the gold score, the most frequent cause first."""
         return _shaped(Causes, _json(self._call("GET", f"evaluations/{_segment(evaluation_id)}/causes/")))
 
     def try_endpoint(self, planner: PlannerEntry, *, suite: str = "") -> EndpointTrial:
-        """Have the site call an endpoint once, as its workers would. Nothing is submitted.
+        """Have the site call an endpoint or a chat endpoint once, as its workers would. Nothing is submitted.
 
         Raises:
-            RefusedError: the address or the header cannot be taken, or the site was asked too often.
+            RefusedError: the address, the header, the model or the strategy is refused, or the rate limit is exceeded.
         """
-        names = ("endpoint_url", "timeout_seconds", "header_name", "header_value", "name")
+        names = (
+            "kind",
+            "endpoint_url",
+            "model_id",
+            "strategy",
+            "timeout_seconds",
+            "header_name",
+            "header_value",
+            "name",
+        )
         body = {name: getattr(planner, name) for name in names} | {"suite": suite}
         return _shaped(EndpointTrial, _json(self._call("POST", "endpoint-tests/", json=body)))
 

@@ -65,6 +65,21 @@ def parse_priority(text: str) -> Priority:
     return cast(Priority, text)
 
 
+def called_planner(*, url: str, chat_model: str, strategy: str) -> dict[str, Any]:
+    """The fields of an endpoint, or of a chat endpoint if a model is given.
+
+    Raises:
+        UsageError: only one of model and strategy is given.
+    """
+    if bool(chat_model) != bool(strategy):
+        raise UsageError(
+            f"give --chat-model and --strategy together: {'--strategy' if chat_model else '--chat-model'} is missing"
+        )
+    if chat_model:
+        return {"kind": "chat", "endpoint_url": url, "model_id": chat_model, "strategy": strategy}
+    return {"kind": "endpoint", "endpoint_url": url}
+
+
 def chosen_planner(
     *,
     planner: str,

@@ -13,7 +13,7 @@ from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.cli.program.options import JsonFlag, OutputFile
 from evaluator.client.api import Client
 from evaluator.client.cause_lines import cause_lines, causes_of_evaluation
-from evaluator.client.choices import chosen_visibility, client_of, entry_of
+from evaluator.client.choices import called_planner, chosen_visibility, client_of, entry_of
 from evaluator.client.entering import header_of_options
 from evaluator.client.options import (
     EmbargoOption,
@@ -22,11 +22,12 @@ from evaluator.client.options import (
     IdArgument,
     JunitFile,
     PatienceOption,
+    ResultsFile,
     SummaryFile,
     TaskThreshold,
     UrlOption,
 )
-from evaluator.client.output import Reports, exit_codes, say
+from evaluator.client.output import Reports, exit_codes, only_one, say, table_form, write_file
 from evaluator.client.reports import episode_figures
 from evaluator.client.shapes import Evaluation, TaskRow
 from evaluator.client.tables import Suites, outcomes, scores, states, tasks
@@ -69,7 +70,7 @@ def results(
     any_id: IdArgument,
     url: UrlOption = "",
     as_json: JsonFlag = False,
-    output: OutputFile = None,
+    output: ResultsFile = None,
     junit_out: JunitFile = None,
     task_threshold: TaskThreshold = None,
     summary: SummaryFile = None,
@@ -83,10 +84,13 @@ def results(
     Exit codes as for `status`.
     """
     with exit_codes(), client_of(url=url, patience=patience) as client:
+        form = table_form(output)
         asked = Reports(
-            as_json=as_json, output=output, junit=junit_out, summary=summary, task_threshold=task_threshold
+            as_json=as_json, output=None if form else output, junit=junit_out, summary=summary,
+            task_threshold=task_threshold,
         )  # fmt: skip
         found = client.find(any_id)
+        table = client.results_file(only_one(found).id, form=form) if form else None
         rows = {evaluation.id: list(client.results(evaluation.id)) for evaluation in found}
         suites = {} if as_json else _suites(client)
         for evaluation in () if as_json else found:
@@ -94,6 +98,8 @@ def results(
             for line in cause_lines(causes_of_evaluation(client, evaluation), suite=evaluation.suite):
                 say(line)
         asked.write(submission=found[0].submission, evaluations=found, results=rows)
+        if table is not None and output is not None:
+            write_file(output, table)
         code = _code_of(found)
     raise typer.Exit(code)
 
@@ -117,21 +123,30 @@ def _code_of(evaluations: Sequence[Evaluation]) -> ExitCode:
 
 
 def try_endpoint(
-    endpoint: Annotated[str, typer.Argument(metavar="URL", help="Of a planner/1 endpoint.")],
+    endpoint: Annotated[
+        str, typer.Argument(metavar="URL", help="Of a planner/1 endpoint, or the base of a chat API with --chat-model.")
+    ],
     url: UrlOption = "",
     suite: Annotated[str, typer.Option(help="Slug of the suite whose request is sent.")] = "",
-    timeout: Annotated[int, typer.Option(min=1, max=300, help="Seconds that it has; at most 15 are waited.")] = 30,
+    timeout: Annotated[
+        int, typer.Option(min=1, max=300, help="Time limit in seconds; the site waits at most 15.")
+    ] = 30,
+    chat_model: Annotated[str, typer.Option(metavar="NAME", help="The model that the chat API is asked for.")] = "",
+    strategy: Annotated[str, typer.Option(metavar="NAME", help="The strategy that asks it, with --chat-model.")] = "",
     header: HeaderOption = "",
     header_value_env: HeaderVariableOption = "",
     patience: PatienceOption = 30.0,
 ) -> None:
-    """Have the site call an endpoint once, as its workers would, and print the result. Submits nothing.
+    """Have the site call an endpoint or a chat endpoint once, as its workers would, and print the verdict.
+
+    Submits nothing.
 
     Exit code 0 if its answer has a plan with steps that would be executed or judged, 3 if not.
     """
     with exit_codes(), client_of(url=url, patience=patience, needs_token=True) as client:
         entry = entry_of(
-            {"name": "test", "kind": "endpoint", "endpoint_url": endpoint, "timeout_seconds": timeout}
+            {"name": "test", "timeout_seconds": timeout}
+            | called_planner(url=endpoint, chat_model=chat_model, strategy=strategy)
             | header_of_options(name=header, variable=header_value_env)
         )
         found = client.try_endpoint(entry, suite=suite)

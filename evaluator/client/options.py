@@ -50,6 +50,16 @@ IdArgument = Annotated[
 JunitFile = Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write a JUnit report to FILE.")]
 
 
+ResultsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        metavar="FILE",
+        help="Write the JSON to FILE; a name that ends in .csv or .parquet: a table of one evaluation's tasks.",
+    ),
+]
+
+
 SummaryFile = Annotated[
     Path | None,
     typer.Option(

@@ -17,7 +17,7 @@ from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.client.errors import RefusedError, UnreachableError, UsageError
 from evaluator.client.markdown import markdown
 from evaluator.client.reports import document, junit
-from evaluator.client.shapes import Evaluation, TaskRow
+from evaluator.client.shapes import TABLE_FORMS, Evaluation, TableForm, TaskRow
 from evaluator.client.verdict import Verdict
 
 
@@ -110,10 +110,37 @@ def write_json(found: Mapping[str, Any], *, printed: bool, file: Path | None) ->
         _write(file, text)
 
 
-def _write(path: Path, text: str, *, mode: Literal["w", "a"] = "w") -> None:
+def table_form(file: Path | None) -> TableForm | None:
+    """The form of a table of results that the name of a file asks for; None: it asks for none."""
+    return next((form for form in TABLE_FORMS if file is not None and file.suffix.lower() == f".{form}"), None)
+
+
+def only_one(evaluations: Sequence[Evaluation]) -> Evaluation:
+    """The evaluation of a table.
+
+    Raises:
+        UsageError: there are several.
+    """
+    if len(evaluations) > 1:
+        ids = ", ".join(f"{one.id[:8]} ({one.suite})" for one in evaluations)
+        raise UsageError(f"a table holds the tasks of one evaluation; give the id of one: {ids}")
+    return evaluations[0]
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file, in a folder that is made if it is missing.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    _write(path, data, mode="w")
+
+
+def _write(path: Path, text: str | bytes, *, mode: Literal["w", "a"] = "w") -> None:
+    data = text.encode() if isinstance(text, str) else text
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open(mode, encoding="utf-8") as opened:
-            opened.write(text)
+        with path.open("wb" if mode == "w" else "ab") as opened:
+            opened.write(data)
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error}") from None

@@ -1,6 +1,8 @@
 """Types of the API's requests and answers, as far as a client needs them. Fields that a newer site adds are kept."""
 
+from collections.abc import Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, Literal, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
@@ -9,6 +11,12 @@ from evaluator.episode_summary import EpisodeSummary
 
 FINAL_STATES = frozenset({"completed", "failed", "cancelled"})
 WAITS_FOR_OWNER = "on_hold"
+TableForm = Literal["csv", "parquet"]
+"""Forms of a file of results, which are also the endings of its name."""
+TABLE_FORMS: Mapping[TableForm, str] = MappingProxyType(
+    {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
+)
+"""Their media types."""
 
 
 class _Answer(BaseModel):
@@ -154,7 +162,8 @@ class EndpointTrial(_Answer):
 
 
 class Measured(_Answer):
-    """A metric of an evaluation: mean over `tasks` tasks with its 95 % interval; over fewer than ten there is none."""
+    """A metric of an evaluation: mean over `tasks` tasks with its 95 % interval, of which there is none over fewer than
+    ten independent tasks or scenes."""
 
     mean: float
     low: float | None = None

@@ -21,9 +21,9 @@ from evaluator.episodes.judgement import Judge, with_judgement
 from evaluator.episodes.parts import Planned, faulty, not_run_records, plan_all, without_invalid
 from evaluator.episodes.sample_artefacts import KeptSamples
 from evaluator.episodes.sample_results import sample_results
-from evaluator.episodes.scoring import SCORER_FAILURES, UNREADABLE, ResultScorer, profile_scorer
+from evaluator.episodes.scoring import SCORER_FAILURES, UNREADABLE, ResultScorer, profile_scorer, profile_scorer_facts
 from evaluator.experts.profile import Profile
-from evaluator.metrics.similarity import Scorer
+from evaluator.metrics.scorers import Scorer
 from evaluator.planners.protocol import Planner
 from evaluator.plans import PlanContext
 from evaluator.provenance import provenance
@@ -93,6 +93,8 @@ class ExecutionEvaluator:
         self._scoring = ResultScorer(
             engine=self.engine, source=samples, samples=self._samples, count=count,
             scorers=scorers or partial(profile_scorer, profile=profile, device=device),
+            # Of scorers that somebody else makes nobody knows what their scores depend on.
+            facts=(lambda _: None) if scorers else partial(profile_scorer_facts, profile=profile, device=device),
         )  # fmt: skip
         self.scoring = self._scoring.spent
         """Time that scorers took, loading them included."""

@@ -1,9 +1,10 @@
 """Scoring what was executed on the samples of a task: each answer against its reference."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 
+from evaluator.canonical_json import JsonValue
 from evaluator.engine.clock import Stopwatch
 from evaluator.engine.jobs import JobResult
 from evaluator.engine.run import Engine
@@ -13,9 +14,10 @@ from evaluator.episodes.beside_gold import Pending, with_relative
 from evaluator.episodes.gold_references import GoldReferences
 from evaluator.episodes.sample_artefacts import KeptSamples
 from evaluator.episodes.sample_results import sample_results
+from evaluator.episodes.stored_scores import store_scores, stored_scores
 from evaluator.experts.profile import Profile
 from evaluator.experts.protocol import ExpertError
-from evaluator.metrics.similarity import Scorer, load_scorer, rounded
+from evaluator.metrics.scorers import Scorer, load_scorer, rounded, scorer_facts
 from evaluator.records import ArtefactReference, SampleResult
 from evaluator.suites.base import Task
 from evaluator.suites.samples import GoldComparedSource, SampleSource
@@ -54,6 +56,7 @@ class ResultScorer:
         samples: KeptSamples,
         count: int,
         scorers: Callable[[str], Scorer],
+        facts: Callable[[str], Mapping[str, JsonValue] | None] = lambda _: None,
     ) -> None:
         """Args:
         engine: knows the artefacts.
@@ -61,15 +64,16 @@ class ResultScorer:
         samples: the same, as artefacts.
         count: data points per task.
         scorers: makes the scorer of a metric.
+        facts: what scores of a metric depend on besides the pair; None: they are not kept in the store.
         """
         self.spent = Stopwatch()
         """Time that scorers took, loading them included."""
         self._engine, self._samples, self._count = engine, samples, count
         self._by_gold = GoldReferences(source, engine) if isinstance(source, GoldComparedSource) else None
-        self._make_scorer = scorers
+        self._make_scorer, self._facts = scorers, facts
         self._scorers: dict[str, Scorer] = {}
         self._known_scores: dict[tuple[str, str, str], float] = {}
-        """By metric and the digests of output and reference. A score depends on nothing else (`metrics.similarity`)."""
+        """By metric and the digests of output and reference. A score depends on nothing else (`metrics.scorers`)."""
 
     def with_samples(self, count: int) -> "ResultScorer":
         """The same for another number of data points. What is loaded and known is shared."""
@@ -168,19 +172,43 @@ class ResultScorer:
     def _scores(self, *, metric: str, pairs: Sequence[tuple[ArtefactReference, ArtefactReference]]) -> list[float]:
         """The score of each pair of an answer and its reference."""
         keys = [(metric, answer.digest, wanted.digest) for answer, wanted in pairs]
-        new = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in self._known_scores}
-        if new:
-            outputs = [self._engine.value(answer) for answer, _ in new.values()]
-            right = [self._engine.value(wanted) for _, wanted in new.values()]
-            with self.spent.running():
-                if metric not in self._scorers:
-                    self._scorers[metric] = self._make_scorer(metric)
-                found = self._scorers[metric].score(outputs=outputs, references=right)
-            self._known_scores.update(zip(new, rounded(found), strict=True))
+        if any(key not in self._known_scores for key in keys):
+            facts = self._facts(metric)
+            asked = [(answer, wanted) for _, answer, wanted in keys]
+            found = facts and stored_scores(store=self._engine.store, facts=facts, pairs=asked)
+            if found:
+                self._known_scores.update(zip(keys, found, strict=True))
+            else:
+                self._compute(metric=metric, pairs=dict(zip(keys, pairs, strict=True)))
+                if facts:
+                    made = [self._known_scores[key] for key in keys]
+                    store_scores(store=self._engine.store, facts=facts, pairs=asked, scores=made)
         scores = [self._known_scores[key] for key in keys]
         if len(self._known_scores) > _SCORES_KEPT:
             self._known_scores.clear()
         return scores
+
+    def _compute(
+        self, *, metric: str, pairs: Mapping[tuple[str, str, str], tuple[ArtefactReference, ArtefactReference]]
+    ) -> None:
+        """Score what is not known yet."""
+        new = {key: pair for key, pair in pairs.items() if key not in self._known_scores}
+        outputs = [self._engine.value(answer) for answer, _ in new.values()]
+        right = [self._engine.value(wanted) for _, wanted in new.values()]
+        with self.spent.running():
+            if metric not in self._scorers:
+                self._scorers[metric] = self._make_scorer(metric)
+            found = self._scorers[metric].score(outputs=outputs, references=right)
+        self._known_scores.update(zip(new, rounded(found), strict=True))
+
+
+def profile_scorer_facts(metric: str, *, profile: Profile, device: str) -> Mapping[str, JsonValue] | None:
+    """What the scores of a metric depend on in a profile, besides the pair; None: they are not kept."""
+    try:
+        return scorer_facts(name=metric, profile=profile, device=device)
+    except LookupError:
+        # Whoever makes the scorer says so.
+        return None
 
 
 def profile_scorer(metric: str, *, profile: Profile, device: str) -> Scorer:

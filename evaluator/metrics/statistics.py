@@ -67,7 +67,7 @@ def ends_in_words(*, low: float | None, high: float | None, form: str = ".4f") -
     """The ends of an interval as a text; where there is none, a dash with the reason."""
     ends = ends_of(low=low, high=high)
     if ends is None:
-        return f"— (fewer than {LEAST_VALUES})"
+        return f"— (needs {LEAST_VALUES} independent tasks or scenes)"
     return f"{ends[0]:{form}} to {ends[1]:{form}}"
 
 

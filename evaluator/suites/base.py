@@ -53,8 +53,8 @@ class IntervalMethod(StrEnum):
 _ESTIMANDS = {
     IntervalMethod.BOOTSTRAP: "Estimates the mean over all tasks of this kind, of which these are a sample.",
     IntervalMethod.WILSON: "Estimates the share among all tasks of this kind, of which these are a sample.",
-    IntervalMethod.FIXED_TASKS: "Estimates the mean of exactly these tasks over all scenes, of which those that "
-    "were executed are a sample.",
+    IntervalMethod.FIXED_TASKS: "Estimates the mean of exactly these tasks over all scenes; the executed scenes are "
+    "a sample.",
     IntervalMethod.SAMPLED_TASKS: "Estimates the mean over all tasks that the generator draws and over all scenes; "
     "both are samples here.",
 }

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluator.metrics.closed_answers import is_right
-from evaluator.metrics.similarity import Scorer
+from evaluator.metrics.scorers import Scorer
 from evaluator.suites.base import Suite, Task
 from evaluator.suites.samples import SampleSource, SharingSource
 from evaluator.values import Value

@@ -5,12 +5,14 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from django.db.models import QuerySet
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_field
 from rest_framework import generics, serializers, status
 from rest_framework.exceptions import NotFound
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -19,6 +21,7 @@ from evaluator.suites.reference_rows import reference_digest, reference_tables
 from leaderboard.boards.contents import all_content, content_of
 from leaderboard.boards.groups import Groups, best_by_group
 from leaderboard.boards.models import Snapshot
+from leaderboard.boards.pages.page_cache import kept_body, shareable
 from leaderboard.boards.plots import COSTS, Sample, bests, cost_samples, pareto_front, sign_of, time_samples
 from leaderboard.boards.selecting import (
     KINDS,
@@ -226,11 +229,21 @@ _SELECTION = [
 ]
 
 
+def _whole_board(slug: str, snapshot: Snapshot) -> dict[str, Any]:
+    fields = ("number", "digest", "created", "profile", *Conditions._fields, "content")
+    return {
+        "suite": slug,
+        "season": snapshot.season_id,
+        **{field: getattr(snapshot, field) for field in fields},
+        "reference": [table.model_dump(mode="json") for table in reference_tables(slug)],
+    }
+
+
 class BoardView(APIView):
     """The newest published state of a suite's board."""
 
     @extend_schema(responses=BoardOutput)
-    def get(self, request: Request, slug: str) -> Response:
+    def get(self, request: Request, slug: str) -> Response | HttpResponse:
         suite = get_object_or_404(Suite, slug=slug, current=True)
         snapshot = latest_snapshot(suite=suite)
         if snapshot is None:
@@ -238,14 +251,9 @@ class BoardView(APIView):
         etag = f'"{snapshot.digest}{reference_digest(slug)[:12]}"'
         if request.headers.get("If-None-Match") == etag:
             return Response(status=status.HTTP_304_NOT_MODIFIED, headers={"ETag": etag})
-        fields = ("number", "digest", "created", "profile", *Conditions._fields, "content")
-        board = {
-            "suite": slug,
-            "season": snapshot.season_id,
-            **{field: getattr(snapshot, field) for field in fields},
-            "reference": [table.model_dump(mode="json") for table in reference_tables(slug)],
-        }
-        return Response(BoardOutput(board).data, headers={"ETag": etag})
+        body = kept_body(etag, lambda: JSONRenderer().render(BoardOutput(_whole_board(slug, snapshot)).data))
+        answer = HttpResponse(body, content_type="application/json", headers={"ETag": etag})
+        return shareable(answer)
 
 
 class BoardRowsView(APIView):

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -19,6 +19,8 @@ from leaderboard.results.figures import figure, interval_words
 
 JSON_FORMAT = "planarena-board/1"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+Kind = type[str | int | float | bool | datetime]
+"""What a column holds."""
 _METRIC_PARTS = ("mean", "low", "high", "tasks")
 _ENDS = ("mean", "low", "high")
 _OUTCOMES = ("scored", "planner_fault", "infra_fault", "not_run", "cancelled")
@@ -50,29 +52,64 @@ class Exported(NamedTuple):
 def as_csv(board: Exported) -> str:
     """One line for each row, RFC 4180. Every line names suite, conditions and snapshot, so that a line cut out of the
     file is still evidence. Texts that a spreadsheet would take for a formula begin with an apostrophe."""
-    keys = [metric["key"] for metric in board.snapshot.suite.metrics]
-    head = ["rank", "rank_low", "rank_high", "rank_tests", "planner", "version", "owner", "team"]
-    head += ["kind", "strategy", "model_name", "parameters", "open_weights", "declared", *_RUNS]
-    head += [f"normalised_{part}" for part in _METRIC_PARTS]
-    head += [f"{key}_{part}" for key in keys for part in _METRIC_PARTS]
-    head += [*[f"{column.key}_upper" for column in _ranged_columns(board)], *_OUTCOMES]
-    head += [f"{name}_per_task" for name in _USAGE]
-    head += [f"{key}_{end}" for key in RELIABILITY for end in _ENDS]
-    head += ["usd_per_task", "usd_per_million_prompt_tokens", "usd_per_million_completion_tokens"]
-    head += ["finished", "evaluation", "suite", "suite_version", "suite_digest", "profile", "profile_digest", "split"]
-    head += ["samples", "data_digest", "season", "snapshot", "snapshot_digest"]
     file = io.StringIO()
     writer = csv.writer(file)
-    writer.writerow(head)
-    for row in board.rows:
-        writer.writerow([safe_cell(value) for value in _line(row=row, keys=keys, board=board)])
+    writer.writerow(columns(board))
+    for line in lines(board):
+        writer.writerow([safe_cell(value) for value in line])
     return file.getvalue()
+
+
+def columns(board: Exported) -> dict[str, Kind]:
+    """The columns of a table of the board, in order, with what they hold."""
+    keys = [metric["key"] for metric in board.snapshot.suite.metrics]
+    named: list[tuple[Kind, Iterable[str]]] = [
+        (int, ("rank", "rank_low", "rank_high", "rank_tests")),
+        (str, ("planner", "version", "owner", "team", "kind", "strategy", "model_name")),
+        (int, ("parameters",)),
+        (bool, ("open_weights", "declared")),
+        (str, ("runs_shown",)),
+        (int, ("runs",)),
+        (float, ("runs_sd", "runs_low", "runs_high")),
+        (bool, ("runs_identical",)),
+        *_metric_columns(["normalised", *keys]),
+        (float, (f"{column.key}_upper" for column in _ranged_columns(board))),
+        (int, _OUTCOMES),
+        (float, (f"{name}_per_task" for name in _USAGE)),
+        (float, (f"{key}_{end}" for key in RELIABILITY for end in _ENDS)),
+        (float, ("usd_per_task", "usd_per_million_prompt_tokens", "usd_per_million_completion_tokens")),
+        (datetime, ("finished",)),
+        (str, ("evaluation", "suite", "suite_version", "suite_digest", "profile", "profile_digest", "split")),
+        (int, ("samples",)),
+        (str, ("data_digest", "season")),
+        (int, ("snapshot",)),
+        (str, ("snapshot_digest",)),
+    ]
+    return {name: kind for kind, names in named for name in names}
+
+
+def _metric_columns(keys: Iterable[str]) -> Iterator[tuple[Kind, tuple[str, ...]]]:
+    for key in keys:
+        yield float, tuple(f"{key}_{end}" for end in _ENDS)
+        yield int, (f"{key}_tasks",)
+
+
+def lines(board: Exported) -> Iterator[list[Any]]:
+    """The values of each row in the order of `columns`; None or an empty text where there is none."""
+    keys = [metric["key"] for metric in board.snapshot.suite.metrics]
+    return (_line(row=row, keys=keys, board=board) for row in board.rows)
 
 
 def as_json(board: Exported) -> str:
     """The rows as they are kept (`ranking.py` documents them), with what they were measured under."""
+    document = {**facts_of(board), "content": {"rows": list(board.rows), "coverage": dict(board.coverage)}}
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+
+
+def facts_of(board: Exported) -> dict[str, Any]:
+    """What the rows were measured under, as JSON values."""
     snapshot, suite = board.snapshot, board.snapshot.suite
-    document = {
+    return {
         "format": JSON_FORMAT,
         "address": board.address,
         "suite": {
@@ -87,9 +124,7 @@ def as_json(board: Exported) -> str:
             "season": snapshot.season_id,
         },
         "snapshot": {"number": snapshot.number, "digest": snapshot.digest, "created": snapshot.created.isoformat()},
-        "content": {"rows": list(board.rows), "coverage": dict(board.coverage)},
     }
-    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 
 def board_as_bibtex(board: Exported) -> str:

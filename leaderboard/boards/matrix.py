@@ -4,8 +4,8 @@ Nothing here is withheld anywhere: a cell is what the task counts in the column 
 of the board's evaluations list the same scores. Words of requests are left out of boards on a hidden split.
 """
 
+import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -13,28 +13,26 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluator.metrics.aggregate import TaskScore, counted
 from evaluator.planners.bundled import KNOW_GOLD
 from evaluator.suites.base import Column, IntervalMethod
 from evaluator.suites.hidden import HIDDEN
 from evaluator.validity.executed_plans import GOOD
-from leaderboard.boards.contents import BoardContent
 from leaderboard.boards.drawing.clustering import similar_order
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.normalising import GOLD
+from leaderboard.boards.task_values.kept import Values as Values
+from leaderboard.boards.task_values.kept import task_facts, values_of
 from leaderboard.catalog.models import Suite
 from leaderboard.planners.models import is_bundled
-from leaderboard.results.task_filters import TaskRow
-from leaderboard.results.task_rows import facts_of
-from leaderboard.results.task_scores import packed_values
 from leaderboard.site.lru_cache import SharedCache
 
 MOST_PLANNERS = 50
-"""Rows of the board that are shown, the best first."""
+"""Rows of the board that one page shows."""
 _MOST_BYTES = 64 * 2**20
 _SAME = 1e-6
-
-Values = NDArray[np.float32]
+_PLACE = np.dtype("<u4")
+Rows = Sequence[Mapping[str, Any]]
+"""Of a board, in the format of `ranking.py` and by rank."""
 
 
 class Solved(StrEnum):
@@ -82,64 +80,92 @@ class TaskMatrix(NamedTuple):
     low: float
     """Of the column's range."""
     high: float
-    left_out: int = 0
-    """Ranked planners beyond `MOST_PLANNERS`."""
+    first: int = 0
+    """Ranked planners that come before these."""
+    ranked: int = 0
+    """All ranked planners of the board."""
+    order: Sequence[int] = ()
+    """Places of all tasks, similar ones beside each other; empty if nobody has found it yet."""
+
+    @property
+    def last(self) -> int:
+        """Place of the last planner among the ranked ones, from 1."""
+        return self.first + len(self.planners)
 
 
-_matrices: SharedCache[tuple[int, str], TaskMatrix] = SharedCache(
+_matrices: SharedCache[tuple[int, str, int, int], TaskMatrix] = SharedCache(
     maxsize=_MOST_BYTES, size_of=lambda matrix: matrix.values.nbytes + 300 * len(matrix.tasks)
 )
 
 
-def matrix_of(*, suite: Suite, snapshot: Snapshot, content: BoardContent) -> TaskMatrix:
-    """The matrix of a snapshot: computed once per process, since published results do not change."""
-    key = (snapshot.pk, snapshot.digest)
-    return _matrices.get_or_make(key, lambda: _read(suite=suite, snapshot=snapshot, rows=content.rows))
+def matrix_of(*, suite: Suite, snapshot: Snapshot, rows: Rows, page: int = 1, size: int = MOST_PLANNERS) -> TaskMatrix:
+    """The matrix of some planners of a snapshot: computed once per process, since published results do not change.
+
+    Args:
+        rows: of the snapshot.
+        page: which `size` planners by rank, from 1; the last ones where there are not so many.
+        size: how many planners at most.
+    """
+    ranked = _ranked(rows)
+    first = min(page - 1, max(0, len(ranked) - 1) // size) * size
+
+    def make() -> TaskMatrix:
+        made = _matrix(suite=suite, ranked=ranked, shown=slice(first, first + size))
+        if snapshot.split == HIDDEN:
+            made = made._replace(tasks=tuple(task._replace(text="") for task in made.tasks))
+        return made._replace(order=_kept_order(snapshot)) if (first, size) == (0, MOST_PLANNERS) else made
+
+    return _matrices.get_or_make((snapshot.pk, snapshot.digest, first, size), make)
 
 
-def _read(*, suite: Suite, snapshot: Snapshot, rows: Sequence[Mapping[str, Any]]) -> TaskMatrix:
-    # In a weighted mean of metrics tasks count more or less than their score.
-    column = replace(suite.ranking_column, weights={})
-    ranked = [row for row in rows if row["rank"] is not None]
-    shown = ranked[:MOST_PLANNERS]
-    facts = facts_of(suite, shows_gold=False)
-    values = _values(column=column, rows=shown, tasks=facts)
-    planners = tuple(map(_planner, shown))
-    hides_words = snapshot.split == HIDDEN
-    solved, rule = solved_by(values=values, planners=planners, column=column, gold=_gold_of(shown))
+def packed_order(*, suite: Suite, rows: Rows) -> bytes:
+    """The order of the tasks in which similar ones are neighbours among the best `MOST_PLANNERS` planners, for a
+    snapshot with these rows: finding it takes longer than all else of a heat map."""
+    matrix = _matrix(suite=suite, ranked=_ranked(rows), shown=slice(0, MOST_PLANNERS))
+    places = [place for band in bands_of(matrix, order=CLUSTERED) for place in band.tasks]
+    return zlib.compress(np.array(places, dtype=_PLACE).tobytes())
+
+
+def _kept_order(snapshot: Snapshot) -> Sequence[int]:
+    packed = Snapshot.objects.values_list("task_order", flat=True).get(pk=snapshot.pk)
+    return () if packed is None else np.frombuffer(zlib.decompress(packed), dtype=_PLACE).tolist()
+
+
+def _ranked(rows: Rows) -> Rows:
+    return [row for row in rows if row["rank"] is not None]
+
+
+def _matrix(*, suite: Suite, ranked: Rows, shown: slice) -> TaskMatrix:
+    column, rows = suite.ranking_column, ranked[shown]
+    values = _values(suite=suite, rows=rows)
+    planners = tuple(map(_planner, rows))
+    solved, rule = solved_by(values=values, planners=planners, column=column, gold=_gold_of(rows))
     return TaskMatrix(
         values=values,
-        tasks=tuple(HeatTask(task.key, "" if hides_words else task.text) for task in facts),
+        tasks=tuple(HeatTask(task.key, task.text) for task in task_facts(suite)),
         planners=planners,
         solved=solved,
         rule=rule,
         low=column.low,
         high=1.0 if column.high is None else column.high,
-        left_out=len(ranked) - len(shown),
+        first=shown.start,
+        ranked=len(ranked),
     )
 
 
-def _values(*, column: Column, rows: Sequence[Mapping[str, Any]], tasks: Sequence[TaskRow]) -> Values:
-    """What tasks count in a column, for rows of several runs the mean over these: one query."""
-    runs = [tuple(map(UUID, (row.get("runs") or {}).get("evaluations") or [row["evaluation"]])) for row in rows]
-    named = {task.pk: (task.key, task.metric) for task in tasks}
-    found = packed_values(
-        evaluations=[one for parts in runs for one in parts],
-        tasks=named,
-        indicator=column.key if column.indicator else "",
-    )
-    values = np.full((len(tasks), len(rows)), np.nan, dtype=np.float32)
+def _values(*, suite: Suite, rows: Rows) -> Values:
+    """What tasks count, for rows of several runs the mean over these."""
+    runs = [tuple(map(UUID, evaluations_of(row))) for row in rows]
+    found = values_of(suite=suite, evaluations=[one for parts in runs for one in parts])
+    values = np.full((len(task_facts(suite)), len(rows)), np.nan, dtype=np.float32)
     for number, parts in enumerate(runs):
-        of_runs = [_column_of(column=column, results=found[one], tasks=tasks) for one in parts]
-        values[:, number] = np.mean(of_runs, axis=0)
+        values[:, number] = np.mean([found[one] for one in parts], axis=0)
     return values
 
 
-def _column_of(*, column: Column, results: Mapping[int, TaskScore], tasks: Sequence[TaskRow]) -> Values:
-    ordered = [task.pk for task in tasks if task.pk in results]
-    counts = counted(column=column, results=[results[pk] for pk in ordered])
-    by_task = dict(zip(ordered, counts, strict=True))
-    return np.array([by_task.get(task.pk) for task in tasks], dtype=np.float32)
+def evaluations_of(row: Mapping[str, Any]) -> Sequence[str]:
+    """The evaluations that a row of a board is the mean of."""
+    return (row.get("runs") or {}).get("evaluations") or [row["evaluation"]]
 
 
 def _planner(row: Mapping[str, Any]) -> HeatPlanner:
@@ -152,7 +178,7 @@ def _planner(row: Mapping[str, Any]) -> HeatPlanner:
     )
 
 
-def _gold_of(rows: Sequence[Mapping[str, Any]]) -> int | None:
+def _gold_of(rows: Rows) -> int | None:
     """Place of the row whose answers are the gold plans."""
     found = (place for place, row in enumerate(rows) if is_bundled(row["kind"]) and row.get("strategy") == GOLD)
     return next(found, None)
@@ -175,7 +201,7 @@ def solved_by(
     elif gold is not None and column.higher_is_better:
         least = GOOD * values[:, [gold]]
         reached = (values >= least - _SAME) & (values > _SAME)
-        rule = f"A task counts as solved from {GOOD:.0%} of the score of its gold plan on."
+        rule = f"A task counts as solved at {100 * GOOD:.0f} % of its gold plan's score."
     else:
         reached = values > column.low + _SAME if column.higher_is_better else values < best + _SAME
         rule = "A task counts as solved at any score above the lowest."
@@ -214,10 +240,11 @@ def bands_of(matrix: TaskMatrix, *, order: str) -> tuple[Band, ...]:
         return (Band(None, tuple(sorted(places, key=lambda place: (np.isnan(means[place]), means[place], place)))),)
     found = []
     for solved in Solved:
-        members = [place for place in places if matrix.solved[place] is solved]
+        members = [place for place in matrix.order or places if matrix.solved[place] is solved]
+        if members and matrix.planners and not matrix.order:
+            members = [members[place] for place in similar_order(matrix.values[members])]
         if members:
-            ordered = similar_order(matrix.values[members])
-            found.append(Band(solved, tuple(members[place] for place in ordered)))
+            found.append(Band(solved, tuple(members)))
     return tuple(found)
 
 

@@ -152,8 +152,8 @@ def over_time(
     return drawing.plot(
         key="time",
         title=f"{metric['label']} over time",
-        description=f"{_count(len(samples), 'published evaluation')}. The line is the best until then, at last "
-        f"{best[-1].y:.3f}.",
+        description=f"{_count(len(samples), 'published evaluation')}. The line is the best score so far, "
+        f"now {best[-1].y:.3f}.",
         axes=drawing.axes(x=x, x_ticks=time_ticks(x), x_label="Finished (UTC)"),
         until=samples[-1].x,
     )
@@ -190,8 +190,8 @@ def against_cost(
         key=cost,
         title=f"{metric['label']} against {of.name}",
         description=f"{_count(len(samples), 'planner')} whose {of.name} {'are' if of.name == 'tokens' else 'is'} "
-        f"known. The line is the Pareto frontier: {_count(len(front), 'planner')} that no other one beats without "
-        "taking more.",
+        f"known. The line is the Pareto frontier: {_count(len(front), 'planner')} that no other one beats at the "
+        "same cost or less.",
         axes=drawing.axes(
             x=x, x_ticks=ticks_of(x, unit=unit), x_label=f"{unit.name}{' (logarithmic)' if is_log else ''}"
         ),

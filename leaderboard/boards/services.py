@@ -12,6 +12,7 @@ from django.db.models.functions import Greatest, Now
 
 from evaluator import canonical_json
 from evaluator.suites.hidden import HIDDEN
+from leaderboard.boards.matrix import evaluations_of, packed_order
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.normalising import normalised_scores
 from leaderboard.boards.policy import shown_runs, with_means
@@ -19,6 +20,7 @@ from leaderboard.boards.rank_tests import scores_of, tests_of
 from leaderboard.boards.ranking import Entry, rank_entries, read_metrics, runs_of, to_row
 from leaderboard.boards.reliability import dimensions_of
 from leaderboard.boards.signing.services import sign_when_possible
+from leaderboard.boards.task_values.kept import keep_values
 from leaderboard.catalog.conditions import profile_of, samples_of, split_of
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.seasons import open_seasons
@@ -30,7 +32,7 @@ from leaderboard.evaluations.visibility import Reader, on_boards, visible_evalua
 from leaderboard.planners.kinds import KINDS
 from leaderboard.queue.publishing import Changed
 
-NOT_SHOWN = ("content", "signature__envelope", "signature__rows", "signature__salts")
+NOT_SHOWN = ("content", "task_order", "signature__envelope", "signature__rows", "signature__salts")
 """Fields of a snapshot and its signature that are large, and that pages do not read."""
 
 
@@ -60,6 +62,9 @@ def publish_locked(evaluation: Evaluation) -> Snapshot | None:
         # An empty board would reveal that something private was run here.
         return None
     last = Snapshot.objects.filter(suite__slug=suite.slug).aggregate(last=Max("number"))["last"]
+    named = (pk for row in content["rows"] for pk in (row["evaluation"], *evaluations_of(row)))
+    ranked = list(dict.fromkeys(map(UUID, named)))
+    keep_values(suite=suite, evaluations=ranked)
     made = Snapshot.objects.create(
         suite=suite,
         profile=evaluation.profile,
@@ -67,10 +72,10 @@ def publish_locked(evaluation: Evaluation) -> Snapshot | None:
         number=(last or 0) + 1,
         content=content,
         digest=digest,
+        task_order=packed_order(suite=suite, rows=content["rows"]),
         **conditions._asdict(),
     )
     sign_when_possible(snapshot=made)
-    ranked = [pk for row in content["rows"] for pk in (row["evaluation"], *row["runs"].get("evaluations", ()))]
     Evaluation.objects.filter(pk__in=ranked, first_ranked=None).update(first_ranked=Now())
     return made
 

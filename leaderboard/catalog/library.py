@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from django.conf import settings
 from django.utils.module_loading import import_string
@@ -32,6 +32,15 @@ class RewardsRefusedError(Exception):
         super().__init__(message)
         self.field = field
         """What is wrong: `suite` or `plans`."""
+
+
+class PlansRead(NamedTuple):
+    """Plans of a file that will probably not score."""
+
+    unreadable: Mapping[str, str]
+    """Why no parser reads them, by task."""
+    empty: Sequence[str]
+    """Tasks whose plan has no steps; abstentions are left out."""
 
 
 NOT_READY = "This site cannot evaluate this suite at present. Its operators have been notified. Try again later."
@@ -114,9 +123,8 @@ class EvaluatorLibrary(Protocol):
         """
         ...
 
-    def unreadable_plans(self, *, suite: str, plans: Mapping[str, Any]) -> Mapping[str, str]:
-        """Why plans of a suite that judges plans cannot be read, by task; those that can are left out, and so are
-        tasks that the suite does not have."""
+    def read_plans(self, *, suite: str, plans: Mapping[str, Any]) -> PlansRead:
+        """Read plans of a suite that judges plans. Tasks that the suite does not have are left out."""
         ...
 
     def try_endpoint(self, *, suite: str, profile: str, settings: "TrialSettings") -> "Trial":
@@ -193,19 +201,24 @@ class Library:
         except EgressRefusedError as error:
             raise AddressRefusedError(str(error)) from error
 
-    def unreadable_plans(self, *, suite: str, plans: Mapping[str, Any]) -> Mapping[str, str]:
+    def read_plans(self, *, suite: str, plans: Mapping[str, Any]) -> PlansRead:
         from evaluator.episodes.judgement import all_tools
         from evaluator.plans import PlanSyntaxError, read_plan
+        from evaluator.plans.abstaining import FORM as ABSTENTION
 
         found = _suite(suite)
         tasks = {task.key: task for task in found.tasks if task.key in plans}
         wrong: dict[str, str] = {}
+        empty: list[str] = []
         for key, task in tasks.items():
             try:
-                read_plan(value=plans[key], context=all_tools(suite=found, task=task))
+                parsed = read_plan(value=plans[key], context=all_tools(suite=found, task=task))
             except PlanSyntaxError as error:
                 wrong[key] = str(error)
-        return wrong
+            else:
+                if not parsed.plan.steps and parsed.form != ABSTENTION:
+                    empty.append(key)
+        return PlansRead(unreadable=wrong, empty=empty)
 
     def try_endpoint(self, *, suite: str, profile: str, settings: "TrialSettings") -> "Trial":
         from evaluator.planners.trials.process import try_confined

@@ -7,7 +7,6 @@ from django.core.paginator import Page, Paginator
 
 from evaluator.metrics.statistics import TOO_FEW
 from evaluator.suites.base import Column, companions
-from leaderboard.catalog.models import Task
 from leaderboard.compare.comparing import (
     GroupRow,
     MetricDifference,
@@ -354,9 +353,8 @@ def _shown_group(*, row: GroupRow, words: str) -> ShownGroup:
 def _tasks(
     *, evaluations: Sequence[Evaluation], comparison: Comparison, found: Sequence[TaskDifference], reader: Reader
 ) -> tuple[ShownTask, ...]:
-    """Texts and plans of the tasks of one page: two queries."""
+    """Texts and plans of the tasks of one page: one query."""
     pks = [comparison.tasks[task.index].pk for task in found]
-    texts = dict(Task.objects.filter(pk__in=pks).values_list("pk", "text"))
     open_ones = [one for one in evaluations if not withheld_from(reader=reader, evaluation=one).plan]
     results = TaskResult.objects.filter(evaluation__in=open_ones, task__in=pks)
     plans = {
@@ -366,7 +364,7 @@ def _tasks(
     return tuple(
         ShownTask(
             key=comparison.tasks[task.index].key,
-            text=texts.get(comparison.tasks[task.index].pk, ""),
+            text=comparison.tasks[task.index].text,
             spread=f"{task.spread:.3f}" if task.spread else "equal",
             cells=tuple(
                 TaskCell(

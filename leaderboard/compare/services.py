@@ -20,7 +20,7 @@ from leaderboard.evaluations.transitions import FINAL
 from leaderboard.evaluations.visibility import Reader, visible_evaluations
 from leaderboard.results.task_filters import TaskRow
 from leaderboard.results.task_rows import facts_of
-from leaderboard.results.task_scores import causes_version, packed_causes, packed_scores
+from leaderboard.results.task_scores import causes_version, packed_scores_and_causes
 from leaderboard.site.lru_cache import SharedCache
 
 MOST = 6
@@ -105,7 +105,7 @@ def differing_conditions(evaluations: Sequence[Evaluation]) -> list[str]:
 
 
 def comparison_of(evaluations: Sequence[Evaluation]) -> Comparison:
-    """Compare evaluations, at least two, that `read_evaluations` gave: three queries at most."""
+    """Compare evaluations, at least two, that `read_evaluations` gave: three queries; later calls take one."""
     suite = evaluations[0].suite
     # Cached for all readers: without facets that only operators may see.
     shows_gold = sees_gold(reader=None, suite=suite, split=evaluations[0].split)
@@ -173,18 +173,17 @@ def _problem(evaluation: Evaluation) -> str:
 
 def _comparison(*, pks: Sequence[UUID], suite: Suite, shows_gold: bool) -> Comparison:
     tasks = facts_of(suite, shows_gold=shows_gold)
-    found = packed_scores(evaluations=pks, tasks={task.pk: (task.key, task.metric) for task in tasks})
-    causes = packed_causes(pks)
+    found = packed_scores_and_causes(evaluations=pks, tasks={task.pk: (task.key, task.metric) for task in tasks})
     # A weighted mean of metrics has no values of its own to pair task by task.
     metrics = tuple(column for column in suite.columns if not column.weights)
-    scores = tuple(scores_of(metrics=metrics, tasks=tasks, results=found[pk]) for pk in pks)
+    scores = tuple(scores_of(metrics=metrics, tasks=tasks, results=found[pk][0]) for pk in pks)
     return Comparison(
         metrics=metrics,
         tasks=tasks,
         facets=common_facets(tasks=tasks, facets=suite.facets.named(suite.facets.comparisons)),
         scores=scores,
         pairs=compare(metrics=metrics, scores=scores, strata=[task.metric for task in tasks]),
-        causes=tuple([causes[pk].get(task.pk) for task in tasks] for pk in pks),
+        causes=tuple([found[pk][1].get(task.pk) for task in tasks] for pk in pks),
     )
 
 

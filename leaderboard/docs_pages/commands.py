@@ -44,7 +44,7 @@ def _row(parameter: Any) -> str:
     )
     default = "" if callable(parameter.default) or parameter.default in _EMPTY else f"`{parameter.default}`"
     needed = "required" if parameter.required else default
-    return f"| `{name}` | {_cell(getattr(parameter, 'help', None) or '')} | {needed} |"
+    return f"| `{_cell(name)}` | {_cell(getattr(parameter, 'help', None) or '')} | {needed} |"
 
 
 def _cell(text: str) -> str:

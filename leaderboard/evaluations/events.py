@@ -17,6 +17,7 @@ from uuid import UUID
 from django.db import connection
 
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
+from leaderboard.evaluations.unfinished import LEFT_OUT
 
 CHANNEL = "planarena_evaluations"
 _RESULTS_PER_EVENT = 40
@@ -30,8 +31,9 @@ _LONGEST_TEXT = 1600
 _STANDS = """
 SELECT state, reason_text, tasks_total, (
     SELECT json_build_object('outcomes', coalesce(json_object_agg(outcome, count), '{}'), 'left', sum(left_out))::text
-    FROM (SELECT outcome, count(*), count(*) FILTER (WHERE outcome = 'cancelled' OR reason = 'evaluation_failed')
-          AS left_out FROM evaluations_taskresult WHERE evaluation_id = e.id GROUP BY outcome) counted
+    FROM (SELECT outcome, count(*),
+                 count(*) FILTER (WHERE outcome = 'cancelled' OR outcome = 'not_run' AND reason = ANY(%s)) AS left_out
+          FROM evaluations_taskresult WHERE evaluation_id = e.id GROUP BY outcome) counted
 ) FROM evaluations_evaluation e WHERE id = %s
 """
 
@@ -48,7 +50,7 @@ def describe(evaluation_id: UUID) -> dict[str, Any]:
     """Where an evaluation stands, without single results."""
     # One query, and written down: this is asked with every change.
     with connection.cursor() as cursor:
-        cursor.execute(_STANDS, [evaluation_id])
+        cursor.execute(_STANDS, [sorted(LEFT_OUT), evaluation_id])
         row = cursor.fetchone()
     if row is None:
         raise Evaluation.DoesNotExist
@@ -59,7 +61,7 @@ def describe(evaluation_id: UUID) -> dict[str, Any]:
         "state": state,
         "state_label": str(EvaluationState(state).label),
         "reason_text": _cut(reason_text),
-        # Without those that the end of the evaluation left out (`unfinished.NEVER_RAN`).
+        # Without those that were left out (`unfinished.NEVER_RAN`).
         "done": sum(outcomes.values()) - (counts["left"] or 0),
         "total": total,
         "outcomes": outcomes,

@@ -74,8 +74,8 @@ class EvaluationOutput(ModelOutput[Evaluation]):
         many=True, read_only=True, help_text="Submissions that run this evaluation again."
     )
     done = serializers.IntegerField(
-        help_text="Tasks that have ended. One that cannot run here counts; one that the end of its evaluation left out "
-        "does not."
+        help_text="Tasks that have ended. One that cannot run here counts; one that was left out does not: after "
+        "the end of its evaluation, or because the planner could not be reached for others."
     )
     url = serializers.SerializerMethodField()
 

@@ -1,4 +1,5 @@
-"""The tasks that an evaluation leaves without a result when it fails or is cancelled: each gets one that says so."""
+"""Tasks that never ran: what an evaluation leaves without a result when it fails or is cancelled, and those that nobody
+asked the planner for. Each gets a result that says so."""
 
 from uuid import UUID
 
@@ -9,8 +10,14 @@ from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard, TaskResult
 from leaderboard.evaluations.submitted import is_submitted
 
-NEVER_RAN = Q(outcome=Outcome.CANCELLED) | Q(outcome=Outcome.NOT_RUN, reason=Reason.EVALUATION_FAILED)
-"""Results that stand for a task which the end of its evaluation left out. They do not count as ended."""
+_UNASKED = frozenset({Reason.ENDPOINT_UNAVAILABLE, Reason.MODEL_UNAVAILABLE, Reason.WORKER_LOST})
+LEFT_OUT = _UNASKED | {Reason.EVALUATION_FAILED}
+"""Reasons of tasks that did not run although they could have."""
+NEVER_RAN = Q(outcome=Outcome.CANCELLED) | Q(outcome=Outcome.NOT_RUN, reason__in=LEFT_OUT)
+"""Results of tasks that were left out. They do not count as ended."""
+OPEN_FAULTS = Q(outcome=Outcome.INFRA_FAULT) | Q(outcome=Outcome.NOT_RUN, reason__in=_UNASKED)
+"""Results without a score that the owner resumes or accepts: infrastructure faults, and the tasks that nobody asked the
+planner for because of them."""
 
 _OUTCOMES = {
     EvaluationState.FAILED: (Outcome.NOT_RUN, Reason.EVALUATION_FAILED),
@@ -20,7 +27,12 @@ _OUTCOMES = {
 
 def never_ran(*, outcome: str, reason: str) -> bool:
     """Whether a result with this outcome and reason is one of `NEVER_RAN`."""
-    return outcome == Outcome.CANCELLED or (outcome == Outcome.NOT_RUN and reason == Reason.EVALUATION_FAILED)
+    return outcome == Outcome.CANCELLED or (outcome == Outcome.NOT_RUN and reason in LEFT_OUT)
+
+
+def is_open_fault(*, outcome: str, reason: str) -> bool:
+    """Whether a result with this outcome and reason is one of `OPEN_FAULTS`."""
+    return outcome == Outcome.INFRA_FAULT or (outcome == Outcome.NOT_RUN and reason in _UNASKED)
 
 
 def close_open_tasks(*, evaluation_id: UUID, target: EvaluationState, why: str) -> None:

@@ -16,7 +16,6 @@ from leaderboard.evaluations.events import LATEST
 from leaderboard.evaluations.gold import withheld_from
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.transitions import FINAL
-from leaderboard.evaluations.unfinished import never_ran
 from leaderboard.pages.line_plot import LinePlot
 from leaderboard.pages.turn_plot import turn_plot
 from leaderboard.queue.estimates import place_of
@@ -233,7 +232,7 @@ def _progress(*, rows: Sequence[TaskRow], evaluation: Evaluation) -> Progress:
     is_moving = evaluation.state in MOVING
     place = place_of(evaluation)
     return Progress(
-        done=sum(row.outcome != PENDING and not never_ran(outcome=row.outcome, reason=row.reason) for row in rows),
+        done=sum(row.outcome != PENDING and not row.was_left_out for row in rows),
         total=len(rows),
         counts=tuple((outcome, counted[outcome]) for outcome in OUTCOME_ORDER),
         is_moving=is_moving,

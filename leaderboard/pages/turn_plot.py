@@ -7,14 +7,14 @@ _MOST_TICKS = 10
 
 
 def turn_plot(lines: EpisodeLines, *, is_share: bool) -> LinePlot | None:
-    """Turns to the right, the mean score of the episodes that had ended by then upwards; None where fewer than two
-    turns would be drawn.
+    """Turns to the right, the mean score of the episodes that had ended by then upwards; None where no episode
+    has a second turn: one point is no line.
 
     Args:
         is_share: whether a task is either solved or not, so that its mean score is the share that is solved.
     """
     last = max((line.turn for line in lines.turns), default=0)
-    if last < 1:
+    if last < 2:
         return None
     placed = [(across(line.turn / last), up(line.until_now)) for line in lines.turns]
     subject = "Tasks solved" if is_share else "Mean score"

@@ -22,6 +22,7 @@ from leaderboard.evaluations.acting import NotPossibleError, may_act, reader_in_
 from leaderboard.evaluations.gold import not_shared, withheld_from
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.submitted import submitted
+from leaderboard.evaluations.unfinished import never_ran
 from leaderboard.evaluations.visibility import may_see, visible_evaluations
 from leaderboard.pages.others import others_on
 from leaderboard.pages.presenters import evaluation_page
@@ -100,6 +101,7 @@ def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
         "result": result,
         "outcome": result.outcome if result else PENDING,
         "badge": badge_of(outcome=result.outcome, plan_summary=result.plan_summary) if result else PENDING,
+        "was_left_out": result is not None and never_ran(outcome=result.outcome, reason=result.reason),
         "reason_text": result.reason_text if result and not withheld.plan else "",
         "score": score,
         "is_undecided": bool(result and result.indicators.get(evaluation.suite.ranking_column.undecided)),

@@ -7,6 +7,7 @@ from django import forms
 from leaderboard.planners.data import TIMEOUT
 from leaderboard.planners.fields import Field, SeenBy, Text, Tick
 
+CALL_TEMPLATE = "planners/kinds/called.html"
 _TYPED = {"autocomplete": "off", "spellcheck": "false"}
 
 ENDPOINT_URL = Text(
@@ -32,7 +33,7 @@ HEADER_NAME = Text(
     seen_by=SeenBy.OWNER,
     is_kept=False,
     attributes={**_TYPED, "placeholder": "Authorization"},
-    template="planners/kinds/called.html",
+    template=CALL_TEMPLATE,
 )
 HEADER_VALUE = Text(
     "header_value",
@@ -45,7 +46,7 @@ HEADER_VALUE = Text(
     seen_by=SeenBy.NOBODY,
     is_kept=False,
     attributes=_TYPED,
-    template="planners/kinds/called.html",
+    template=CALL_TEMPLATE,
 )
 REMOVE_HEADER = Tick(
     "remove_header",
@@ -55,7 +56,7 @@ REMOVE_HEADER = Tick(
     page_help="To replace a stored header, enter the new one above.",
     example=False,
     is_kept=False,
-    template="planners/kinds/called.html",
+    template=CALL_TEMPLATE,
 )
 
 CALL: tuple[Field[Any], ...] = (

@@ -16,6 +16,7 @@ NAME = Text(
     label="Name on the board",
     noun="name",
     help="Names are unique among your planners; submitting one again adds an evaluation.",
+    page_help="To evaluate a planner again, reuse its name.",
     example="my-planner",
     longest=80,
     is_required=True,

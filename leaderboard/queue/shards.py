@@ -45,7 +45,9 @@ def end_shard(*, shard: Shard, evaluation: Evaluation, outcome: Outcome, reason:
     records = [
         record_of_fault(task=task, suite=evaluation.suite.slug, outcome=outcome, reason=reason) for task in tasks
     ]
-    causes = find_causes_of(evaluation=evaluation, records=records)
+    # What never ran has none.
+    ran = outcome is not Outcome.NOT_RUN
+    causes = find_causes_of(evaluation=evaluation, records=records) if ran else [[] for _ in tasks]
     TaskResult.objects.bulk_create(
         [
             TaskResult(
@@ -68,14 +70,14 @@ def end_shard(*, shard: Shard, evaluation: Evaluation, outcome: Outcome, reason:
 
 
 def end_waiting_shards(*, evaluation: Evaluation, reason: Reason, text: str) -> int:
-    """End every shard that waits for a worker, and return how many tasks thereby ended as `infra_fault`.
+    """End every shard that waits for a worker, and return how many tasks are thereby `not_run`.
 
     After: no worker may take a shard of this evaluation; what workers hold at present goes on. Once that has ended too,
     the evaluation waits for its owner.
     """
     waiting = Shard.objects.select_for_update().filter(evaluation=evaluation, state=ShardState.PENDING)
     ended = [
-        end_shard(shard=shard, evaluation=evaluation, outcome=Outcome.INFRA_FAULT, reason=reason, text=text)
+        end_shard(shard=shard, evaluation=evaluation, outcome=Outcome.NOT_RUN, reason=reason, text=text)
         for shard in waiting.order_by("number")
     ]
     Evaluation.objects.filter(pk=evaluation.pk).update(leasable_shards=None)

@@ -18,6 +18,7 @@ from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance, explain
 from leaderboard.evaluations.submitted import is_submitted
 from leaderboard.evaluations.transitions import DEADLINES, LEASABLE
+from leaderboard.evaluations.unfinished import is_open_fault
 from leaderboard.notifications.incidents import open_incident
 from leaderboard.notifications.models import Fault
 from leaderboard.queue import canary, publishing, verification
@@ -138,9 +139,9 @@ def aggregate(evaluation: Evaluation) -> bool:
 
 def summarise(evaluation: Evaluation) -> bool:
     """aggregating -> completed, published in the same transaction by this process or by another one that publishes, or
-    sent to verification; or -> on_hold if tasks are `infra_fault`, of a verification -> failed."""
+    sent to verification; or -> on_hold if there are `unfinished.OPEN_FAULTS`, of a verification -> failed."""
     results = list(evaluation.results.select_related("task").order_by("task__position"))
-    if faults := [result for result in results if result.outcome == Outcome.INFRA_FAULT]:
+    if faults := [one for one in results if is_open_fault(outcome=one.outcome, reason=one.reason)]:
         # Nobody resumes a verification: another one is asked for.
         again = evaluation.verifies_id is not None
         return advance(

@@ -1,9 +1,15 @@
 """Planners that cannot be reached: after some tasks in a row nobody asks them any more, and their owner decides."""
 
+from collections.abc import Sequence
+
+from django.utils import timezone
+
 from evaluator.planners.breaker import UNREACHABLE_TASKS
-from evaluator.records import Reason
+from evaluator.records import FAULT_SCORE, Outcome, Reason, ResultRecord
 from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.evaluations.unfinished import OPEN_FAULTS
 from leaderboard.queue.shards import end_waiting_shards
+from leaderboard.results.causes import find_causes_of, record_of_fault
 
 AWAY = frozenset({Reason.ENDPOINT_UNAVAILABLE, Reason.MODEL_UNAVAILABLE})
 """Faults of tasks whose planner could not be reached or fetched. It may be there again later."""
@@ -16,6 +22,34 @@ def leave_to_owner(*, evaluation: Evaluation, reason: Reason, why: str) -> int:
     After: as `end_waiting_shards`. `why` is what the planner's last task said.
     """
     return end_waiting_shards(evaluation=evaluation, reason=reason, text=f"Not asked: {why}"[:2000])
+
+
+def count_against_planner(evaluation: Evaluation) -> int:
+    """Let the open faults of an evaluation count as faults of its planner, and return how many there are.
+
+    Before: the evaluation is locked.
+    After: they are `planner_fault` with a score of 0, marked as accepted, and have causes.
+    """
+    faults = list(TaskResult.objects.filter(OPEN_FAULTS, evaluation=evaluation).select_related("task"))
+    never_asked = [fault for fault in faults if fault.outcome == Outcome.NOT_RUN]
+    records = [
+        record_of_fault(
+            task=one.task, suite=evaluation.suite.slug, outcome=Outcome.PLANNER_FAULT, reason=Reason(one.reason)
+        )
+        for one in never_asked
+    ]
+    for one, causes in zip(never_asked, find_causes_of(evaluation=evaluation, records=records), strict=True):
+        one.causes = causes
+    now = timezone.now()
+    for fault in faults:
+        fault.outcome, fault.score, fault.accepted, fault.updated = Outcome.PLANNER_FAULT, FAULT_SCORE, True, now
+    TaskResult.objects.bulk_update(faults, ["outcome", "score", "accepted", "updated", "causes"], batch_size=500)
+    return len(faults)
+
+
+def is_reached(records: Sequence[ResultRecord]) -> bool:
+    """Whether the results that came in last, in this order, say that their planner can be reached. Pure."""
+    return any(record.reason not in AWAY for record in records[-UNREACHABLE_TASKS:])
 
 
 def stop_if_unreachable(evaluation: Evaluation) -> bool:

@@ -93,7 +93,7 @@ def count_steps_of(*, attempt: Attempt, records: Sequence[ResultRecord]) -> None
 
 
 def take_in(
-    *, attempt: Attempt, records: Sequence[ResultRecord], store: Store, credential: str = ""
+    *, attempt: Attempt, records: Sequence[ResultRecord], store: Store, credential: str = "", is_last: bool = False
 ) -> list[ResultRecord]:
     """`deliver` for an attempt that came from `locked_attempt`, without counting the steps of the records that were
     new: these are returned.
@@ -103,6 +103,7 @@ def take_in(
         records: the results.
         store: has their artefacts.
         credential: the attempt's, which must be in no record.
+        is_last: whether the attempt ends with them, so that its deadline for progress means nothing any more.
 
     Raises:
         RecordsRefusedError: a record is not of this attempt's tasks or contradicts itself.
@@ -123,7 +124,8 @@ def take_in(
     new = _insert(attempt=attempt, evaluation=evaluation, records=records, digests=digests)
     if new:
         note_progress(evaluation.pk)
-        deadlines.note_result(attempt)
+        if not is_last:
+            deadlines.note_result(attempt)
         announce(
             evaluation_id=evaluation.pk,
             results=[NewResult(task=record.task, outcome=record.outcome, score=record.score) for record in new],

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from evaluator.episode_summary import EpisodeSummary
 from evaluator.suites import facets as declared
+from leaderboard.evaluations.unfinished import never_ran
 from leaderboard.results.badges import OUTCOMES, badge_of
 from leaderboard.results.cause_counts import WHY, place_of_cause, words_of_cause
 from leaderboard.results.filters import Facet, Filter, Index, Sort, chosen_of, in_words, sort_by, written
@@ -58,6 +59,11 @@ class TaskRow(NamedTuple):
     pk: int = 0
     episodes: EpisodeSummary | None = None
     """Of suites in turns, how its episodes went; None if that is not known or withheld."""
+
+    @property
+    def was_left_out(self) -> bool:
+        """Whether it did not run although it could have."""
+        return never_ran(outcome=self.outcome, reason=self.reason)
 
     @property
     def badge(self) -> str:

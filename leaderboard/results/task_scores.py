@@ -54,22 +54,47 @@ def packed_scores(
         evaluations: of one suite.
         tasks: key and metric of each of its tasks, by primary key.
     """
-    columns = ("task_id", "outcome", "score", "indicators", "sample_scores", "sample_indicators")
-    results: dict[UUID, dict[int, TaskScore]] = {pk: {} for pk in evaluations}
-    for evaluation, rows in _packed(_results(evaluations), columns=list(map(F, columns))):
-        results[evaluation] = {
-            task: TaskScore(
-                task=tasks[task][0],
-                metric=tasks[task][1],
-                outcome=_OUTCOMES[outcome],
-                score=score,
-                indicators=indicators,
-                samples=tuple(samples),
-                sample_indicators=sample_indicators,
-            )
-            for task, outcome, score, indicators, samples, sample_indicators in rows
-        }
-    return results
+    return {
+        evaluation: {row[0]: _score(row, tasks=tasks) for row in rows}
+        for evaluation, rows in _each(evaluations, columns=list(map(F, _COLUMNS)))
+    }
+
+
+def packed_scores_and_causes(
+    *, evaluations: Sequence[UUID], tasks: Mapping[int, tuple[str, str]]
+) -> dict[UUID, tuple[dict[int, TaskScore], dict[int, tuple[str, ...] | None]]]:
+    """The same with the causes of each task that ran, in one query too: None where they are not found yet."""
+    return {
+        evaluation: (
+            {row[0]: _score(row, tasks=tasks) for row in rows},
+            {row[0]: None if row[-1] is None else ordered(row[-1]) for row in rows if row[1] in RAN},
+        )
+        for evaluation, rows in _each(evaluations, columns=[*map(F, _COLUMNS), cause_codes()])
+    }
+
+
+_COLUMNS = "task_id", "outcome", "score", "indicators", "sample_scores", "sample_indicators"
+
+
+def _each(evaluations: Sequence[UUID], *, columns: Sequence[Combinable]) -> Iterator[tuple[UUID, list[list[Any]]]]:
+    """These columns of the results of each evaluation, also of those without any."""
+    packed = dict(_packed(_results(evaluations), columns=columns))
+    for evaluation in evaluations:
+        yield evaluation, packed.get(evaluation, [])
+
+
+def _score(row: Sequence[Any], *, tasks: Mapping[int, tuple[str, str]]) -> TaskScore:
+    """A row that begins with `_COLUMNS`."""
+    task, outcome, score, indicators, samples, sample_indicators = row[: len(_COLUMNS)]
+    return TaskScore(
+        task=tasks[task][0],
+        metric=tasks[task][1],
+        outcome=_OUTCOMES[outcome],
+        score=score,
+        indicators=indicators,
+        samples=tuple(samples),
+        sample_indicators=sample_indicators,
+    )
 
 
 def packed_values(
@@ -104,16 +129,6 @@ def _packed(rows: QuerySet[TaskResult], *, columns: Sequence[Combinable]) -> Ite
     )
     for evaluation, text in rows.values_list("evaluation_id").annotate(packed=packed).order_by():
         yield evaluation, json.loads(text)
-
-
-def packed_causes(evaluations: Sequence[UUID]) -> dict[UUID, dict[int, tuple[str, ...] | None]]:
-    """The causes of each evaluation by the task's primary key, in one query: of tasks that ran, None where they are not
-    found yet."""
-    rows = _results(evaluations).filter(outcome__in=RAN)
-    found: dict[UUID, dict[int, tuple[str, ...] | None]] = {pk: {} for pk in evaluations}
-    for evaluation, packed in _packed(rows, columns=[F("task_id"), cause_codes()]):
-        found[evaluation] = {task: None if codes is None else ordered(codes) for task, codes in packed}
-    return found
 
 
 def cause_codes() -> Func:

@@ -1,1 +1,1 @@
-"""Search over boards, planners, evaluations and the documentation."""
+"""Search over suites, planners, evaluations, tasks and the documentation."""

@@ -52,7 +52,7 @@ def search(*, query: str, reader: Reader, only_docs: bool = False) -> list[Group
     if only_docs:
         return _filled([Group("Documentation", _docs(words, limit=2 * PER_GROUP))])
     groups = [
-        Group("Boards", _boards(words)),
+        Group("Suites", _suites(words)),
         Group("Planners", _planners(words, reader=reader)),
         Group("Evaluations", _evaluations(words, reader=reader)),
         Group("Tasks", _tasks(words)),
@@ -65,12 +65,12 @@ def _filled(groups: Iterable[Group]) -> list[Group]:
     return [group for group in groups if group.hits]
 
 
-def _boards(words: Sequence[str]) -> list[Hit]:
+def _suites(words: Sequence[str]) -> list[Hit]:
     found = []
     for suite in current_suites():
         text = f"{suite.title} {suite.slug}".lower()
         if all(word.lower() in text for word in words):
-            found.append(Hit(suite.title, reverse("boards:board", args=[suite.slug]), about=suite.slug))
+            found.append(Hit(suite.title, reverse("suites:suite", args=[suite.slug]), about=suite.slug))
     return found[:PER_GROUP]
 
 

@@ -32,7 +32,7 @@ class OperatorsSite(admin.AdminSite):
 
     site_header = "PlanArena for operators"
     site_title = "PlanArena"
-    index_title = "What there is"
+    index_title = "Site administration"
     site_url = "/"
     enable_nav_sidebar = False
 

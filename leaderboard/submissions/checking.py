@@ -60,9 +60,7 @@ def check(*, user: User, form: SubmitForm, changed: str, content: PlansContent |
             field=name,
             errors=[str(text) for text in errors.get(name, ())] if name == changed or _entered(form, name) else [],
             good="" if name in errors else good.get(name, ""),
-            caution=""
-            if name in errors or content is None or name != "plans_file"
-            else _unreadable(content, data=data),
+            caution="" if name in errors or content is None or name != "plans_file" else _doubts(content, data=data),
         )
         for name in shown
     ]
@@ -154,14 +152,20 @@ def plans_news(content: PlansContent, *, suites: Sequence[str]) -> str:
     return f"{count} of {total} tasks of {slug} have a plan{left_out}."
 
 
-def _unreadable(content: PlansContent, *, data: services.SubmissionData) -> str:
-    """A warning with the number of the first plans that no parser reads. They may be submitted and score 0."""
+def _doubts(content: PlansContent, *, data: services.SubmissionData) -> str:
+    """A warning about plans that no parser reads and plans without steps. They may be submitted."""
     suite = Suite.objects.filter(slug__in=data.suites, current=True, conditions__experts=False).first()
-    tried = dict(list(content.plans.items())[:_READ_AT_MOST])
-    plans = {task: given.plan for task, given in tried.items()}
-    wrong = library().unreadable_plans(suite=suite.slug, plans=plans) if suite else {}
-    if not wrong:
+    if suite is None:
         return ""
-    task, why = next(iter(wrong.items()))
+    tried = dict(list(content.plans.items())[:_READ_AT_MOST])
+    found = library().read_plans(suite=suite.slug, plans={task: given.plan for task, given in tried.items()})
     of = f" of the first {len(tried)}" if len(tried) < len(content.plans) else ""
-    return f"{len(wrong)}{of} cannot be read and will score 0. {task}: {why}."
+    said = []
+    if found.unreadable:
+        task, why = next(iter(found.unreadable.items()))
+        said.append(f"{len(found.unreadable)}{of} cannot be read and will score 0. {task}: {why}.")
+    if found.empty:
+        said.append(
+            f"{len(found.empty)}{of} {'has' if len(found.empty) == 1 else 'have'} no steps, such as {found.empty[0]}."
+        )
+    return " ".join(said)

@@ -19,32 +19,24 @@ from leaderboard.accounts.models import Team, User
 from leaderboard.catalog.models import Suite, current_suites
 from leaderboard.catalog.seasons import REHEARSAL, open_seasons
 from leaderboard.planners import checkpoints
-from leaderboard.planners.data import PlannerData
+from leaderboard.planners.call_fields import CALL_TEMPLATE
+from leaderboard.planners.data import DESCRIPTION, NAME, PlannerData
 from leaderboard.planners.declared import DECLARED
-from leaderboard.planners.fields import FIELD_TEMPLATE
-from leaderboard.planners.kinds import FIELDS, KINDS, SECRETS, fields_of, kinds_with
+from leaderboard.planners.fields import FIELD_TEMPLATE, Field
+from leaderboard.planners.kinds import SECRETS, Kind
 from leaderboard.planners.kinds.bundled import BUNDLED_NAME
 from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
 from leaderboard.planners.kinds.plans import PLANS_DIGEST
 from leaderboard.planners.models import CheckpointUpload
 from leaderboard.planners.uploading import ReceivedFile
 from leaderboard.site.field_errors import FieldErrors
-from leaderboard.submissions.fields import OWN_WORKER, PRIORITY, SEASON, TEAM, VERSION
+from leaderboard.submissions.fields import EMBARGO_UNTIL, OWN_WORKER, PRIORITY, SEASON, TEAM, VERSION, VISIBILITY
 from leaderboard.submissions.services import SubmissionData
 from leaderboard.submissions.visibility_form import VisibilityFields
 
 CHECK_ADDRESS = reverse_lazy("planners:check")
-_OTHER_UPLOADS = ("plans_file", "checkpoint_file")
-_ORDER = (
-    "kind",
-    *(field.name for field in FIELDS if field.template),
-    *_OTHER_UPLOADS,
-    *(field.name for field in FIELDS if not field.template),
-    "suites",
-    "visibility",
-    "embargo_until",
-)
-"""Order of the fields on the page and in the list of errors."""
+UPLOADS: Mapping[str, Field[Any]] = {"plans_file": PLANS_DIGEST, "checkpoint_file": CHECKPOINT_DIGEST}
+"""Inputs for files, with the field of a kind that their digest becomes."""
 _TYPED = frozenset({"text", "url", "number", "password"})
 """Types of inputs that change with every key; textareas have no type."""
 FOLDED: Mapping[str, Sequence[str]] = {
@@ -53,16 +45,9 @@ FOLDED: Mapping[str, Sequence[str]] = {
     "more": ("team", "version", "priority", "own_worker"),
 }
 """The fields of each part of the page that is folded at first."""
+_FOLDED_TEMPLATES = frozenset({CALL_TEMPLATE})
 _UNCHECKED = frozenset({"checkpoint_file"})
 """Fields that are only checked on submission: a checkpoint is too large to be sent twice."""
-
-
-class Card(NamedTuple):
-    """A kind to choose, with its description."""
-
-    widget: BoundWidget
-    title: str
-    description: str
 
 
 class Block(NamedTuple):
@@ -70,22 +55,22 @@ class Block(NamedTuple):
 
     template: str
     field: BoundField
-    kinds: str
-    """Names of the kinds that have it, separated by spaces; empty: all."""
+
+
+class Group(NamedTuple):
+    """Choices under a heading that can be folded."""
+
+    title: str
+    choices: list[BoundWidget]
+    is_open: bool
 
 
 class SubmitForm(VisibilityFields, ServiceForm):
-    """A planner and its suites. The kinds define the fields of the planner.
+    """A planner of one kind, which defines the fields of the planner, and its suites.
 
     Its view calls `offer_checkpoints`, and `keep_checkpoint` when something was sent.
     """
 
-    kind = forms.ChoiceField(
-        label="Kind of planner",
-        choices=[(name, kind.choice) for name, kind in KINDS.items()],
-        widget=forms.RadioSelect,
-        initial=next(iter(KINDS)),
-    )
     plans_file = forms.FileField(
         label="Plans file",
         help_text=f"JSON or JSON lines, at most {MAX_BYTES // 1024**2} MiB: one plan per task of one suite that "
@@ -100,17 +85,28 @@ class SubmitForm(VisibilityFields, ServiceForm):
         required=False,
         widget=forms.FileInput(attrs={"accept": ".zip,application/zip"}),
     )
-    suites = forms.MultipleChoiceField(label="Suites", widget=forms.CheckboxSelectMultiple)
+    suites = forms.MultipleChoiceField(
+        label="Suites",
+        help_text="Plans are executed by expert models, judged without execution, or carried out turn by turn.",
+        widget=forms.CheckboxSelectMultiple,
+    )
     team = forms.ChoiceField(label=TEAM.label, help_text=TEAM.page_help or "", required=False)
     version = VERSION.form_field()
     season = forms.ChoiceField(label=SEASON.label, help_text=SEASON.page_help or "", required=False)
     priority = PRIORITY.form_field()
     own_worker = OWN_WORKER.form_field()
 
-    def __init__(self, *args: Any, user: User, teams: Sequence[Team] = (), **kwargs: Any) -> None:
+    def __init__(self, *args: Any, kind: Kind, user: User, teams: Sequence[Team] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields |= {field.name: field.form_field() for field in FIELDS if field.on_page}
-        self.order_fields(_ORDER)
+        self.kind = kind
+        own = [field for field in kind.fields if field.on_page]
+        self.planner_fields = [*own, *(field for field in (NAME, DESCRIPTION) if field not in own)]
+        self.fields |= {field.name: field.form_field() for field in self.planner_fields}
+        for upload in (name for name, digest in UPLOADS.items() if digest not in own):
+            del self.fields[upload]
+        kind.fit_form(self.fields)
+        self.fields["visibility"].widget = forms.Select(choices=VISIBILITY.choices)
+        self.order_fields(_order(self.planner_fields))
         self.teams = teams
         self.current_suites = current_suites()
         if teams:
@@ -122,8 +118,7 @@ class SubmitForm(VisibilityFields, ServiceForm):
         else:
             del self.fields["season"]
         self.offer_checkpoints(user)
-        self._offer("suites", [(suite.slug, _label(suite)) for suite in self.current_suites])
-        self.fields["suites"].initial = [suite.slug for suite in self.current_suites[:1]]
+        self._offer_suites()
         for name, of_form in self.fields.items():
             _check_as_one_types(name=name, field=of_form)
 
@@ -135,23 +130,28 @@ class SubmitForm(VisibilityFields, ServiceForm):
     def _offer(self, field: str, choices: list[tuple[str, str]]) -> None:
         self._choice_field(field).choices = choices
 
+    def _offer_suites(self) -> None:
+        """Accept all current suites, so that the kind can say why one is refused, and show those that it takes."""
+        fitting = [suite for suite in self.current_suites if not self.kind.refusal(suite)]
+        self._offer("suites", [(suite.slug, _label(suite)) for suite in self.current_suites])
+        shown: Any = self.fields["suites"].widget
+        shown.choices = [(suite.slug, _label(suite)) for suite in fitting]
+        self.fields["suites"].initial = [suite.slug for suite in fitting[:1]]
+
     def _choice_field(self, name: str) -> forms.ChoiceField:
         field = self.fields[name]
         assert isinstance(field, forms.ChoiceField)
         return field
 
-    def kind_cards(self) -> Iterator[Card]:
-        """The kinds with their descriptions."""
-        for choice in self["kind"]:
-            yield Card(choice, str(choice.choice_label), KINDS[choice.data["value"]].card)
-
-    def bundled_groups(self) -> list[tuple[str, list[BoundWidget]]]:
-        """The choices of bundled planners under the headings of their groups."""
+    def bundled_groups(self) -> list[Group]:
+        """The choices of bundled planners by group. The group of the chosen one is open, or the first."""
         planners = offline_planners()
         groups: dict[str, list[BoundWidget]] = {}
         for choice in self[BUNDLED_NAME.name]:
             groups.setdefault(planners[choice.data["value"]].group, []).append(choice)
-        return list(groups.items())
+        chosen = planners.get(str(self[BUNDLED_NAME.name].value()))
+        opened = chosen.group if chosen else next(iter(groups))
+        return [Group(title, choices, title == opened) for title, choices in groups.items()]
 
     def wrong_fields(self) -> list[BoundField]:
         """The fields with errors, in the order of the form."""
@@ -163,19 +163,16 @@ class SubmitForm(VisibilityFields, ServiceForm):
         return {part: not entered.isdisjoint(fields) for part, fields in FOLDED.items()}
 
     def planner_blocks(self) -> Iterator[Block]:
-        """The blocks with the fields of all kinds."""
-        shown = [field for field in FIELDS if field.on_page and field.template]
+        """The blocks with the kind's fields that are not folded."""
+        shown = [field for field in self.planner_fields if field.template and field.template not in _FOLDED_TEMPLATES]
         for template, fields in groupby(shown, key=lambda field: field.template):
             for field in fields if template == FIELD_TEMPLATE else [next(fields)]:
-                yield Block(template=template, field=self[field.name], kinds=" ".join(kinds_with(field)))
+                yield Block(template=template, field=self[field.name])
 
     def planner_entered(self) -> PlannerData:
-        """The entered planner, without the fields of other kinds."""
-        chosen = self.cleaned_data.get("kind", "")
-        own = fields_of(chosen)
-        entered = [field for field in FIELDS if field.on_page and (field in own or not kinds_with(field))]
-        values = {field.name: field.from_form(self.cleaned_data.get(field.name)) for field in entered}
-        return PlannerData(kind=chosen, values=values)
+        """The entered planner."""
+        values = {field.name: field.from_form(self.cleaned_data.get(field.name)) for field in self.planner_fields}
+        return PlannerData(kind=self.kind.kind.value, values=values)
 
     def data_entered(self) -> SubmissionData:
         """The entered submission, for `services.validate`."""
@@ -192,6 +189,8 @@ class SubmitForm(VisibilityFields, ServiceForm):
 
     def offer_checkpoints(self, owner: User) -> None:
         """Offer the owner's uploaded checkpoints."""
+        if CHECKPOINT_DIGEST.name not in self.fields:
+            return
         uploads = [(upload.digest, _upload_label(upload)) for upload in checkpoints.uploads_of(owner)]
         self.fields[CHECKPOINT_DIGEST.name].widget.choices = [("", "None of these"), *uploads]
 
@@ -203,7 +202,7 @@ class SubmitForm(VisibilityFields, ServiceForm):
     def keep_checkpoint(self, owner: User) -> None:
         """Store an uploaded checkpoint even if other fields have errors, so that it is not sent again."""
         file = self.files.get("checkpoint_file")
-        if file is None or CHECKPOINT_DIGEST not in fields_of(self.data.get("kind", "")):
+        if file is None or CHECKPOINT_DIGEST.name not in self.fields:
             return
         assert isinstance(file, ReceivedFile)
         problems: dict[str, list[str]] = {}
@@ -226,6 +225,12 @@ class SubmitForm(VisibilityFields, ServiceForm):
         self.data = self.data.copy()
         self.data[PLANS_DIGEST.name] = digest
         self.cleaned_data[PLANS_DIGEST.name] = digest
+
+
+def _order(fields: Sequence[Field[Any]]) -> list[str]:
+    """The order of a form's fields on the page and in the list of errors."""
+    asked = [field.name for field in fields if field.template and field.template not in _FOLDED_TEMPLATES]
+    return [*asked, *UPLOADS, NAME.name, VISIBILITY.name, EMBARGO_UNTIL.name, "suites"]
 
 
 def _upload_label(upload: CheckpointUpload) -> str:
@@ -252,7 +257,7 @@ def _limits(slug: str) -> str:
 def _label(suite: Suite) -> str:
     if suite.in_turns:
         return f"{suite.title}: in turns{_limits(suite.slug)}"
-    return f"{suite.title}: plans are {'executed' if suite.runs_experts else 'judged, nothing is executed'}"
+    return f"{suite.title}: {'executed' if suite.runs_experts else 'judged'}"
 
 
 def _check_as_one_types(*, name: str, field: forms.Field) -> None:
@@ -261,7 +266,7 @@ def _check_as_one_types(*, name: str, field: forms.Field) -> None:
     attributes = {"aria-describedby": described}
     if name not in _UNCHECKED and not isinstance(field.widget, forms.HiddenInput):
         typed = getattr(field.widget, "input_type", "text") in _TYPED
-        left_out = [other for other in (*_OTHER_UPLOADS, *SECRETS) if other != name]
+        left_out = [other for other in (*UPLOADS, *SECRETS) if other != name]
         attributes |= {
             "hx-post": str(CHECK_ADDRESS),
             "hx-trigger": "input changed delay:500ms, change" if typed else "change",

@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils import timezone
 
-from evaluator.records import FAULT_SCORE, Outcome, Reason
+from evaluator.records import Outcome, Reason
 from leaderboard.accounts.models import Team, User
 from leaderboard.accounts.teams import teams_of
 from leaderboard.audit.models import Action
@@ -35,6 +34,7 @@ from leaderboard.evaluations.models import (
 )
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance
+from leaderboard.evaluations.unfinished import OPEN_FAULTS
 from leaderboard.evaluations.visibility import check as check_visibility
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.services import ValidPlanner, enter_planner, planner_problems, validate_planner
@@ -43,6 +43,7 @@ from leaderboard.queue.entering import queue_tasks
 from leaderboard.queue.leasing.leases import cancel_attempts
 from leaderboard.queue.queueing import enqueue_reconcile
 from leaderboard.queue.shards import add_shards
+from leaderboard.queue.unreachable import count_against_planner
 from leaderboard.quotas.seasons import check_season
 from leaderboard.quotas.services import charge
 from leaderboard.site.field_errors import FieldErrors
@@ -270,7 +271,7 @@ def _queue(*, submission: Submission, entrance: Entrance) -> Evaluation:
 
 
 def resume(evaluation: Evaluation, *, by: User | None = None) -> int:
-    """Run the tasks that ended as `infra_fault` again, and only these. Returns how many there are.
+    """Run the tasks without a score that could have one (`OPEN_FAULTS`), and only these. Returns how many there are.
 
     Before: the evaluation is `on_hold`.
     After: it is `queued` with its attempt raised by one, new shards hold these tasks, the first of them as a canary
@@ -304,7 +305,7 @@ def resume(evaluation: Evaluation, *, by: User | None = None) -> int:
 
 
 def accept(evaluation: Evaluation, *, by: User | None = None) -> int:
-    """Let the tasks that ended as `infra_fault` count as faults of the planner. Returns how many there are.
+    """Let the tasks that `resume` would run count as faults of the planner. Returns how many there are.
 
     Before: the evaluation is `on_hold`.
     After: it is `aggregating`; these tasks are `planner_fault` with a score of 0, marked as accepted.
@@ -314,9 +315,7 @@ def accept(evaluation: Evaluation, *, by: User | None = None) -> int:
     """
     with transaction.atomic():
         current = _locked(evaluation, wanted=EvaluationState.ON_HOLD, verb="accepted")
-        count = _faults(current).update(
-            outcome=Outcome.PLANNER_FAULT, score=FAULT_SCORE, accepted=True, updated=timezone.now()
-        )
+        count = count_against_planner(current)
         advance(
             current,
             target=EvaluationState.AGGREGATING,
@@ -372,4 +371,4 @@ def _locked(evaluation: Evaluation, *, wanted: EvaluationState | None, verb: str
 
 
 def _faults(evaluation: Evaluation) -> QuerySet[TaskResult]:
-    return TaskResult.objects.filter(evaluation=evaluation, outcome=Outcome.INFRA_FAULT)
+    return TaskResult.objects.filter(OPEN_FAULTS, evaluation=evaluation)

@@ -6,8 +6,9 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -20,7 +21,7 @@ from leaderboard.catalog.library import TryLaterError
 from leaderboard.evaluations.models import Submission
 from leaderboard.evaluations.submitted import submitted
 from leaderboard.planners import plans_files, secret_headers
-from leaderboard.planners.kinds import KINDS, SECRETS, fields_of
+from leaderboard.planners.kinds import KINDS, SECRETS
 from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
 from leaderboard.planners.kinds.plans import PLANS_DIGEST
 from leaderboard.planners.models import Planner
@@ -46,13 +47,34 @@ _SAY_ELSEWHERE = {PLANS_DIGEST.name: "plans_file", "file": "checkpoint_file"}
 @sensitive_post_parameters(*SECRETS)
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
-def submit(request: HttpRequest) -> HttpResponse:
-    """Submit a planner. The form shows errors with status 400, or 413 if a file is too large, 429 if the quota is used
-    up, 409 if that of the season is, and 503 if the site cannot evaluate at present."""
-    form = _form(request)
-    if request.method != "POST":
-        return _page(request, form=form)
-    too_large = _too_large(request)
+def choose(request: HttpRequest) -> HttpResponse:
+    """Offer the kinds of planners. Forms of all kinds may be posted here too, with their `kind`, and `?kind=` leads to
+    a kind's form: its address before each kind had a page."""
+    kind = request.GET.get("kind", "")
+    if request.method == "POST" and request.POST.get("kind", "") in KINDS:
+        return _submitted(request, kind=request.POST["kind"])
+    if request.method != "POST" and kind in KINDS:
+        return redirect("planners:submit-kind", kind=kind)
+    status = 400 if request.method == "POST" else 200
+    return render(request, "planners/choose.html", {"kinds": KINDS.values()}, status=status)
+
+
+@sensitive_post_parameters(*SECRETS)
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def submit(request: HttpRequest, kind: str) -> HttpResponse:
+    """Submit a planner of a kind. The form shows errors with status 400, or 413 if a file is too large, 429 if the
+    quota is used up, 409 if that of the season is, and 503 if the site cannot evaluate at present."""
+    if kind not in KINDS:
+        raise Http404
+    if request.method == "POST":
+        return _submitted(request, kind=kind)
+    return _page(request, form=_form(request, kind=kind))
+
+
+def _submitted(request: HttpRequest, *, kind: str) -> HttpResponse:
+    form = _form(request, kind=kind)
+    too_large = _too_large(form)
     form.keep_checkpoint(user_of(request))
     form.offer_checkpoints(user_of(request))
     form.is_valid()
@@ -80,7 +102,7 @@ def check(request: HttpRequest) -> HttpResponse:
     Rate limit: 429 with Retry-After."""
     if wait := seconds_to_wait(request, scope="checks"):
         return HttpResponse(status=429, headers={"Retry-After": str(wait)})
-    form = _form(request)
+    form = _form(request, kind=_posted_kind(request))
     changed = request.headers.get("HX-Trigger-Name", "")
     content, problems = None, {}
     if (file := request.FILES.get("plans_file")) is not None:
@@ -99,7 +121,7 @@ def check(request: HttpRequest) -> HttpResponse:
 @login_required
 def test_call(request: HttpRequest) -> HttpResponse:
     """Call the entered endpoint once and show the result: as a fragment for htmx, else as the page."""
-    form = _form(request)
+    form = _form(request, kind=_posted_kind(request))
     form.is_valid()
     status, tested = _tested(request, form=form)
     if "HX-Request" in request.headers:
@@ -127,22 +149,29 @@ def _tested(request: HttpRequest, *, form: SubmitForm) -> tuple[int, dict[str, A
     return 200, {"trial": shown_trial(trial)}
 
 
-def _form(request: HttpRequest) -> SubmitForm:
+def _posted_kind(request: HttpRequest) -> str:
+    """The kind that the form names in a hidden field.
+
+    Raises:
+        BadRequest: there is no such kind; answered with 400.
+    """
+    if (kind := request.POST.get("kind", "")) not in KINDS:
+        raise BadRequest("unknown kind of planner")
+    return kind
+
+
+def _form(request: HttpRequest, *, kind: str) -> SubmitForm:
     teams = list(teams_of(user_of(request)))
-    if request.method == "POST":
-        return SubmitForm(request.POST, request.FILES, user=user_of(request), teams=teams)
-    kind = request.GET.get("kind", "")
-    initial = {"kind": kind} if kind in KINDS else {}
-    return SubmitForm(user=user_of(request), teams=teams, initial=initial)
+    sent = (request.POST, request.FILES) if request.method == "POST" else ()
+    return SubmitForm(*sent, kind=KINDS[kind], user=user_of(request), teams=teams)
 
 
-def _too_large(request: HttpRequest) -> str:
-    """Name of the field of the chosen kind whose file is too large to be read; empty if none is."""
-    fields, files = fields_of(request.POST.get("kind", "")), request.FILES
-    plans, checkpoint = files.get("plans_file"), files.get("checkpoint_file")
-    if PLANS_DIGEST in fields and plans is not None and (plans.size or 0) > MAX_BYTES:
+def _too_large(form: SubmitForm) -> str:
+    """Name of the form's field whose file is too large to be read; empty if none is."""
+    plans, checkpoint = form.files.get("plans_file"), form.files.get("checkpoint_file")
+    if "plans_file" in form.fields and plans is not None and (plans.size or 0) > MAX_BYTES:
         return "plans_file"
-    if CHECKPOINT_DIGEST in fields and isinstance(checkpoint, ReceivedFile) and checkpoint.too_large:
+    if "checkpoint_file" in form.fields and isinstance(checkpoint, ReceivedFile) and checkpoint.too_large:
         return "checkpoint_file"
     return ""
 
@@ -150,7 +179,7 @@ def _too_large(request: HttpRequest) -> str:
 def _take_plans(request: HttpRequest, *, form: SubmitForm) -> None:
     """Store a plans file even if other fields have errors: browsers do not send files again."""
     file = request.FILES.get("plans_file")
-    if file is None or PLANS_DIGEST not in fields_of(form.cleaned_data.get("kind", "")):
+    if file is None or "plans_file" not in form.fields:
         return
     try:
         content = plans_files.read(file.read())
@@ -195,6 +224,8 @@ def _page(request: HttpRequest, *, form: SubmitForm, status: int = 200, **more: 
     suites = form.names_offered("suites")
     context = {
         "form": form,
+        "kind": form.kind,
+        "heading": f"Submit {form.kind.noun[:1].lower()}{form.kind.noun[1:]}",
         "quotas": quotas_of(user=user_of(request), suites=suites),
         "team_quotas": _team_quotas(teams=form.teams, suites=suites),
         "season_limit": limit_of_open_seasons(),

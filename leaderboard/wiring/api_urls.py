@@ -6,6 +6,7 @@ from leaderboard.accounts.api import teams, tokens
 from leaderboard.boards import api as boards
 from leaderboard.boards.cause_counts.api import BoardCausesView
 from leaderboard.boards.signing import api as proofs
+from leaderboard.boards.task_values.api import BoardTasksView
 from leaderboard.catalog import api as catalog
 from leaderboard.compare.api import ComparisonView
 from leaderboard.leaving import api as account
@@ -75,6 +76,7 @@ urlpatterns = [
     path("boards/<slug:slug>/", boards.BoardView.as_view(), name="board"),
     path("boards/<slug:slug>/rows/", boards.BoardRowsView.as_view(), name="board-rows"),
     path("boards/<slug:slug>/plots/", boards.PlotsView.as_view(), name="board-plots"),
+    path("boards/<slug:slug>/tasks/", BoardTasksView.as_view(), name="board-tasks"),
     path("boards/<slug:slug>/causes/", BoardCausesView.as_view(), name="board-causes"),
     path("boards/<slug:slug>/snapshots/", boards.SnapshotsView.as_view(), name="snapshots"),
     path("boards/<slug:slug>/snapshots/<int:number>/", boards.SnapshotView.as_view(), name="snapshot"),

@@ -12,9 +12,12 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.site.settings")
 django.setup(set_prefix=False)
 
 from django.conf import settings  # noqa: E402 - after Django is set up
+from django.urls import get_resolver  # noqa: E402
 
 from leaderboard.agents.door import PATHS as AGENT_PATHS  # noqa: E402
 from leaderboard.agents.door import agents  # noqa: E402
+from leaderboard.boards.pages.front_door import FrontDoor  # noqa: E402
+from leaderboard.monitoring.requests import note_answered  # noqa: E402
 from leaderboard.site.http.bodies import BoundedBodies  # noqa: E402
 from leaderboard.site.http.collecting import collect_seldom  # noqa: E402
 from leaderboard.site.http.spooling import SpoolingHandler  # noqa: E402
@@ -24,6 +27,8 @@ from leaderboard.wiring.body_limits import LIMITS  # noqa: E402
 
 _site = SpoolingHandler()
 _worker_calls = WorkerCalls(threads=settings.WORKER_CALLS_AT_ONCE)
+# Loads every view, which the first request would otherwise wait for.
+get_resolver().url_patterns  # noqa: B018
 collect_seldom()
 
 
@@ -36,4 +41,4 @@ async def _routed(scope: Scope, receive: Receive, send: Send) -> None:
     await handler(scope, receive, send)
 
 
-application = TicketedUploads(BoundedBodies(_routed, limits=LIMITS))
+application = FrontDoor(TicketedUploads(BoundedBodies(_routed, limits=LIMITS)), note=note_answered)

@@ -46,7 +46,7 @@ RETRY_ATTEMPT_SECONDS = 5
 _API = "/api/"
 _ATTEMPTS = f"{WORKERS}attempts/"
 _SESSION = f"{WORKERS}session/"
-_CHECKPOINTS = frozenset({"/submit/", "/api/v1/checkpoints/"})
+_CHECKPOINTS = frozenset({"/submit/", "/submit/checkpoint/", "/api/v1/checkpoints/"})
 _MOST_REMEMBERED = 10_000
 
 

@@ -2,6 +2,7 @@
 
 from django.urls import include, path
 
+from leaderboard.boards.pages.page_cache import for_everybody
 from leaderboard.boards.signing.views import keys
 from leaderboard.monitoring.views import metrics, status
 from leaderboard.results.objects import artefact, hidden_artefact
@@ -24,8 +25,9 @@ urlpatterns = [
     path(".well-known/planarena-keys.json", keys, name="signing-keys"),
     path(".well-known/security.txt", security_txt, name="security-txt"),
     path("favicon.ico", icon, name="icon"),
-    path("health/live", live, name="live"),
-    path("health/ready", ready, name="ready"),
+    # Kept for a moment as boards are: many probes cost one look.
+    path("health/live", for_everybody(live), name="live"),
+    path("health/ready", for_everybody(ready), name="ready"),
     path("metrics", metrics, name="metrics"),
     path("status/", status, name="status"),
     path("accounts/", include("allauth.urls")),

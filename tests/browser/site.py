@@ -23,6 +23,7 @@ from django.test import Client, override_settings
 from django.urls import reverse
 from django.utils import timezone
 
+from evaluator.records import Outcome, Reason
 from evaluator.suites.toolbench.mini.requests import toolmini_tasks
 from evaluator.suites.toolbench.suite import tool_suite
 from gpu_jobs.contract.log import LogLine, LogLines
@@ -31,10 +32,11 @@ from leaderboard.accounts.models import User
 from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.services import create_token
 from leaderboard.boards.services import publish
-from leaderboard.catalog.models import Suite
+from leaderboard.catalog.models import Suite, Task
 from leaderboard.catalog.seasons import announce, close
 from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
+from leaderboard.evaluations.unfinished import close_open_tasks
 from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
 from leaderboard.planners.models import CheckpointUpload
 from leaderboard.queue.leasing import leases
@@ -42,10 +44,11 @@ from leaderboard.queue.workers import logs
 from leaderboard.queue.workers.tokens import create_worker_token
 from leaderboard.reliability.members import Condition
 from leaderboard.site import admin as operators
+from tests.evaluator.suites.arc.small import MIRROR
 from tests.fakes.launcher import reset_launcher
 from tests.leaderboard.executed import make_executed_evaluation
 from tests.leaderboard.factories import make_submission, make_team
-from tests.leaderboard.grids import make_grids_evaluation, registered
+from tests.leaderboard.grids import SAME, make_grids_evaluation, registered
 from tests.leaderboard.pages.factories import (
     make_evaluation,
     make_planner,
@@ -152,7 +155,7 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
     operator.refresh_from_db()
     # First: running it sweeps, and would bring on what is to stay as it is.
     clumsy, awkward = (make_clumsy_evaluation(user=who, mistakes=how) for who, how in ((ada, MISTAKES), (bea, AWKWARD)))
-    states = _executed(ada=ada, bea=bea) | {"found": _with_findings(bea), "grids": _with_grids(bea)}
+    states = _executed(ada=ada, bea=bea) | {"found": _with_findings(bea), **_with_grids(ada=ada, bea=bea)}
     register_suite(
         tool_suite(slug="tool100", title="Tool100", description="A suite without a row.", raw=toolmini_tasks()[:3])
     )
@@ -241,8 +244,15 @@ def _executed(*, ada: User, bea: User) -> dict[str, Evaluation]:
     failed = {"state": state.FAILED, "reason": "launch_given_up", "reason_text": REASON}
     found["on_hold"] = make_evaluation(planner=planner, suite=suite, **on_hold)
     make_results(found["on_hold"], samples=1, upto=40)
+    left = {"outcome": Outcome.NOT_RUN, "reason": Reason.ENDPOINT_UNAVAILABLE, "reason_text": f"Not asked: {REASON}"}
+    TaskResult.objects.bulk_create(
+        TaskResult(evaluation=found["on_hold"], task=task, causes=[], **left)
+        for task in Task.objects.filter(suite=suite, position__gte=40)
+    )
     found["failed"] = make_evaluation(planner=planner, suite=suite, **failed)
     found["cancelled"] = make_evaluation(planner=planner, suite=suite, state=state.CANCELLED)
+    for target in (state.FAILED, state.CANCELLED):
+        close_open_tasks(evaluation_id=found[target].pk, target=target, why=REASON)
     found["queued"] = _submit(ada, suite)
     found["running"] = _running(ada, suite)
     return found
@@ -254,9 +264,14 @@ def _with_findings(user: User) -> Evaluation:
     return found
 
 
-def _with_grids(user: User) -> Evaluation:
-    found = make_grids_evaluation(user=user)
-    publish(found)
+def _with_grids(*, ada: User, bea: User) -> dict[str, Evaluation]:
+    """Two planners on one board that try different candidates."""
+    found = {
+        "grids": make_grids_evaluation(user=bea),
+        "grids_other": make_grids_evaluation(user=ada, name="fewer tries", tries=(SAME, MIRROR)),
+    }
+    for one in found.values():
+        publish(one)
     return found
 
 

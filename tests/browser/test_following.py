@@ -155,3 +155,20 @@ def test_a_place_in_the_queue_is_not_shown_beside_running(page: Page, at_the_dat
     at_the_database(lambda: run(waiting))
     expect(page.locator("[data-live=state]")).to_have_text("Running", timeout=PATIENCE)
     expect(page.locator("[data-live=waiting]")).to_be_empty(timeout=1_000)
+
+
+def test_who_cancels_sees_which_tasks_had_ended(page: Page, at_the_database):
+    running = at_the_database(make_running)
+    at_the_database(lambda: end_tasks(running, "0", "1"))
+    page.goto("/accounts/login/")
+    page.get_by_label("Login").fill("ada")
+    page.get_by_label("Password").fill("correct horse")
+    page.get_by_role("button", name="Sign in").click()
+    page.goto(f"/evaluations/{running.pk}/")
+    page.locator("summary", has_text="Cancel").click()
+    page.locator("details[open]").get_by_role("button").click()
+    expect(page.locator("[data-live=state]")).to_have_text("Cancelled", timeout=PATIENCE)
+    expect(page.locator("[data-live=done]")).to_have_text("2")
+    expect(page.locator("[data-live-outcome=cancelled]")).to_have_text("183")
+    expect(page.locator("#results tbody tr").nth(2)).to_contain_text("Cancelled")
+    expect(page.locator("#results").get_by_text("Waiting")).to_have_count(0)

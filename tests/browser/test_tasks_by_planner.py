@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.browser.looking import WIDE, Looker
+from tests.browser.looking import EVERY_RULE, NARROW, WIDE, Looker
 from tests.browser.site import Site
 
 pytestmark = pytest.mark.browser
@@ -30,6 +30,31 @@ def test_from_the_heat_map_to_a_result_and_to_one_task_across_planners(lookers: 
     assert page.locator(".plan-graph").count() == 3
     page.get_by_role("link", name="Sample 1", exact=True).click()
     assert page.locator("#steps-title").inner_text() == "Step by step, sample 1"
+
+
+def test_from_a_comparison_and_a_task_to_turns_and_grids_beside_each_other(lookers: tuple[Looker, Looker], site: Site):
+    looker, _ = lookers
+    page = looker.page
+    both = site.things["grids"], site.things["grids_other"]
+    assert not looker.open(f"/compare/?e={both[0]}&e={both[1]}", session=None, width=WIDE)
+    page.get_by_role("region", name="Table of tasks").get_by_role("link", name="episode", exact=True).click()
+    page.wait_for_url(re.compile(r"/boards/grids-small/tasks/episode/\?e="))
+    page.wait_for_load_state()
+    turns = page.get_by_role("region", name="Turns by planner")
+    rows = turns.locator("tbody tr").filter(has=page.get_by_role("rowheader", name=re.compile("^Turn ")))
+    assert [row.get_attribute("class") for row in rows.all()][:3] == [None, None, "differs"]
+    assert page.get_by_text("The actions first differ in turn 3.").is_visible()
+    lefts = [cell.bounding_box()["x"] for cell in rows.first.locator("td").all()]
+    assert lefts == sorted(set(lefts)), "actions of one turn are beside each other"
+    wrong = page.get_by_role("region", name="Tries by planner").get_by_role("img", name=re.compile("Crosses mark"))
+    assert wrong.first.locator("path.crosses").count() == 2
+
+    assert not looker.open(f"/evaluations/{both[0]}/tasks/third/", session=None, width=NARROW)
+    page.get_by_role("link", name="Side by side with fewer tries").press("Enter")
+    page.wait_for_url(re.compile(r"/boards/grids-small/tasks/third/\?e="))
+    page.wait_for_load_state()
+    assert page.get_by_role("region", name="Candidates by planner").get_by_role("img").count() >= 6
+    assert looker.examine(width=NARROW, rules=EVERY_RULE) == []
 
 
 def test_marks_of_a_plot_are_links_that_the_keyboard_reaches(lookers: tuple[Looker, Looker], site: Site):

@@ -57,7 +57,7 @@ def submitted(client: httpx.Client, archive: bytes) -> httpx.Response:
     }  # fmt: skip
     return client.post(
         "/submit/",
-        data=form | {"csrfmiddlewaretoken": csrf(client, "/submit/?kind=checkpoint")},
+        data=form | {"csrfmiddlewaretoken": csrf(client, "/submit/checkpoint/")},
         files={"checkpoint_file": ("model.zip", archive, "application/zip")},
     )
 

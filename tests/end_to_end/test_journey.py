@@ -62,7 +62,7 @@ def test_sign_up_submit_an_endpoint_watch_it_finish_and_read_why_a_task_was_lost
     sign_in(page, arena, "ada")
 
     page.goto(f"{arena.url}/submit/")
-    page.get_by_label("HTTP endpoint").check()
+    page.get_by_role("link", name="An HTTP endpoint").click()
     page.get_by_label("Address").fill(endpoint)
     page.get_by_label("Name on the board").fill("word-reader")
     page.get_by_role("checkbox", name=re.compile(r"^OpenAGI \(released list\)(?!, step by step)")).check()
@@ -105,11 +105,11 @@ def test_sign_up_submit_an_endpoint_watch_it_finish_and_read_why_a_task_was_lost
 def test_a_malformed_form_names_the_field_and_keeps_what_was_entered(arena, page):
     sign_up(page, arena, "grace")
     page.goto(f"{arena.url}/submit/")
-    page.get_by_label("HTTP endpoint").check()
+    page.get_by_role("link", name="An HTTP endpoint").click()
     page.get_by_label("Address").fill("ftp://example.org/")
     page.get_by_label("Name on the board").fill("wrong")
     page.get_by_role("checkbox", name=re.compile(r"^OpenAGI \(released list\)(?!, step by step)")).check()
-    with page.expect_response(re.compile("/submit/$")) as answered:
+    with page.expect_response(re.compile("/submit/endpoint/$")) as answered:
         page.get_by_role("main").get_by_role("button", name="Submit").click()
     assert answered.value.status == 400
     expect(page.get_by_text("The address must begin with http:// or https://.")).to_be_visible()

@@ -11,7 +11,7 @@ from evaluator.records import Outcome, Reason
 from evaluator.suites import suite_of
 from evaluator.suites.hidden import commitment, data_digest
 from leaderboard.catalog.conditions import NO_PROFILE
-from leaderboard.catalog.library import AddressRefusedError, NotReadyError, RewardsRefusedError
+from leaderboard.catalog.library import AddressRefusedError, NotReadyError, PlansRead, RewardsRefusedError
 
 PROFILE_DIGEST = "f" * 64
 JUDGE_DIGEST = "e" * 64
@@ -56,8 +56,9 @@ class FakeEvaluator:
         if "private" in url and not allow_private:
             raise AddressRefusedError("The address is private; give one on the public internet.")
 
-    def unreadable_plans(self, *, suite: str, plans: Mapping[str, Any]) -> Mapping[str, str]:
-        return {task: "the fake cannot read it" for task, plan in plans.items() if plan == "garbage"}
+    def read_plans(self, *, suite: str, plans: Mapping[str, Any]) -> PlansRead:
+        wrong = {task: "the fake cannot read it" for task, plan in plans.items() if plan == "garbage"}
+        return PlansRead(unreadable=wrong, empty=[task for task, plan in plans.items() if not plan])
 
     def try_endpoint(self, *, suite: str, profile: str, settings: trial_process.TrialSettings) -> Trial:
         """Really sends a request, of openagi whatever the suite."""

@@ -148,7 +148,7 @@ class User:
     def enter_by_form(self, files: Mapping[str, Any], **fields: Any) -> Fate:
         """Submit a planner through the site's form."""
         form = {"suites": [self.suite], "visibility": "public", "priority": "normal", **fields}
-        token = self.csrf(f"/submit/?kind={fields['kind']}")
+        token = self.csrf(f"/submit/{fields['kind']}/")
         answer = _patient(
             lambda: self.web.post("/submit/", data=form | {"csrfmiddlewaretoken": token}, files=dict(files))
         )

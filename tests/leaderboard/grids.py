@@ -1,6 +1,6 @@
 """A suite with grids, and an evaluation on it with every kind of candidate, run for real."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import environ
 
@@ -78,8 +78,8 @@ def registered() -> Iterator[None]:
         registry.forget()
 
 
-def records() -> list[ResultRecord]:
-    """A record of each task: whole plans, and one episode with a look at the task and three tries."""
+def records(*, tries: Sequence[str] = (FAILS, SAME, MIRROR)) -> list[ResultRecord]:
+    """A record of each task: whole plans, and one episode with two looks at the task and some tries, at least two."""
     mirror, grids = {"program": MIRROR}, {"grids": [[list(row) for row in mirrored(TEST)]]}
     plans = {
         THIRD: GivenPlan({"program": SAME}, alternatives=("R1 = vertical_flip(INPUT)", mirror)),
@@ -92,8 +92,8 @@ def records() -> list[ResultRecord]:
     }
     steps = iter([
         _step("View", "view", "grid", name="R1"), _step("View", "view", "objects_diag, more_info", name="R2"),
-        _step("Program", "program", FAILS, name="R3"), _step("Program", "program", SAME, name="R4"),
-        _step("Program", "program", MIRROR, name="R5"), TurnResponse(answer="R5, R4"),
+        *(_step("Program", "program", text, name=f"R{number}") for number, text in enumerate(tries, start=3)),
+        TurnResponse(answer=f"R{len(tries) + 2}, R{len(tries) + 1}"),
     ])  # fmt: skip
     environment = _environment()
     try:
@@ -104,13 +104,15 @@ def records() -> list[ResultRecord]:
         environment.close()
 
 
-def make_grids_evaluation(*, user: User, split: str = "public") -> Evaluation:
+def make_grids_evaluation(
+    *, user: User, split: str = "public", name: str = "grids by hand", tries: Sequence[str] = (FAILS, SAME, MIRROR)
+) -> Evaluation:
     """Not yet on a board."""
     register_suite(_suite())
     suite = SuiteRow.objects.get(slug=SLUG, current=True)
-    made = records()
+    made = records(tries=tries)
     found = make_evaluation(
-        planner=make_planner(owner=user, name="grids by hand", bundled_name="no-op"), suite=suite, split=split,
+        planner=make_planner(owner=user, name=name, bundled_name="no-op"), suite=suite, split=split,
         summary=summarise(suite=_suite(), results=map(TaskScore.of, made), samples=1), tasks_total=len(made), samples=1,
         tasks_not_run=0,
     )  # fmt: skip

@@ -76,7 +76,7 @@ def test_the_evaluation_page_shows_how_episodes_ended(
     with django_assert_max_num_queries(12):
         shown = browser.get(page).content.decode()
     assert '<h2 id="episodes">Episodes</h2>' in shown
-    assert "Share of tasks solved" in shown
+    assert "Why they ended" in shown
     row = TaskResult.objects.get(evaluation=evaluation, task__key="7")
     (end,) = row.episodes["ends"]
     assert f'href="?stop={end["stop"]}#results"' in shown

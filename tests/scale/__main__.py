@@ -1,4 +1,4 @@
-"""`python -m tests.scale`: how long every page takes on a large installation."""
+"""`python -m tests.scale`: how long pages of a large installation take, and how many it answers a second."""
 
 import argparse
 import json
@@ -8,10 +8,14 @@ import secrets
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+from leaderboard.site import embedded
+from tests.scale import wide_suite
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,17 +26,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--results", type=int, default=2_000_000, help="about so many, if the evaluations can have them"
     )
     parser.add_argument("--users", type=int, default=200)
-    parser.add_argument("--rounds", type=int, default=20, help="requests of each address")
+    parser.add_argument("--rounds", type=int, default=20, help="requests of each address in this process; 0: none")
     parser.add_argument("--only", default="", help="measure only addresses with this in them")
-    parser.add_argument("--rate-seconds", type=float, default=0, help="ask for boards so long over HTTP, each")
+    parser.add_argument("--rate-seconds", type=float, default=3, help="time for each address over HTTP; 0: none")
     parser.add_argument("--folder", type=Path, help="keep the installation here; used again if it is there")
     parser.add_argument("--out", type=Path, help="file for the report as JSON")
     options = parser.parse_args(arguments)
     folder = options.folder or Path(tempfile.mkdtemp(prefix="planarena-scale-"))
     try:
-        report = _measure_in(folder, options=options)
-    except ValueError as error:
-        parser.error(str(error))
+        with _installation(folder):
+            report = _report(folder, options=options)
     finally:
         if options.folder is None:
             shutil.rmtree(folder, ignore_errors=True)
@@ -42,15 +45,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _measure_in(folder: Path, *, options: argparse.Namespace) -> dict[str, Any]:
-    from leaderboard.site import embedded
-
+@contextmanager
+def _installation(folder: Path) -> Iterator[None]:
+    """The environment of an installation in a folder, with Django set up and its database running."""
     for name in [name for name in os.environ if name.startswith("PLANARENA_")]:
         del os.environ[name]
     os.environ.update(
         DJANGO_SETTINGS_MODULE="leaderboard.site.settings",
         DATABASE_URL=embedded.start(folder),
         PLANARENA_DATA=str(folder),
+        PLANARENA_SUITES=wide_suite.__name__,
         PLANARENA_SECRET_KEY=secrets.token_urlsafe(40),
         PLANARENA_WORKER_TOKEN=secrets.token_urlsafe(40),
         PLANARENA_ALLOWED_HOSTS="127.0.0.1,testserver",
@@ -58,38 +62,18 @@ def _measure_in(folder: Path, *, options: argparse.Namespace) -> dict[str, Any]:
         PLANARENA_EMAIL_VERIFICATION="none",
         # The operator here signs in without a page.
         PLANARENA_OPERATORS_NEED_2FA="0",
+        # All readers have one address.
+        PLANARENA_API_READS_PER_MINUTE="0",
+        PLANARENA_API_ANONYMOUS_READS_PER_MINUTE="0",
     )
     try:
         import django
 
         django.setup()
-        from django.core.management import call_command
         from django.db import connections
 
-        from tests.scale import data, measuring, rate
-
         try:
-            # A folder that is used again may be of an older release.
-            call_command("migrate", verbosity=0)
-            call_command("collectstatic", interactive=False, verbosity=0)
-            # Strangers who are refused would be most of what is printed.
-            logging.getLogger("django.request").setLevel(logging.ERROR)
-            rows = folder / "rows.json"
-            if not rows.exists():
-                counts = data.populate(evaluations=options.evaluations, results=options.results, users=options.users)
-                rows.write_text(json.dumps(counts))
-            counts = json.loads(rows.read_text())
-            if "shards" not in counts:
-                counts |= data.furnish()
-                rows.write_text(json.dumps(counts))
-            with connections["default"].cursor() as cursor:
-                # New columns and indices have no statistics yet, and nobody waits here for autovacuum.
-                cursor.execute("ANALYZE")
-            report = measuring.report(rounds=options.rounds, rows=counts, only=options.only)
-            if options.rate_seconds:
-                found = rate.rates(paths=list(measuring.boards()), seconds=options.rate_seconds)
-                report["rates"] = [asdict(one) for one in found]
-            return report
+            yield
         finally:
             connections.close_all()
             for connection in connections.all():
@@ -98,9 +82,48 @@ def _measure_in(folder: Path, *, options: argparse.Namespace) -> dict[str, Any]:
         embedded.stop(folder)
 
 
+def _report(folder: Path, *, options: argparse.Namespace) -> dict[str, Any]:
+    from tests.scale import measuring, rate
+
+    counts = _rows(folder, options=options)
+    report = measuring.report(rounds=options.rounds, rows=counts, only=options.only)
+    if options.rate_seconds:
+        chosen = [path for path in measuring.much_read() if options.only in path]
+        report["rates"] = [asdict(one) for one in rate.rates(paths=chosen, seconds=options.rate_seconds)]
+    return report
+
+
+def _rows(folder: Path, *, options: argparse.Namespace) -> dict[str, int]:
+    """Make the data, unless the folder has them. Returns how many rows of each kind there are."""
+    from django.core.management import call_command
+    from django.db import connection
+
+    from tests.scale import data
+
+    # A folder that is used again may be of an older release.
+    call_command("migrate", verbosity=0)
+    call_command("collectstatic", interactive=False, verbosity=0)
+    # Strangers who are refused would be most of what is printed.
+    logging.getLogger("django.request").setLevel(logging.ERROR)
+    path = folder / "rows.json"
+    if path.exists():
+        counts: dict[str, int] = json.loads(path.read_text())
+    else:
+        counts = data.populate(evaluations=options.evaluations, results=options.results, users=options.users)
+        path.write_text(json.dumps(counts))
+    if "shards" not in counts:
+        counts |= data.furnish()
+        path.write_text(json.dumps(counts))
+    with connection.cursor() as cursor:
+        # New columns and indices have no statistics yet, and nobody waits here for autovacuum.
+        cursor.execute("ANALYZE")
+    return counts
+
+
 def _tell(report: dict[str, Any]) -> None:
     print(f"{report['rows']}, tasks of the suites: {report['suites']}")
-    print("median ms    p95 ms  first ms    CPU ms  SQL ms  queries     KiB  status  reader     path")
+    if report["timings"]:
+        print("median ms    p95 ms  first ms    CPU ms  SQL ms  queries     KiB  status  reader     path")
     for one in report["timings"]:
         print(
             f"{one['median_ms']:9.1f} {one['p95_ms']:9.1f} {one['first_ms']:9.1f} {one['cpu_ms']:9.1f}"
@@ -109,8 +132,8 @@ def _tell(report: dict[str, Any]) -> None:
         )
     for one in report.get("rates", []):
         print(
-            f"{one['per_second']:9.0f} requests/s, median {one['median_ms']:.1f} ms, p95 {one['p95_ms']:.1f} ms,"
-            f" not 200: {one['not_200']}  {one['path']}"
+            f"{one['per_second']:9.0f} requests/s, first {one['first_ms']:.0f} ms, median {one['median_ms']:.1f} ms,"
+            f" p95 {one['p95_ms']:.1f} ms, not 200: {one['not_200']}  {one['path']}"
         )
 
 

@@ -38,9 +38,8 @@ from leaderboard.queue.workers.tokens import create_worker_token
 from leaderboard.quotas.models import QuotaEntry
 from leaderboard.reliability.models import ReliabilityProfile
 from tests.leaderboard.reliability.factories import make_profile
+from tests.scale.wide_suite import SLUG as WIDE
 
-WIDE = "scale"
-_WIDE_TASKS = 2500
 FEWEST = 12
 """Evaluations of a suite, with which its first user has one that runs and two that everybody sees."""
 _REASONS = {
@@ -86,6 +85,10 @@ SELECT gen_random_uuid(), 'mail', '{}', '', now(), now(), 1, now(), NULL, ''
 """
 
 
+class TooFewError(ValueError):
+    """So few evaluations that some suite would lack what its pages need; the message says how many are needed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Share:
     """How many of the evaluations are of a suite."""
@@ -99,7 +102,6 @@ def populate(*, evaluations: int, results: int, users: int, seed: int = 0) -> di
     rng = random.Random(seed)
     call_command("migrate", verbosity=0)
     call_command("register_suites", verbosity=0)
-    _wide_suite()
     shares = _shares(evaluations=evaluations, results=results)
     people = _users(users)
     total = 0
@@ -112,25 +114,6 @@ def populate(*, evaluations: int, results: int, users: int, seed: int = 0) -> di
     return {"evaluations": evaluations, "results": total, "users": users}
 
 
-def _wide_suite() -> None:
-    """A suite as large as Tool2K, whose requests are not shipped."""
-    like = Suite.objects.get(slug="toolmini", current=True)
-    suite = Suite.objects.create(
-        slug=WIDE, version="1", digest="5" * 64, title="Many tasks", description="Made up.",
-        metrics=like.metrics, conditions=like.conditions, panels=like.panels, scoring=like.scoring,
-    )  # fmt: skip
-    tasks = list(Task.objects.filter(suite=like))
-    Task.objects.bulk_create(
-        Task(
-            suite=suite, key=str(number), position=number, text=f"{like_task.text} ({number})",
-            structure=like_task.structure, metric=like_task.metric, attributes=like_task.attributes,
-            gold=like_task.gold,
-        )
-        for number in range(_WIDE_TASKS)
-        for like_task in [tasks[number % len(tasks)]]
-    )  # fmt: skip
-
-
 def spread(*, evaluations: int, results: int, sizes: Sequence[int]) -> list[int]:
     """How many evaluations each suite gets: so many of the last and widest one as bring the results to the wanted
     number, as far as that is possible, and the others in equal parts. Each gets at least `FEWEST`.
@@ -141,17 +124,33 @@ def spread(*, evaluations: int, results: int, sizes: Sequence[int]) -> list[int]
         sizes: tasks of each suite.
 
     Raises:
-        ValueError: that many evaluations do not give each suite its fewest.
+        TooFewError: that many evaluations do not give each suite its fewest.
     """
     *others, widest = sizes
     least = FEWEST * len(sizes)
     if evaluations < least:
-        raise ValueError(f"{evaluations} evaluations are too few: {len(sizes)} suites need {least}, {FEWEST} each")
+        raise TooFewError(f"{evaluations} evaluations are too few: {len(sizes)} suites need {least}, {FEWEST} each")
     size = sum(others) / len(others)
     wanted = round((results - evaluations * size) / (widest - size))
     wide = max(FEWEST, min(evaluations - FEWEST * len(others), wanted))
     each, rest = divmod(evaluations - wide, len(others))
     return [*(each + (number < rest) for number in range(len(others))), wide]
+
+
+def planners_of(evaluations: int) -> int:
+    """Planners of a suite. Evaluation `number` is of planner `number % planners`, which makes up to four of each."""
+    return (evaluations + 3) // 4
+
+
+def under_way(evaluations: int) -> range:
+    """Numbers of the evaluations of a suite that are under way, one in a hundred: the first of every 25th planner, so
+    that its further ones are completed."""
+    return range(0, planners_of(evaluations), 25)
+
+
+def is_private(number: int) -> bool:
+    """One in twenty, so that every condition on who sees an evaluation has something to leave out."""
+    return number % 20 == 11
 
 
 def _shares(*, evaluations: int, results: int) -> list[Share]:
@@ -173,19 +172,21 @@ def _evaluations(*, share: Share, people: Sequence[User], rng: random.Random) ->
             owner=people[number % len(people)], name=f"{share.suite.slug} planner {number}", kind="bundled",
             bundled_name="gold",
         )
-        for number in range((share.evaluations + 3) // 4)
+        for number in range(planners_of(share.evaluations))
     )  # fmt: skip
     submissions = Submission.objects.bulk_create(
-        # One in twenty is private, so that every condition on who sees it has something to leave out.
-        Submission(planner=planner, submitted_by=planner.owner, visibility="private" if number % 20 == 11 else "public")
+        Submission(
+            planner=planner, submitted_by=planner.owner, visibility="private" if is_private(number) else "public"
+        )
         for number in range(share.evaluations)
         for planner in [planners[number % len(planners)]]
     )
     conditions = conditions_of(share.suite)._asdict()
     tasks = Task.objects.filter(suite=share.suite).count()
+    running = under_way(share.evaluations)
     made = []
     for number, submission in enumerate(submissions):
-        state = "completed" if number % 100 or number + 1 == share.evaluations else "running"
+        state = "running" if number in running else "completed"
         ended = now - timedelta(minutes=share.evaluations - number)
         made.append(
             Evaluation(

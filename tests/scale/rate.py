@@ -18,15 +18,18 @@ class Rate:
 
     path: str
     per_second: float
+    first_ms: float
+    """The first request of a process that has answered none."""
     median_ms: float
     p95_ms: float
     not_200: int
 
 
-def rates(*, paths: Sequence[str], seconds: float, readers: int = 16) -> list[Rate]:
-    """Ask one uvicorn process for each address, after a first request that fills its memory."""
-    with _server() as port:
-        return [asyncio.run(_rate(port=port, path=path, seconds=seconds, readers=readers)) for path in paths]
+def rates(*, paths: Sequence[str], seconds: float, readers: int = 16) -> Iterator[Rate]:
+    """Ask a uvicorn process of its own for each address: once, and then again and again."""
+    for path in paths:
+        with _server() as port:
+            yield asyncio.run(_rate(port=port, path=path, seconds=seconds, readers=readers))
 
 
 @contextmanager
@@ -55,13 +58,13 @@ def _wait_for(*, port: int, process: subprocess.Popen[bytes]) -> None:
 
 
 async def _rate(*, port: int, path: str, seconds: float, readers: int) -> Rate:
-    await _read(port=port, path=path, until=0.0)
+    [first], _ = await _read(port=port, path=path, until=0.0)
     begun = time.perf_counter()
     found = await asyncio.gather(*[_read(port=port, path=path, until=begun + seconds) for _ in range(readers)])
     lasted = time.perf_counter() - begun
     times = sorted(one for times, _ in found for one in times)
     return Rate(
-        path=path, per_second=len(times) / lasted, median_ms=times[len(times) // 2] * 1000,
+        path=path, per_second=len(times) / lasted, first_ms=first * 1000, median_ms=times[len(times) // 2] * 1000,
         p95_ms=times[int(len(times) * 0.95)] * 1000, not_200=sum(wrong for _, wrong in found),
     )  # fmt: skip
 

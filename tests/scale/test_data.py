@@ -2,8 +2,18 @@
 
 import pytest
 
-from evaluator.suites import suite_names
-from tests.scale.data import FEWEST, furnish, populate, spread
+from evaluator.suites import registry, suite_names
+from tests.scale import wide_suite
+from tests.scale.data import (
+    FEWEST,
+    TooFewError,
+    furnish,
+    is_private,
+    planners_of,
+    populate,
+    spread,
+    under_way,
+)
 from tests.scale.measuring import addresses
 
 OTHERS = (185, 120)
@@ -26,14 +36,32 @@ def test_every_suite_gets_what_its_pages_need(evaluations, results, expected):
 
 
 def test_too_few_evaluations_are_refused_with_the_number_needed():
-    with pytest.raises(ValueError, match="35 evaluations are too few: 3 suites need 36"):
+    with pytest.raises(TooFewError, match="35 evaluations are too few: 3 suites need 36"):
         spread(evaluations=35, results=1_000, sizes=(*OTHERS, 2500))
 
 
+def test_the_first_planner_of_a_suite_has_an_evaluation_under_way_and_two_that_everybody_sees():
+    for evaluations in range(FEWEST, 1300):
+        running = under_way(evaluations)
+        own = range(0, evaluations, planners_of(evaluations))
+        assert own[0] in running
+        assert sum(number not in running and not is_private(number) for number in own) >= 2, evaluations
+        assert abs(len(running) - evaluations / 100) <= 1
+
+
+@pytest.fixture
+def wide(monkeypatch):
+    monkeypatch.setenv(registry.VARIABLE, wide_suite.__name__)
+    registry.forget()
+    yield
+    monkeypatch.undo()
+    registry.forget()
+
+
 @pytest.mark.django_db
+@pytest.mark.usefixtures("wide")
 def test_the_smallest_installation_has_every_page_for_each_reader():
-    # And one more, which is as wide as Tool2K.
-    populate(evaluations=FEWEST * (len(suite_names()) + 1), results=1_000, users=3)
+    populate(evaluations=FEWEST * len(suite_names()), results=1_000, users=3)
     furnish()
     readers = [reader for _, reader in addresses()]
     assert {*readers} == {"owner", "anonymous", "staff"}

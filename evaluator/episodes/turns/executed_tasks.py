@@ -12,7 +12,7 @@ from evaluator.episodes.beside_gold import Pending, task_of
 from evaluator.episodes.coverage import not_run_reasons
 from evaluator.episodes.executed import ExecutedPlans
 from evaluator.episodes.sample_artefacts import KeptSamples
-from evaluator.episodes.scoring import UNREADABLE, ResultScorer, profile_scorer
+from evaluator.episodes.scoring import UNREADABLE, ResultScorer, profile_scorer, profile_scorer_facts
 from evaluator.episodes.turns.environment import (
     Call,
     Ended,
@@ -81,6 +81,7 @@ class ExecutedTasks:
         results = ResultScorer(
             engine=tools.engine, source=self._source, samples=self._samples, count=self._setting.samples,
             scorers=partial(profile_scorer, profile=tools.profile, device=self._setting.device),
+            facts=partial(profile_scorer_facts, profile=tools.profile, device=self._setting.device),
         )  # fmt: skip
         return TaskScorer(
             engine=tools.engine, results=results, samples=self._samples, judge=self._plans.judge,

@@ -16,7 +16,7 @@ from evaluator.values import Boxes, Clip, Labels, Masks, Value
 
 @dataclass(frozen=True, slots=True)
 class RuleScore:
-    """A scorer (`evaluator.metrics.similarity.Scorer`) that needs no model."""
+    """A scorer (`evaluator.metrics.scorers.Scorer`) that needs no model."""
 
     name: str
     output: type

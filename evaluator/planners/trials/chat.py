@@ -9,8 +9,9 @@ from evaluator.planners.language_models.chat.model import ChatModel, ChatSetting
 from evaluator.planners.language_models.protocol import Answer, Call, Completion, Failure
 from evaluator.planners.protocol import PlannerError, PlannerReply
 from evaluator.planners.strategies.registry import PlannerNameError, strategy_of
+from evaluator.planners.trials.empty_plans import says_nothing
 from evaluator.planners.trials.settings import ChatTrialSettings
-from evaluator.planners.trials.trial import SHOWN_BYTES, Trial, asked, read
+from evaluator.planners.trials.trial import SHOWN_BYTES, Trial, asked, explained, read
 from evaluator.planners.trials.verdicts import Verdict, verdict_of_fault
 from evaluator.records import Reason
 from evaluator.suites.base import Suite
@@ -64,6 +65,9 @@ def try_chat(*, suite: Suite, settings: ChatTrialSettings, offered: Set[str] | N
         return replace(trial, reason=Reason.MODEL_UNUSABLE, problem=problem)
     if isinstance(end, PlannerError):
         return replace(trial, reason=end.reason, verdict=verdict_of_fault(end.reason), problem=str(end))
+    if end.unreadable and isinstance(model.heard, Completion) and says_nothing(model.heard.text):
+        trial = replace(trial, reason=Reason.UNPARSABLE_PLAN)
+        return explained(trial, context=context, suite=suite, verdict=Verdict.EMPTY)
     if end.unreadable:
         problem = f"The plan cannot be read: {end.unreadable}."
         return replace(trial, reason=Reason.UNPARSABLE_PLAN, verdict=Verdict.UNREADABLE, problem=problem)

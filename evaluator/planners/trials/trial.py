@@ -169,7 +169,7 @@ def read(trial: Trial, *, reply: PlannerReply, context: PlanContext, suite: Suit
         trial = replace(trial, reason=Reason.UNPARSABLE_PLAN, verdict=Verdict.UNREADABLE, problem=message)
         trial = replace(trial, tolerated=tuple(error.tolerated))
         empty = says_nothing(reply.plan)
-        return _explained(trial, context=context, suite=suite, verdict=Verdict.EMPTY) if empty else trial
+        return explained(trial, context=context, suite=suite, verdict=Verdict.EMPTY) if empty else trial
     problems = check_plan(plan=parsed.plan, context=context)
     trial = replace(
         trial,
@@ -182,7 +182,7 @@ def read(trial: Trial, *, reply: PlannerReply, context: PlanContext, suite: Suit
         trial = replace(trial, reason=Reason.INVALID_PLAN, verdict=verdict, problem=message)
     if not parsed.plan.steps:
         verdict = Verdict.ABSTAINED if parsed.form == ABSTENTION else Verdict.EMPTY
-        return _explained(trial, context=context, suite=suite, verdict=verdict)
+        return explained(trial, context=context, suite=suite, verdict=verdict)
     if problems:
         return trial
     verdict = verdict_of_plan(plan=parsed.plan, gold=suite.task(trial.task).gold)
@@ -206,7 +206,7 @@ def _judged(reply: PlannerReply, *, suite: Suite, task: str) -> str:
     return "" if record.score is None else f"The judge gives it {record.score:.2f} for {column.label}."
 
 
-def _explained(trial: Trial, *, context: PlanContext, suite: Suite, verdict: Verdict) -> Trial:
+def explained(trial: Trial, *, context: PlanContext, suite: Suite, verdict: Verdict) -> Trial:
     """The trial of an empty plan or an abstention, with what it would score and how a plan looks."""
     # Only now, since it loads more than a process with little memory can hold before it has called.
     from evaluator.suites.registry import episode_of

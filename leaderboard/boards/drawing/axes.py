@@ -74,7 +74,8 @@ def axis(
     least, most = min(found), max(found)
     if most - least < _LEAST_RANGE and not least_range:
         room = abs(most) / 2 or 0.5
-        least, most = least - room, most + room
+        # A floor is one because values below it are impossible.
+        least, most = (least - room, most + room) if floor is None else (least, most + 2 * room)
     if (short := least_range - (most - least)) > 0:
         least, most = least - short / 2, most + short / 2
     room = PADDING * (most - least)

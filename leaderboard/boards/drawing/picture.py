@@ -81,9 +81,10 @@ class Area(NamedTuple):
 
 
 class Link(NamedTuple):
-    """Shapes that lead somewhere."""
+    """Shapes that lead somewhere, or are only named."""
 
     address: str
+    """Empty: they lead nowhere."""
     words: str
     """What it is called, for screen readers and tooltips."""
     items: tuple["Line | Mark | Text | Area", ...]

@@ -104,7 +104,8 @@ def named(
         must: so many of the first names may cover lines.
 
     Returns:
-        For each mark the text, or None where it would cover a mark or another text.
+        For each mark the text, or None where it would cover a mark or another text. Where there is no room beside a
+        mark, its name continues that of a neighbour.
     """
     boxes = [Box(x - RADIUS - 1, y - RADIUS - 1, x + RADIUS + 1, y + RADIUS + 1) for x, y in marks]
     texts = list(taken)
@@ -117,7 +118,35 @@ def named(
         found.append(None if chosen is None else chosen[0])
         if chosen is not None:
             texts.append(chosen[1])
+    for place, name in enumerate(names):
+        if name and found[place] is None:
+            listed = _listed(name, texts=_near(marks[place], marks=marks, texts=found))
+            free = (one for one in listed if _is_free(one[1], frame=frame, others=[*boxes, *texts, *lines]))
+            if (chosen := next(free, None)) is not None:
+                found[place] = chosen[0]
+                texts.append(chosen[1])
     return found
+
+
+def _near(
+    mark: tuple[float, float], *, marks: Sequence[tuple[float, float]], texts: Sequence[Text | None]
+) -> list[Text]:
+    """The names of marks so near that they were moved apart, the nearest first."""
+    found = [((x - mark[0]) ** 2 + (y - mark[1]) ** 2, text) for (x, y), text in zip(marks, texts, strict=True) if text]
+    return [text for far, text in sorted(found, key=lambda one: one[0]) if far <= (2 * APART) ** 2]
+
+
+def _listed(name: str, *, texts: Sequence[Text]) -> Iterator[tuple[Text, Box]]:
+    """A name after each of these names, or before it where that ends at its mark, as in a list."""
+    for text in texts:
+        box = box_of(text)
+        if text.anchor == "start":
+            after = Text("name", box.right, text.y, f", {name}")
+        elif text.anchor == "end":
+            after = Text("name", box.left, text.y, f"{name},", "end")
+        else:
+            continue
+        yield after, box_of(after)
 
 
 def _is_free(box: Box, *, frame: Frame, others: Sequence[Box]) -> bool:

@@ -38,7 +38,8 @@ def _item(item: Item, *, absolute: Callable[[str], str]) -> str:
     shapes = "".join(map(_shape, item.items))
     if not shapes:
         return ""
-    return f"<a href={quoteattr(absolute(item.address))}><title>{_text(item.words)}</title>{shapes}</a>"
+    inner = f"<title>{_text(item.words)}</title>{shapes}"
+    return f"<a href={quoteattr(absolute(item.address))}>{inner}</a>" if item.address else f"<g>{inner}</g>"
 
 
 def _shape(item: Line | Cells | Mark | Text | Area) -> str:

@@ -1,11 +1,12 @@
 """The page of a board's tasks: who solves which, as a heat map whose cells lead to the results."""
 
+import re
 from math import isnan
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils.html import escape, format_html_join
@@ -34,6 +35,7 @@ from leaderboard.boards.matrix import (
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.pages.page_cache import tagged_page
 from leaderboard.boards.services import latest_snapshot
+from leaderboard.boards.task_values.files import matrix_as_csv
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.results.filters import written
@@ -44,6 +46,8 @@ PER_PAGE = 100
 MOST_WORDS = 90
 ORDERS = {CLUSTERED: "Unsolved first, similar together", HARDEST: "Hardest first", AS_IN_SUITE: "As in the suite"}
 COLUMNS = {RANKED: "By rank", SIMILAR: "Similar together"}
+PLANNER_PAGE = "planner_page"
+_NUMBER = re.compile("[1-9][0-9]{0,5}")
 _SAFE = "/~:@!$&'()*+,;="
 
 
@@ -52,6 +56,8 @@ class Arrangement(NamedTuple):
 
     order: str
     columns: str
+    page: int = 1
+    """Of the planners, by rank."""
 
 
 class Arranged(NamedTuple):
@@ -96,9 +102,29 @@ def heat(request: HttpRequest, suite: str) -> HttpResponse:
     return tagged_page(request=request, parts=shown, make=make)
 
 
+@require_safe
+def heat_file(request: HttpRequest, suite: str) -> HttpResponse:
+    """The values that the page shows of all tasks, as CSV."""
+    found = get_object_or_404(Suite, slug=suite, current=True)
+    snapshot = latest_snapshot(suite=found)
+    if snapshot is None:
+        raise Http404("nothing was published on this board yet")
+
+    def make() -> HttpResponse:
+        page = read_arrangement(request).page
+        matrix = matrix_of(suite=found, snapshot=snapshot, rows=content_of(snapshot).rows, page=page)
+        response = HttpResponse(matrix_as_csv(matrix), content_type="text/csv; charset=utf-8")
+        name = f"planarena-{found.slug}-{snapshot.number}-tasks-{matrix.first + 1}-{matrix.last}.csv"
+        response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+        return response
+
+    parts = [found.digest, snapshot.pk, snapshot.digest]
+    return tagged_page(request=request, parts=parts, make=make, is_kept=False)
+
+
 def _page(*, request: HttpRequest, suite: Suite, snapshot: Snapshot) -> dict[str, Any]:
-    matrix = matrix_of(suite=suite, snapshot=snapshot, content=content_of(snapshot))
     arrangement = read_arrangement(request)
+    matrix = matrix_of(suite=suite, snapshot=snapshot, rows=content_of(snapshot).rows, page=arrangement.page)
     arranged = arranged_of(matrix=matrix, suite=suite, snapshot=snapshot, arrangement=arrangement)
     order = [place for band in arranged.bands for place in band.tasks]
     page = Paginator(order, PER_PAGE).get_page(request.GET.get("page"))
@@ -113,15 +139,31 @@ def _page(*, request: HttpRequest, suite: Suite, snapshot: Snapshot) -> dict[str
         "column_orders": [(key, words, key == arrangement.columns) for key, words in COLUMNS.items()],
         "unsolved": matrix.solved.count(Solved.NONE),
         "solved_by_all": matrix.solved.count(Solved.ALL),
-        "most_planners": MOST_PLANNERS,
+        "planner_page": matrix.first // MOST_PLANNERS + 1,
+        "planner_pages": _planner_pages(matrix),
         "shades": range(11),
     }
 
 
+def _planner_pages(matrix: TaskMatrix) -> list[tuple[int, str, bool]]:
+    """Number and words of each page of planners, and whether it is shown; none where there is only one."""
+    firsts = range(0, matrix.ranked, MOST_PLANNERS)
+    if len(firsts) < 2:
+        return []
+    return [
+        (number, f"{first + 1:,} to {min(first + MOST_PLANNERS, matrix.ranked):,}", first == matrix.first)
+        for number, first in enumerate(firsts, start=1)
+    ]
+
+
 def read_arrangement(request: HttpRequest) -> Arrangement:
     """The order that an address asks for; what is unknown is the usual one."""
-    order, columns = request.GET.get("order", ""), request.GET.get("planners", "")
-    return Arrangement(order if order in ORDERS else CLUSTERED, columns if columns in COLUMNS else RANKED)
+    order, columns, page = (request.GET.get(name, "") for name in ("order", "planners", PLANNER_PAGE))
+    return Arrangement(
+        order if order in ORDERS else CLUSTERED,
+        columns if columns in COLUMNS else RANKED,
+        int(page) if _NUMBER.fullmatch(page) else 1,
+    )
 
 
 def arranged_of(*, matrix: TaskMatrix, suite: Suite, snapshot: Snapshot, arrangement: Arrangement) -> Arranged:
@@ -146,8 +188,9 @@ def arranged_of(*, matrix: TaskMatrix, suite: Suite, snapshot: Snapshot, arrange
 
 def _block(*, first: int, total: int, arrangement: Arrangement) -> Block:
     number, last = first // PER_PAGE + 1, min(first + PER_PAGE, total)
-    chosen = {"order": arrangement.order, "planners": arrangement.columns, "page": str(number)}
-    usual = {"order": CLUSTERED, "planners": RANKED, "page": "1"}
+    planners = {"planners": arrangement.columns, PLANNER_PAGE: str(arrangement.page)}
+    chosen = {"order": arrangement.order, **planners, "page": str(number)}
+    usual = {"order": CLUSTERED, "planners": RANKED, PLANNER_PAGE: "1", "page": "1"}
     query = written((name, value) for name, value in chosen.items() if value != usual[name])
     words = f"Tasks {first + 1:,} to {last:,} in the table"
     return Block(f"{query or '?'}#table", words, first, last - first)

@@ -7,6 +7,7 @@ for readers who are not signed in, for `KEEP_PAGES_SECONDS`, without a query.
 import gzip
 import time
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any, NamedTuple
 
 from asgiref.sync import iscoroutinefunction
@@ -35,6 +36,24 @@ class KeptPage(NamedTuple):
     """The view that the measured time is counted for."""
     made: float
     """`time.monotonic()`"""
+
+    def is_fresh(self) -> bool:
+        """Whether it is young enough to be served."""
+        return time.monotonic() - self.made < settings.KEEP_PAGES_SECONDS
+
+    def response(self, *, packed: bool) -> HttpResponse:
+        """The page as it is answered."""
+        response = HttpResponse(self.packed if packed else self.content)
+        for name, value in self.headers:
+            response.headers[name] = value
+        if packed:
+            response.headers["Content-Encoding"] = "gzip"
+            if etag := response.headers.get("ETag"):
+                # Other bytes of the same page: a weak tag (RFC 9110, section 8.8.1).
+                response.headers["ETag"] = f"W/{etag.removeprefix('W/')}"
+        if "Content-Length" in response.headers:
+            response.headers["Content-Length"] = str(len(response.content))
+        return response
 
 
 _bodies: SharedCache[str, bytes] = SharedCache(maxsize=_MOST_PAGES)
@@ -66,10 +85,25 @@ def tagged_page(
     return shareable(with_tag(response=response, tag=tag))
 
 
+def kept_body(tag: str, make: Callable[[], bytes]) -> bytes:
+    """What an answer with this ETag holds, made only once."""
+    return _bodies.get_or_make(tag, make)
+
+
 def shareable(response: HttpResponse) -> HttpResponse:
     """Mark a page that looks the same to everybody who is not signed in."""
     response.is_shareable = True  # type: ignore[attr-defined]  # read in `_keep`
     return response
+
+
+def for_everybody(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """A view whose answer is the same for everybody who is not signed in."""
+
+    @wraps(view)
+    def shared(request: HttpRequest) -> HttpResponse:
+        return shareable(view(request))
+
+    return shared
 
 
 @sync_and_async_middleware
@@ -88,15 +122,31 @@ def serve_kept_pages(get_response: Callable[[HttpRequest], Any]) -> Callable[[Ht
     return answer
 
 
+def kept_page(key: str) -> KeptPage | None:
+    """The page that is kept under this key, fresh or not."""
+    return _pages.get(key) if settings.KEEP_PAGES_SECONDS > 0 else None
+
+
+def key_of(*, scheme: str, host: str, address: str) -> str:
+    """What a page is kept under. Feeds name the host of the request; hosts that are not allowed are never cached."""
+    return f"{scheme}://{host}{address}"
+
+
+def takes_gzip(accepted: str) -> bool:
+    """Whether the header `Accept-Encoding` names gzip."""
+    named = [part.partition(";") for part in accepted.lower().split(",")]
+    return any(name.strip() == "gzip" and weight.replace(" ", "") != "q=0" for name, _, weight in named)
+
+
 def _kept(request: HttpRequest) -> HttpResponseBase | None:
-    if not _is_from_stranger(request) or (page := _pages.get(_key(request))) is None:
+    if not _is_from_stranger(request) or (page := kept_page(_key(request))) is None:
         return None
-    if time.monotonic() - page.made >= settings.KEEP_PAGES_SECONDS:
+    if not page.is_fresh():
         # This request renews it; others get the old one meanwhile.
         _pages.put(_key(request), page._replace(made=time.monotonic()))
         return None
     request.resolver_match = page.match
-    response = _unpack(page=page, packed=_takes_gzip(request))
+    response = page.response(packed=_takes_gzip(request))
     return get_conditional_response(request, etag=response.headers.get("ETag"), response=response)
 
 
@@ -108,32 +158,22 @@ def _keep(*, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBa
         page = KeptPage(
             content=response.content,
             packed=gzip.compress(response.content, compresslevel=5, mtime=0),
-            headers=tuple(response.headers.items()),
+            # How often somebody may still ask is theirs alone.
+            headers=tuple((name, value) for name, value in response.headers.items() if not _is_of_caller(name)),
             match=request.resolver_match,
             made=time.monotonic(),
         )
         _pages.put(_key(request), page)
-        return _unpack(page=page, packed=_takes_gzip(request))
+        return page.response(packed=_takes_gzip(request))
     return response
 
 
-def _unpack(*, page: KeptPage, packed: bool) -> HttpResponse:
-    response = HttpResponse(page.packed if packed else page.content)
-    for name, value in page.headers:
-        response.headers[name] = value
-    if packed:
-        response.headers["Content-Encoding"] = "gzip"
-        if etag := response.headers.get("ETag"):
-            # Other bytes of the same page: a weak tag (RFC 9110, section 8.8.1).
-            response.headers["ETag"] = f"W/{etag.removeprefix('W/')}"
-    if "Content-Length" in response.headers:
-        response.headers["Content-Length"] = str(len(response.content))
-    return response
+def _is_of_caller(name: str) -> bool:
+    return name.lower().startswith("ratelimit")
 
 
 def _takes_gzip(request: HttpRequest) -> bool:
-    named = [part.partition(";") for part in request.META.get("HTTP_ACCEPT_ENCODING", "").lower().split(",")]
-    return any(name.strip() == "gzip" and weight.replace(" ", "") != "q=0" for name, _, weight in named)
+    return takes_gzip(request.META.get("HTTP_ACCEPT_ENCODING", ""))
 
 
 def _is_from_stranger(request: HttpRequest) -> bool:
@@ -141,11 +181,12 @@ def _is_from_stranger(request: HttpRequest) -> bool:
     return (
         settings.KEEP_PAGES_SECONDS > 0
         and request.method == "GET"
+        and "HTTP_AUTHORIZATION" not in request.META
         and settings.SESSION_COOKIE_NAME not in request.COOKIES
         and CookieStorage.cookie_name not in request.COOKIES
     )
 
 
 def _key(request: HttpRequest) -> str:
-    # Feeds name the host of the request; hosts that are not allowed are never cached.
-    return f"{request.scheme}://{request.META.get('HTTP_HOST', '')}{request.get_full_path()}"
+    host = str(request.META.get("HTTP_HOST", ""))
+    return key_of(scheme=str(request.scheme), host=host, address=request.get_full_path())

@@ -99,8 +99,8 @@ def _picture(
     *, request: HttpRequest, suite: Suite, snapshot: Snapshot, version: AllVersion, name: str
 ) -> Picture | None:
     if name == "tasks":
-        matrix = matrix_of(suite=suite, snapshot=snapshot, content=content_of(snapshot))
         arrangement = read_arrangement(request)
+        matrix = matrix_of(suite=suite, snapshot=snapshot, rows=content_of(snapshot).rows, page=arrangement.page)
         return arranged_of(matrix=matrix, suite=suite, snapshot=snapshot, arrangement=arrangement).picture
     if name == "time" or name in COSTS:
         is_log = request.GET.get("axis") == LOGARITHMIC

@@ -16,7 +16,7 @@ from leaderboard.boards.pages import (
 app_name = "boards"
 
 _SUITE = r"^boards/(?P<suite>[-a-zA-Z0-9_]+)"
-_FILE = r"\.(?P<extension>csv|json|bib)$"
+_FILE = r"\.(?P<extension>csv|json|bib|parquet)$"
 
 urlpatterns = [
     path("", views.home, name="home"),
@@ -25,6 +25,7 @@ urlpatterns = [
     path("boards/<slug:suite>/", views.board, name="board"),
     path("boards/<slug:suite>/plots/", plot_views.plots, name="plots"),
     path("boards/<slug:suite>/tasks/", heat_views.heat, name="tasks"),
+    path("boards/<slug:suite>/tasks.csv", heat_views.heat_file, name="tasks-file"),
     path("boards/<slug:suite>/causes/", cause_views.causes, name="causes"),
     path("boards/<slug:suite>/seasons/", season_views.seasons, name="seasons"),
     path("boards/<slug:suite>/feed.atom", export_views.feed, name="feed"),

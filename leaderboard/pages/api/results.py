@@ -5,96 +5,33 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import F, QuerySet
+from django.http import StreamingHttpResponse
 from django.shortcuts import get_object_or_404
+from django.urls import reverse
 from django.utils.functional import cached_property
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import generics, serializers
-from rest_framework.exceptions import NotFound
+from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from evaluator.causes.taxonomy import Cause
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError
 from evaluator.records import Outcome
 from leaderboard.evaluations.gold import Withheld, not_shared, withheld_from
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.visibility import OF_EVALUATION, visible_evaluations, visible_to
+from leaderboard.pages.api.result_output import ResultOutput
+from leaderboard.pages.sharing.files import result_file, results_of
 from leaderboard.results.cause_counts import VALUES
-from leaderboard.results.causes import read_findings
 from leaderboard.results.listing import filter_results
 from leaderboard.results.objects import server_store
 from leaderboard.results.shown_records import shown_record
-from leaderboard.site.api.examples import DIGEST, PLAN, example, example_of
+from leaderboard.site.api.downloads import DOWNLOADS
+from leaderboard.site.api.examples import PLAN, example, example_of
 from leaderboard.site.api.selection import Selected
-from leaderboard.site.api.shapes import ModelOutput, Output
-
-FINDING = {"cause": "wrong_tool", "step": "s1", "tool": "Image Denoising", "wanted": "Image Super Resolution"}
-
-
-@example(FINDING, may_lack=("step", "tool", "input", "wanted", "given", "where"))
-class FindingOutput(Output):
-    """One cause why a task is below the gold score, with what it is about. What does not apply is absent."""
-
-    cause = serializers.ChoiceField(choices=[cause.value for cause in Cause])
-    step = serializers.CharField(required=False, help_text="Id of the planner's step; in turns, its number.")
-    tool = serializers.CharField(required=False, help_text="Of that step, or the one that is missing or invented.")
-    input = serializers.CharField(required=False, help_text="Argument of the tool.")
-    wanted = serializers.CharField(required=False, help_text="What would be right.")
-    given = serializers.CharField(required=False, help_text="What the planner gave.")
-    where = serializers.CharField(required=False, help_text="Place in a text that could not be read, or its form.")
-
-
-@example({
-    "task": "14", "metric": "vit", "outcome": "scored", "reason": "", "reason_text": "", "score": 0.71,
-    "indicators": {}, "seconds": 1.8, "plan_summary": "Image Denoising, Image Classification", "accepted": False,
-    "record_digest": DIGEST, "episodes": None,
-    "causes": [FINDING],
-})  # fmt: skip
-class ResultOutput(ModelOutput[TaskResult]):
-    """How one task ended."""
-
-    task = serializers.CharField(source="task.key")
-    metric = serializers.CharField(source="task.metric")
-    indicators = serializers.DictField(
-        child=serializers.FloatField(),
-        help_text="Indicators of the plan and of its answers by the key of their column, in [0, 1].",
-    )
-
-    episodes = serializers.JSONField(
-        allow_null=True,
-        help_text="Of suites in turns, how the task's episodes went: `ends` (for each `stop`, `turns` and `score`) and "
-        "`problems` (of actions: `tool`, `problem` and `count`). Null elsewhere, and where the plan is withheld.",
-    )
-
-    causes = FindingOutput(
-        many=True,
-        allow_null=True,
-        help_text="Why the task is below the gold score; empty at the gold score, and for tasks that never ran. Null: "
-        "not found yet. Where gold plans are withheld, only the planner's own plan is named; where plans are, only "
-        "the cause.",
-    )
-
-    class Meta:
-        model = TaskResult
-        fields = [
-            "task", "metric", "outcome", "reason", "reason_text", "score", "indicators", "seconds", "plan_summary",
-            "accepted", "record_digest", "episodes", "causes",
-        ]  # fmt: skip
-
-    def to_representation(self, instance: TaskResult) -> dict[str, Any]:
-        shown = super().to_representation(instance)
-        request = self.context.get("request")
-        withheld = withheld_from(reader=request.user if request else None, evaluation=instance.evaluation)
-        empty = {"record_digest"} if withheld.data else set()
-        if withheld.plan:
-            empty |= {"record_digest", "plan_summary", "reason_text"}
-        if "causes" in shown:
-            found = read_findings(instance.causes, withheld=withheld)
-            shown["causes"] = None if found is None else [one.to_json() for one in found]
-        if "episodes" in shown and (withheld.plan or not shown["episodes"]):
-            shown["episodes"] = None
-        return {**shown, **dict.fromkeys(empty & shown.keys(), "")}
 
 
 @example({
@@ -124,23 +61,45 @@ class RecordOutput(ResultOutput):
         OpenApiParameter("q", str, description="Text in the request or the plan's summary."),
         OpenApiParameter("level", str, description="Of suites that judge plans: `easy`, `medium` or `hard`."),
         OpenApiParameter("group", str, description="Of suites that judge plans: the group of requests."),
-    ]
+        OpenApiParameter(
+            "format", str, enum=["json", *DOWNLOADS], description="`csv` and `parquet`: all rows as a file."
+        ),
+    ],
+    responses={
+        (200, "application/json"): ResultOutput(many=True),
+        **{(200, kind.media_type): OpenApiTypes.BINARY for kind in DOWNLOADS.values()},
+    },
 )
 class ResultsView(Selected, generics.ListAPIView[TaskResult]):
     """How the tasks of an evaluation ended, in the suite's order."""
 
     serializer_class = ResultOutput
+    renderer_classes = (JSONRenderer, *DOWNLOADS.values())
     ordering = ("position",)
 
-    def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        """The results; kept by no cache where operators see more."""
+    def list(  # type: ignore[override]  # a stream is no response of DRF's
+        self, request: Request, *args: Any, **kwargs: Any
+    ) -> Response | StreamingHttpResponse:
+        """The results; kept by no cache where operators see more. As CSV and Parquet they are one file with all
+        columns, and causes as in the list."""
+        if (ending := request.accepted_renderer.format) in DOWNLOADS:
+            return self._file(request, ending=ending)
         response = super().list(request, *args, **kwargs)
         not_shared(response, suite=self._evaluation.suite, split=self._evaluation.split)
         return response
 
+    def _file(self, request: Request, *, ending: str) -> StreamingHttpResponse:
+        if "fields" in request.query_params:
+            raise ValidationError({"fields": [f"A file of the format {ending} has all fields."]})
+        evaluation = self._evaluation
+        address = request.build_absolute_uri(reverse("evaluations:detail", args=[evaluation.pk]))
+        chosen = self.get_queryset()
+        results = results_of(evaluation=evaluation, reader=request.user, address=address, chosen=chosen)
+        return result_file(request=request._request, results=results, ending=ending)
+
     @cached_property
     def _evaluation(self) -> Evaluation:
-        related = visible_evaluations(self.request.user).select_related("suite", "submission__planner")
+        related = visible_evaluations(self.request.user).select_related("suite", "submission__planner__owner")
         return get_object_or_404(related, pk=self.kwargs["evaluation_id"])
 
     def get_queryset(self) -> QuerySet[TaskResult]:

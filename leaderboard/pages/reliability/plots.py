@@ -1,94 +1,43 @@
-"""Plots of a reliability profile as coordinates for SVG. No database. The table beside each has the same figures.
-
-All plots are `WIDTH` wide; y grows downwards.
-"""
+"""Plots of a reliability profile. No database. The table beside each has the same figures."""
 
 from collections.abc import Mapping, Sequence
-from itertools import count
-from math import ceil
-from typing import Any, NamedTuple
+from typing import Any
 
-from leaderboard.pages.line_plot import BOTTOM, RIGHT, TOP, WIDTH, Dot, LinePlot, Tick, across, up
+from leaderboard.boards.drawing.dot_plot import Band, Scale, Value, dot_plot
+from leaderboard.boards.drawing.picture import Picture
+from leaderboard.pages.line_plot import Dot, LinePlot, Tick, across, up
 from leaderboard.results.figures import score
 
-_LABELS = 230
-"""Width of the labels of a dot plot's rows."""
-_ROW = 34
-_MOST_TICKS = 7
 _SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-
-
-class Row(NamedTuple):
-    """A row of a dot plot: a value with its interval."""
-
-    label: str
-    y: str
-    x: str
-    low: str
-    """Where its whisker begins; empty: it has none."""
-    high: str
-    words: str
-
-
-class DotPlot(NamedTuple):
-    """Values below each other on one scale, with whiskers."""
-
-    key: str
-    title: str
-    x_label: str
-    ticks: tuple[Tick, ...]
-    rows: tuple[Row, ...]
-    reference: Tick | None
-    """A line across all rows, and what it stands for."""
-    height: int
-    bottom: int
-    width: int = WIDTH
-    left: int = _LABELS
-    right: int = WIDTH - RIGHT
-    middle: int = (_LABELS + WIDTH - RIGHT) // 2
-
 
 Interval = Mapping[str, Any]
 """`{"mean", "low", "high", "count"}`; the ends are null over too few tasks."""
 
 
-def dot_plot(
+def interval_plot(
     *, key: str, title: str, x_label: str, values: Sequence[tuple[str, Interval]], reference: str = ""
-) -> DotPlot | None:
-    """Values with whiskers on a scale from 0; None without any.
+) -> Picture | None:
+    """Values with whiskers on a scale that holds 0 and 1; None without any.
 
     Args:
+        key: names the picture on its page.
+        title: of the picture.
+        x_label: of the scale.
         values: label and value of each row.
         reference: what a value of 1 means; empty: no line is drawn there.
     """
     if not values:
         return None
-    largest = max(max(one["mean"], one["high"] or 0.0) for _, one in values)
-    step, end = _scale(largest)
-
-    def x(value: float) -> str:
-        return f"{_LABELS + (WIDTH - RIGHT - _LABELS) * value / end:.1f}"
-
-    bottom = TOP + _ROW * len(values)
-    return DotPlot(
+    bands = [
+        Band(label, (Value(one["mean"], one["low"], one["high"], f"{label}: {in_words(one)}"),))
+        for label, one in values
+    ]
+    return dot_plot(
         key=key,
         title=title,
-        x_label=x_label,
-        ticks=tuple(Tick(x(step * number), f"{step * number:g}") for number in range(round(end / step) + 1)),
-        rows=tuple(
-            Row(
-                label=label,
-                y=f"{TOP + _ROW * (number + 0.5):.1f}",
-                x=x(one["mean"]),
-                low="" if one["low"] is None else x(one["low"]),
-                high="" if one["high"] is None else x(one["high"]),
-                words=f"{label}: {in_words(one)}",
-            )
-            for number, (label, one) in enumerate(values)
-        ),
-        reference=Tick(x(1.0), reference) if reference else None,
-        height=bottom + BOTTOM,
-        bottom=bottom,
+        description="One line for each value, with its 95 % interval. The table has the same figures.",
+        bands=bands,
+        scale=Scale(label=x_label, holds=(0.0, 1.0), baseline=(1.0, reference) if reference else None),
     )
 
 
@@ -97,13 +46,6 @@ def in_words(value: Interval) -> str:
     if value["low"] is None or value["high"] is None:
         return score(value["mean"])
     return f"{score(value['mean'])}, 95 % interval {score(value['low'])} to {score(value['high'])}"
-
-
-def _scale(largest: float) -> tuple[float, float]:
-    """Distance of ticks and end of a scale from 0 that holds 1 and `largest`."""
-    steps = (base * 10**power for power in count() for base in (0.2, 0.5, 1.0))
-    step = next(step for step in steps if largest <= step * _MOST_TICKS)
-    return step, max(1.0, step * ceil(round(largest / step, 6)))
 
 
 def reliability_diagram(bins: Sequence[Mapping[str, Any]]) -> LinePlot:

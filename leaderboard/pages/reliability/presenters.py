@@ -5,17 +5,12 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from evaluator.reliability import VERSION
+from leaderboard.boards.drawing.picture import Picture
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.submitted import is_submitted
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.pages.line_plot import LinePlot
-from leaderboard.pages.reliability.plots import (
-    DotPlot,
-    Interval,
-    dot_plot,
-    reliability_diagram,
-    risk_coverage,
-)
+from leaderboard.pages.reliability.plots import Interval, interval_plot, reliability_diagram, risk_coverage
 from leaderboard.reliability.members import Condition
 from leaderboard.reliability.models import ReliabilityProfile
 from leaderboard.reliability.naming import name_of
@@ -115,12 +110,12 @@ class Figures(NamedTuple):
     success: str
     cards: tuple[Card, ...]
     consistency: tuple[tuple[str, Interval], ...]
-    consistency_plot: DotPlot | None
+    consistency_plot: Picture | None
     counts: tuple[tuple[int, int, float], ...]
     """Runs that succeed, tasks for which so many do, and their share of the longest bar."""
     unsteady: Sequence[str]
     ratios: tuple[RatioRow, ...]
-    ratio_plot: DotPlot | None
+    ratio_plot: Picture | None
     unavailable: tuple[UnavailableRow, ...]
     confidence: Confidence | None
 
@@ -141,13 +136,13 @@ def figures_of(profile: ReliabilityProfile, *, members: Sequence[MemberRow]) -> 
         success=found["success"],
         cards=cards_of(found),
         consistency=consistency,
-        consistency_plot=dot_plot(
+        consistency_plot=interval_plot(
             key="consistency", title="Consistency of the runs", x_label="Mean over tasks; 1 is best", values=consistency
         ),
         counts=tuple((runs, tasks, 120 * tasks / most) for runs, tasks in enumerate(found["success_counts"])),
         unsteady=found["unsteady"],
         ratios=ratios,
-        ratio_plot=dot_plot(
+        ratio_plot=interval_plot(
             key="ratios",
             title="Score kept under each perturbation",
             x_label="Ratio to the score on unchanged requests",

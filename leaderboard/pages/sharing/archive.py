@@ -29,7 +29,7 @@ from evaluator.records import ResultRecord
 from leaderboard.evaluations.gold import Withheld, withheld_from
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.visibility import Reader
-from leaderboard.pages.sharing.files import facts_of, result_rows, results_csv
+from leaderboard.pages.sharing.files import facts_of, name_of, results_csv, results_of
 from leaderboard.results.objects import server_store
 from leaderboard.results.shown_records import shown_record
 
@@ -48,11 +48,6 @@ class _Result(NamedTuple):
     digest: str
 
 
-def folder_of(evaluation: Evaluation) -> str:
-    """Name of the folder that holds everything; the archive's name without its ending."""
-    return f"planarena-{evaluation.suite.slug}-{str(evaluation.pk)[:8]}"
-
-
 def archive(*, evaluation: Evaluation, reader: Reader, address: str) -> Iterator[bytes]:
     """The archive in pieces, as this reader may have it.
 
@@ -61,15 +56,14 @@ def archive(*, evaluation: Evaluation, reader: Reader, address: str) -> Iterator
         reader: who sees the evaluation.
         address: absolute, of its page.
     """
-    bag = _Bag(folder_of(evaluation))
+    bag = _Bag(name_of(evaluation))
     try:
         yield from bag.tag("bagit.txt", _BAGIT)
         yield from bag.tag("bag-info.txt", f"External-Identifier: {address}\n".encode())
         facts = json.dumps(facts_of(evaluation, address=address), ensure_ascii=False, indent=1, sort_keys=True)
         yield from bag.payload("evaluation.json", f"{facts}\n".encode())
-        rows = list(result_rows(evaluation=evaluation, reader=reader))
-        yield from bag.payload("results.csv", results_csv(evaluation=evaluation, rows=rows).encode())
-        del rows
+        results = results_of(evaluation=evaluation, reader=reader, address=address)
+        yield from bag.payload("results.csv", b"".join(results_csv(results)))
         withheld = withheld_from(reader=reader, evaluation=evaluation)
         yield from _records(evaluation=evaluation, withheld=withheld, bag=bag)
         yield from bag.end()

@@ -11,18 +11,16 @@ from django.views.decorators.http import require_safe
 
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.pages.preview_views import picture_response
-from leaderboard.evaluations.gold import not_shared
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.submitted import is_submitted, submitted
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.evaluations.visibility import OF_EVALUATION, is_public, public_now, visible_evaluations
-from leaderboard.pages.sharing.archive import CONTENT_TYPE, archive, folder_of
+from leaderboard.pages.sharing.archive import CONTENT_TYPE, archive
 from leaderboard.pages.sharing.badge import LABEL, Badge, badge_of
 from leaderboard.pages.sharing.citing import Citation, citation, rank_words, short_score
-from leaderboard.pages.sharing.files import result_rows, results_csv, results_json
+from leaderboard.pages.sharing.files import name_of, result_file, results_of
 from leaderboard.pages.sharing.picture import evaluation_preview
 from leaderboard.pages.sharing.placing import Place, place_in, place_on_board, snapshot_of
-from leaderboard.pages.visibility_presenters import for_readers_of
 from leaderboard.site.api.throttling import seconds_to_wait
 from leaderboard.site.http.streaming import streamed
 
@@ -99,21 +97,12 @@ def picture(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
 
 
 @require_safe
-def results_csv_file(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
-    """The results as this reader may have them, a line for each task."""
+def results_file(request: HttpRequest, evaluation_id: UUID, ending: str) -> HttpResponseBase:
+    """The results as this reader may have them, a row for each task, with what they were measured under."""
     evaluation = _ended(request=request, evaluation_id=evaluation_id)
-    rows = list(result_rows(evaluation=evaluation, reader=request.user))
-    response = HttpResponse(results_csv(evaluation=evaluation, rows=rows), content_type="text/csv; charset=utf-8")
-    return _results(response, evaluation=evaluation, extension="csv")
-
-
-@require_safe
-def results_json_file(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
-    """The results as this reader may have them, with what they were measured under."""
-    evaluation = _ended(request=request, evaluation_id=evaluation_id)
-    rows = list(result_rows(evaluation=evaluation, reader=request.user))
-    text = results_json(evaluation=evaluation, rows=rows, address=_address(request, evaluation))
-    return _results(HttpResponse(text, content_type="application/json"), evaluation=evaluation, extension="json")
+    address = _address(request, evaluation)
+    results = results_of(evaluation=evaluation, reader=request.user, address=address)
+    return result_file(request=request, results=results, ending=ending)
 
 
 @require_safe
@@ -125,7 +114,7 @@ def archive_file(request: HttpRequest, evaluation_id: UUID) -> HttpResponseBase:
         refused.headers["Retry-After"] = str(wait)
         return refused
     parts = archive(evaluation=evaluation, reader=request.user, address=_address(request, evaluation))
-    name = f"{folder_of(evaluation)}.tar"
+    name = f"{name_of(evaluation)}.tar"
     return streamed(request=request, parts=parts, content_type=CONTENT_TYPE, filename=name)
 
 
@@ -162,9 +151,3 @@ def _ended(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
 
 def _address(request: HttpRequest, evaluation: Evaluation) -> str:
     return request.build_absolute_uri(reverse("evaluations:detail", args=[evaluation.pk]))
-
-
-def _results(response: HttpResponse, *, evaluation: Evaluation, extension: str) -> HttpResponse:
-    response["Content-Disposition"] = f'attachment; filename="{folder_of(evaluation)}.{extension}"'
-    not_shared(response, suite=evaluation.suite, split=evaluation.split)
-    return for_readers_of(evaluation.submission, response=response)

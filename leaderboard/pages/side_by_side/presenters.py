@@ -11,12 +11,16 @@ from leaderboard.evaluations.gold import Withheld, withheld_from
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.visibility import Reader
 from leaderboard.pages.side_by_side.aligning import AlignedStep, aligned
+from leaderboard.pages.side_by_side.candidates import Candidates, candidates
+from leaderboard.pages.side_by_side.turns import Episodes, episodes
 from leaderboard.pages.tasks.artefacts_shown import Reading
+from leaderboard.pages.tasks.grids_shown import GridsPage
 from leaderboard.pages.tasks.plan_differences import flows
 from leaderboard.pages.tasks.plan_graph import Graph, draw
 from leaderboard.pages.tasks.plan_reading import DIFFERING, Marks
 from leaderboard.pages.tasks.samples_shown import ShownSample, ShownStep, samples_page
-from leaderboard.pages.tasks.task_presenters import known_task
+from leaderboard.pages.tasks.task_presenters import known_task, task_grids
+from leaderboard.pages.tasks.transcript_shown import ShownTranscript, shown_transcript
 from leaderboard.results.badges import badge_of
 from leaderboard.results.objects import read_record, server_store
 from leaderboard.results.task_filters import PENDING
@@ -83,8 +87,17 @@ class SideBySide(NamedTuple):
     given: ShownSample | None
     """The sample with its inputs and reference, which all planners share."""
     rows: tuple[StepRow, ...]
+    """Empty where the steps are those of episodes and no sample has anything of them."""
     sentences: tuple[str, ...]
     """How the plans differ, in words."""
+    episodes: Episodes | None
+    """Of suites in turns: the episode of each planner on the sample."""
+    candidates: Candidates | None
+    """Of suites with grids."""
+    withheld: Withheld
+    """What is withheld of all evaluations, which have the same split."""
+    has_plans: bool
+    """Whether a plan is drawn, or is the only thing that could be shown."""
 
 
 def side_by_side(
@@ -108,14 +121,20 @@ def side_by_side(
     samples = sample_rows(records=[side.record for side in sides], asked=sample)
     number = next((row.number for row in samples if row.is_shown), 0)
     shown = tuple(_sample(task, side=side, number=number) for side in sides)
+    acted = episodes([_transcript(side, number=number) for side in sides])
+    made = candidates([_grids(task, side=side) for side in sides], letters=[side.letter for side in sides])
     return SideBySide(
         sides=tuple(sides),
         samples=samples,
         sample=number,
         shown=shown,
         given=next((one for one in shown if one is not None), None),
-        rows=tuple(_row(row, sides=sides, shown=shown) for row in rows),
+        rows=tuple(_row(row, sides=sides, shown=shown) for row in rows) if acted is None or any(shown) else (),
         sentences=tuple(_sentences(task, rows=rows, sides=sides)),
+        episodes=acted,
+        candidates=made,
+        withheld=Withheld(*map(all, zip(*(side.withheld for side in sides), strict=True))),
+        has_plans=any(side.graph for side in sides) or (acted is None and made is None),
     )
 
 
@@ -130,8 +149,8 @@ def sample_rows(*, records: Sequence[ResultRecord | None], asked: str | None) ->
     one on which the scores differ most."""
     scores: dict[int, list[float | None]] = {}
     for place, record in enumerate(records):
-        for one in () if record is None else record.samples:
-            scores.setdefault(one.index, [None] * len(records))[place] = one.score
+        for index, score in () if record is None else _scores(record):
+            scores.setdefault(index, [None] * len(records))[place] = score
     wanted = int(asked) - 1 if asked and asked.isascii() and asked.isdigit() and len(asked) < 9 else -1
     if wanted not in scores and scores:
         wanted = max(scores, key=lambda index: (_spread(scores[index]), -index))
@@ -144,6 +163,13 @@ def sample_rows(*, records: Sequence[ResultRecord | None], asked: str | None) ->
         )
         for index, values in sorted(scores.items())
     )
+
+
+def _scores(record: ResultRecord) -> list[tuple[int, float | None]]:
+    """Index and score of each sample; of episodes without samples, of each episode."""
+    if record.samples:
+        return [(one.index, one.score) for one in record.samples]
+    return [(one.sample, one.score) for one in record.transcripts]
 
 
 def _known(values: Sequence[float | None]) -> list[float]:
@@ -198,6 +224,16 @@ def _sample(task: Task, *, side: Side, number: int) -> ShownSample | None:
     reading = Reading(store=server_store(split=split), split=split)
     catalogue = suite.catalogue if suite else None
     return samples_page(samples=found, number=None, reading=reading, catalogue=catalogue).samples[0]
+
+
+def _transcript(side: Side, *, number: int) -> ShownTranscript | None:
+    """The episode on a sample."""
+    found = [] if side.record is None else [one for one in side.record.transcripts if one.sample == number - 1]
+    return shown_transcript(found[0], label=f"{side.letter}, ") if found else None
+
+
+def _grids(task: Task, *, side: Side) -> GridsPage | None:
+    return task_grids(task=task, record=side.record, split=side.evaluation.split, withheld=side.withheld)
 
 
 def _row(row: AlignedStep, *, sides: Sequence[Side], shown: Sequence[ShownSample | None]) -> StepRow:

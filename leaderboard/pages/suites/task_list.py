@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from leaderboard.catalog.models import Suite
 from leaderboard.pages.suites.difficulty import NO_DIFFICULTY, Difficulty
 from leaderboard.results.filters import Facet, Filter, Sort, chosen_of, index, select, sort_by
-from leaderboard.results.task_filters import FIRST, TaskRow, task_facet
+from leaderboard.results.task_filters import FIRST, YES_NO, TaskRow, task_facet
 
 _LEVELS = (
     ("none", "unsolved by all"),
@@ -72,12 +72,17 @@ def select_tasks(
         parameters: `q`, `sort` (`task` or `difficulty`, `-` before it: descending) and the names of facets.
     """
     facets = _facets(suite=suite, has_difficulty=bool(difficulties), rows=rows)
-    words = {facet.name: facet.words for facet in facets}
+    shown = {facet.name: facet for facet in facets}
     tasks = [
         SuiteTask(
             row=row,
             difficulty=difficulties.get(row.pk, NO_DIFFICULTY),
-            facts=tuple(words[name](value) for name, values in row.facets.items() if name in words for value in values),
+            facts=tuple(
+                _words(facet=shown[name], value=value)
+                for name, values in row.facets.items()
+                if name in shown
+                for value in values
+            ),
         )
         for row in rows
     ]
@@ -130,6 +135,12 @@ def _of_task(facet: Facet[TaskRow]) -> Facet[SuiteTask]:
 
 def _values(task: SuiteTask, *, facet: Facet[TaskRow]) -> Sequence[str]:
     return facet.values(task.row)
+
+
+def _words(*, facet: Facet[SuiteTask], value: str) -> str:
+    """A value in words, with the label of its facet where the value alone would say nothing."""
+    words = facet.words(value)
+    return f"{facet.label}: {value}" if value in YES_NO.values() or words.isdecimal() else words
 
 
 def _difficulty_values(task: SuiteTask) -> tuple[str, ...]:

@@ -132,7 +132,7 @@ def task_page(
         hides_plans=withheld.data and (judged or task.suite.has(Panel.GRIDS)),
         record_url=object_url(digest=digest, split=split) if open_record and not withheld.plan else "",
         planning=_planning(task=task, result=result, record=record, withheld=withheld) if judged else None,
-        grids=_grids(task=task, record=record, split=split, withheld=withheld),
+        grids=task_grids(task=task, record=record, split=split, withheld=withheld),
         transcripts=shown_transcripts(record) if record else (),
         transcripts_left_out=max(0, len(record.transcripts) - MOST_TRANSCRIPTS) if record else 0,
         gold_solution=gold_solution(gold) if record and record.transcripts else None,
@@ -161,7 +161,7 @@ def _figures(*, task: Task, record: ResultRecord | None) -> tuple[tuple[str, str
     return () if record is None else further_figures(suite=task.suite, indicators=record.indicators)
 
 
-def _grids(*, task: Task, record: ResultRecord | None, split: str, withheld: Withheld) -> GridsPage | None:
+def task_grids(*, task: Task, record: ResultRecord | None, split: str, withheld: Withheld) -> GridsPage | None:
     """The grids of a task and of its candidates. A hidden task has other grids than the public one of its key."""
     if not task.suite.has(Panel.GRIDS) or withheld.data or withheld.plan:
         return None

@@ -84,7 +84,8 @@ class GoldSolution(NamedTuple):
 class ShownTranscript(NamedTuple):
     """One episode."""
 
-    sample: int
+    number: int
+    """Of the sample, from 1."""
     label: str
     """What tells it apart from others on the page, with a comma and a blank; empty where it is the only one."""
     turns: tuple[ShownTurn, ...]
@@ -104,7 +105,7 @@ def shown_transcripts(record: ResultRecord) -> tuple[ShownTranscript, ...]:
     """The first transcripts of a record; there is one for each sample."""
     several = len(record.transcripts) > 1
     return tuple(
-        _shown(transcript, label=f"Sample {transcript.sample}, " if several else "")
+        shown_transcript(transcript, label=f"Sample {transcript.sample + 1}, " if several else "")
         for transcript in record.transcripts[:MOST_TRANSCRIPTS]
     )
 
@@ -128,10 +129,11 @@ def _gold_step(step: Mapping[str, Any]) -> GoldStep:
     return GoldStep("", name if code else f"{name}({arguments})", code)
 
 
-def _shown(transcript: Transcript, *, label: str) -> ShownTranscript:
+def shown_transcript(transcript: Transcript, *, label: str) -> ShownTranscript:
+    """One transcript; `label` tells it apart from others on the page."""
     score = transcript.score
     return ShownTranscript(
-        sample=transcript.sample,
+        number=transcript.sample + 1,
         label=label,
         turns=tuple(_turns(transcript.turns[:MOST_TURNS], label=label)),
         turns_left_out=max(0, len(transcript.turns) - MOST_TURNS),

@@ -26,7 +26,7 @@ OUTCOME_MEANINGS = {
     "empty_plan": "The plan has no steps. It was scored like any other plan.",
     "planner_fault": "The plan or the endpoint's response is invalid: the task gets the worst value.",
     "infra_fault": "Not the planner's fault: no score until the owner resumes the task or accepts the fault.",
-    "not_run": "The task did not run: it cannot be measured here, or the evaluation failed first. Never scored.",
+    "not_run": "The task did not run: it cannot be measured here, the planner was not asked, or the evaluation failed.",
     "cancelled": "The evaluation was cancelled before this task finished.",
     "pending": "The task has not finished yet.",
 }
@@ -35,7 +35,7 @@ SCALE = 120
 _ENDS = '<span class="visually-hidden">{} </span>{} \N{EN DASH} {}'
 _ENDS_LABELLED = "{} {} \N{EN DASH} {}"
 _NO_ENDS = (
-    '{}<span class="no-interval" title="{}"><span aria-hidden="true">—</span>'
+    '<span class="no-interval" title="{}"><span aria-hidden="true">{}</span>'
     '<span class="visually-hidden">{}</span></span>'
 )
 _BAND = '<rect class="range" x="{left}" y="2" width="{width}" height="8"/>'
@@ -54,16 +54,6 @@ class Segment(NamedTuple):
     outcome: str
     x: str
     width: str
-
-
-@register.simple_tag
-def kinds_with(name: str) -> str:
-    """Kinds of planners, separated by spaces, that use a field of the submit form or have a property of `Kind`."""
-    return " ".join(
-        slug
-        for slug, kind in KINDS.items()
-        if name in {field.name for field in kind.fields} or getattr(kind, name, False)
-    )
 
 
 @register.filter
@@ -151,7 +141,7 @@ def interval(value: Mapping[str, Any], scale: tuple[float, float] = (0.0, 1.0), 
 
 @register.simple_tag
 def interval_text(value: Mapping[str, Any], label: str = "") -> str:
-    """The ends of a metric's 95 % interval; where there is none, a dash that says why.
+    """The ends of a metric's 95 % interval; where there is none, a dash or "no" and the label, with the reason.
 
     Args:
         label: what stands before it in sight; else only those who hear the page are told what it is.
@@ -160,7 +150,7 @@ def interval_text(value: Mapping[str, Any], label: str = "") -> str:
     if ends is not None:
         return format_html(_ENDS_LABELLED if label else _ENDS, label or "95 % interval", score(ends[0]), score(ends[1]))
     if value.get("mean") is not None:
-        return format_html(_NO_ENDS, f"{label} " if label else "", TOO_FEW, TOO_FEW)
+        return format_html(_NO_ENDS, TOO_FEW, f"no {label}" if label else "—", TOO_FEW)
     return ""
 
 

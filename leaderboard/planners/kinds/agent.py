@@ -16,7 +16,8 @@ class AgentKind(Kind):
     kind = PlannerKind.AGENT
     noun = "An agent"
     choice = "An agent that speaks the Model Context Protocol"
-    card = "Your agent takes tasks and calls tools at /mcp/ with your token. For suites in turns."
+    card = "For an agent that takes tasks and calls tools itself, at /mcp/ with your token, on suites in turns."
+    guide = "an-agent"
     fields = DECLARED
     is_agent = True
     answer_seconds = 3600
@@ -25,11 +26,13 @@ class AgentKind(Kind):
     def check(self, data: PlannerData) -> Errors:  # noqa: ARG002 - as the base class
         return {}
 
+    def refusal(self, suite: Suite) -> str:
+        return "" if suite.in_turns else f"{suite.title} asks for whole plans; an agent needs suites in turns."
+
     def check_suites(self, *, data: PlannerData, suites: Sequence[str]) -> Errors:  # noqa: ARG002 - as the base class
         found = Suite.objects.filter(slug__in=suites, current=True)
-        if whole := [suite.title for suite in found if not suite.in_turns]:
-            return {"suites": [f"{whole[0]} asks for whole plans; an agent needs suites in turns."]}
-        return {}
+        refused = [text for suite in found if (text := self.refusal(suite))]
+        return {"suites": refused[:1]} if refused else {}
 
     def lease(self, *, planner: Planner, tasks: Sequence[str]) -> AgentPlanner:  # noqa: ARG002 - as the base class
         return AgentPlanner()

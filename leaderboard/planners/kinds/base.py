@@ -1,12 +1,15 @@
 """The interface of a kind of planner. Services, queue, API and pages ask it instead of comparing names of kinds."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from django import forms
+
 from gpu_jobs.contract.lease import LeasedPlanner
 from leaderboard.accounts.models import User
+from leaderboard.catalog.models import Suite
 from leaderboard.planners import declared
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.fields import Field
@@ -33,9 +36,11 @@ class Kind(ABC):
     noun: ClassVar[str]
     """With its article, as a sentence begins: "A bundled planner"."""
     choice: ClassVar[str]
-    """The title of its card in the form."""
+    """The title of its card on the page that offers the kinds."""
     card: ClassVar[str]
-    """The sentence below the title."""
+    """The sentence below the title: who it is for."""
+    guide: ClassVar[str] = ""
+    """The heading in the chapter on submitting that describes it, as in its address."""
     fields: ClassVar[tuple[Field[Any], ...]]
     """Fields besides those of all planners (`COMMON`), in the order of the page."""
     needs_network: ClassVar[bool] = False
@@ -78,6 +83,13 @@ class Kind(ABC):
     @abstractmethod
     def check(self, data: PlannerData) -> Errors:
         """Errors in the fields of this kind, besides exceeded limits. Asks no other service."""
+
+    def refusal(self, suite: Suite) -> str:  # noqa: ARG002 - for others
+        """Why no planner of this kind is evaluated on a suite, as a sentence; empty: some are. Asks no database."""
+        return ""
+
+    def fit_form(self, fields: Mapping[str, forms.Field]) -> None:  # noqa: B027 - most need nothing
+        """Fit help, placeholders and choices of fields that other kinds have too to this kind's form."""
 
     def check_suites(self, *, data: PlannerData, suites: Sequence[str]) -> Errors:  # noqa: ARG002 - for others
         """Errors if it does not support the suites with these slugs."""

@@ -46,7 +46,8 @@ class BundledKind(Kind):
     kind = PlannerKind.BUNDLED
     noun = "A bundled planner"
     choice = "A planner that comes with PlanArena"
-    card = "An anchor of every board, or a strategy with the bundled language model."
+    card = "For a first try: an anchor of every board, or a strategy with the bundled language model."
+    guide = "how-it-runs"
     fields = (BUNDLED_NAME,)
     has_canary = False
     repeatable = True

@@ -1,8 +1,10 @@
 """A strategy with a language model behind OpenAI's chat API. The strategy runs on the worker, which calls it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 from urllib.parse import urlsplit
 
+from django import forms
 from django.conf import settings
 
 from evaluator.planners.secret_header import SecretHeader
@@ -10,7 +12,7 @@ from evaluator.planners.trials.settings import ChatTrialSettings
 from gpu_jobs.contract.lease import ChatPlanner
 from leaderboard.accounts.models import User
 from leaderboard.planners.call_fields import CALL, ENDPOINT_URL
-from leaderboard.planners.data import Errors, PlannerData
+from leaderboard.planners.data import TIMEOUT, Errors, PlannerData
 from leaderboard.planners.declared import DECLARED, MODEL_NAME
 from leaderboard.planners.kinds.base import Facts
 from leaderboard.planners.kinds.called import CalledKind
@@ -30,9 +32,20 @@ class ChatKind(CalledKind):
     kind = PlannerKind.CHAT
     noun = "A chat endpoint"
     choice = "A chat endpoint (OpenAI-compatible) with a strategy"
-    card = "A worker runs the strategy you choose, which calls your /chat/completions."
+    card = "For a language model that you serve or rent: a worker runs the strategy you choose, which calls it."
+    guide = "a-chat-endpoint"
     fields = (*CALL, MODEL_ID, STRATEGY, *DECLARED)
     example = "https://example.org/v1"
+
+    def fit_form(self, fields: Mapping[str, forms.Field]) -> None:
+        address, model = fields[ENDPOINT_URL.name], fields[MODEL_ID.name]
+        address.help_text = f"The base URL of the API, such as {self.example}. Only you see this address."
+        address.widget.attrs["placeholder"] = self.example
+        model.help_text = "As in requests. Shown with the planner."
+        model.widget.attrs["placeholder"] = "my-model"
+        fields[TIMEOUT.name].help_text = "For one try of one call, 1 to 300. Calls are retried."
+        strategies: Any = fields[STRATEGY.name].widget
+        strategies.choices = [(name, label) for name, label in STRATEGY.choices if name in chat_strategies()]
 
     def check(self, data: PlannerData) -> Errors:
         errors = {**super().check(data), **_check_strategy(data[STRATEGY])}

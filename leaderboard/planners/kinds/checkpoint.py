@@ -35,7 +35,8 @@ class CheckpointKind(Kind):
     kind = PlannerKind.CHECKPOINT
     noun = "An uploaded checkpoint"
     choice = "A checkpoint of mine with a strategy"
-    card = "A zip with safetensors. A worker runs it with the strategy you choose."
+    card = "For your own weights: a worker loads a zip with safetensors and runs the strategy you choose."
+    guide = "a-checkpoint-of-your-own"
     fields = (CHECKPOINT_DIGEST, STRATEGY)
     needs_gpu = True
     loads_model = True

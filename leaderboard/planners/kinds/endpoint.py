@@ -1,14 +1,15 @@
 """Planners behind HTTP that speak planner/1."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from django import forms
 from django.conf import settings
 
 from evaluator.planners.endpoint import EndpointSettings
 from evaluator.planners.secret_header import SecretHeader
 from gpu_jobs.contract.lease import EndpointPlanner
 from leaderboard.planners.call_fields import CALL, ENDPOINT_URL
-from leaderboard.planners.data import PlannerData
+from leaderboard.planners.data import TIMEOUT, PlannerData
 from leaderboard.planners.declared import DECLARED
 from leaderboard.planners.kinds.called import CalledKind
 from leaderboard.planners.models import Planner, PlannerKind
@@ -20,9 +21,14 @@ class EndpointKind(CalledKind):
     kind = PlannerKind.ENDPOINT
     noun = "An HTTP endpoint"
     choice = "An HTTP endpoint that speaks planner/1"
-    card = "Your server gets one JSON POST per task, or per turn. You can test it here first."
+    card = "For a planner on your own server, which gets one JSON POST per task, or per turn."
+    guide = "an-endpoint"
     fields = (*CALL, *DECLARED)
     example = "https://example.org/plan"
+
+    def fit_form(self, fields: Mapping[str, forms.Field]) -> None:
+        fields[ENDPOINT_URL.name].help_text = "Receives planner/1 requests. Only you see this address."
+        fields[TIMEOUT.name].help_text = "For one response, 1 to 300. A late response is a planner fault."
 
     def trial_settings(
         self, *, data: PlannerData, timeout_seconds: float, header: SecretHeader | None

@@ -1,7 +1,8 @@
 """A strategy with a language model of a model hub, pinned to the commit that its revision names on submission."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from django import forms
 from django.conf import settings
 
 from evaluator.planners.language_models.admission.rules import ModelRefusedError
@@ -50,11 +51,15 @@ class HubKind(Kind):
     kind = PlannerKind.HUB
     noun = "A Hugging Face model"
     choice = "A Hugging Face model with a strategy"
-    card = "Pinned to the current commit of its revision. A worker downloads and runs it."
+    card = "For a public language model: a worker loads the current commit and runs the strategy you choose."
+    guide = "a-hugging-face-model"
     fields = (MODEL_ID, REVISION, STRATEGY)
     needs_network = True
     needs_gpu = True
     loads_model = True
+
+    def fit_form(self, fields: Mapping[str, forms.Field]) -> None:
+        fields[MODEL_ID.name].help_text = "ORG/NAME of a public model with safetensors."
 
     def check(self, data: PlannerData) -> Errors:
         # Only patterns: sends no request to the hub.

@@ -37,7 +37,7 @@ def _label(name: str) -> str:
     entry = model_strategies()[name]
     suites = ("suites in turns",) if entry.in_turns else entry.suites
     of_suites = f", for {', '.join(suites)} only" if suites else ""
-    return f"{name}{of_suites}" + ("" if name in chat_strategies() else ", not with a chat endpoint")
+    return f"{name}{of_suites}"
 
 
 MODEL_ID = Text(
@@ -56,7 +56,7 @@ STRATEGY = Choice(
     noun="strategy",
     help=f"Prompts the language model and builds a plan from its answers: {', '.join(model_strategies())}. With a chat "
     f"endpoint: {', '.join(chat_strategies())}.",
-    page_help="Prompts the language model and builds a plan from its answers.",
+    page_help="Turns the model's answers into a plan.",
     example="hugginggpt",
     choices=[(name, _label(name)) for name in model_strategies()],
 )

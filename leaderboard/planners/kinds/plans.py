@@ -52,7 +52,8 @@ class PlansKind(Kind):
     kind = PlannerKind.PLANS
     noun = "A plans file"
     choice = "A file with plans"
-    card = "JSON with one plan per task, judged without execution and marked on the board."
+    card = "For plans that you already have: JSON with one plan per task, judged without calling a planner."
+    guide = "a-plans-file"
     fields = (PLANS, PLANS_DIGEST, *DECLARED)
     can_be_asked_again = False
     has_canary = False
@@ -78,17 +79,20 @@ class PlansKind(Kind):
     def check(self, data: PlannerData) -> Errors:
         return {} if data[PLANS_DIGEST] else {"plans_file": ["Choose the file with your plans."]}
 
+    def refusal(self, suite: Suite) -> str:
+        if suite.runs_experts:
+            return (
+                f"{suite.title} executes plans, and its board ranks executions; a plans file is judged only. "
+                "Choose a suite that judges plans, or submit an endpoint."
+            )
+        if split_of(suite) == HIDDEN:
+            return f"{suite.title} has hidden requests on this site, so plans for them cannot be uploaded."
+        return ""
+
     def check_suites(self, *, data: PlannerData, suites: Sequence[str]) -> Errors:  # noqa: ARG002 - as the base class
         found = Suite.objects.filter(slug__in=suites, current=True)
-        if executed := [suite.title for suite in found if suite.runs_experts]:
-            return {
-                "suites": [
-                    f"{executed[0]} executes plans, and its board ranks executions; a plans file is judged only. "
-                    "Choose a suite that judges plans, or submit an endpoint."
-                ]
-            }
-        if hidden := [suite.title for suite in found if split_of(suite) == HIDDEN]:
-            return {"suites": [f"{hidden[0]} has hidden requests on this site, so plans for them cannot be uploaded."]}
+        if refused := [text for suite in found if (text := self.refusal(suite))]:
+            return {"suites": refused[:1]}
         if len(suites) > 1:
             return {"suites": ["A plans file contains plans of one suite: choose one suite."]}
         return {}

@@ -45,10 +45,11 @@ def locked_attempt(attempt_id: UUID) -> Attempt:
     Raises:
         AttemptEndedError: it is not live.
     """
-    of_attempt = Evaluation.objects.select_related(*_NEEDED_OF_A_LEASE).filter(shards__attempts=attempt_id)
-    evaluation = of_attempt.select_for_update(no_key=True, of=("self",)).get()
-    attempt = Attempt.objects.select_related("shard").select_for_update(of=("self",)).get(pk=attempt_id)
+    needed = (f"shard__evaluation__{name}" for name in _NEEDED_OF_A_LEASE)
+    # PostgreSQL locks in the order of `of`, and reads what it locks as it is then.
+    in_order = "shard__evaluation", "shard", "self"
+    found = Attempt.objects.select_related(*needed).select_for_update(no_key=True, of=in_order)
+    attempt = found.get(pk=attempt_id)
     if attempt.state != AttemptState.LIVE:
         raise AttemptEndedError(AttemptState(attempt.state))
-    attempt.shard.evaluation = evaluation
     return attempt

@@ -11,7 +11,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from evaluator.planners.storable import keepable_text
-from evaluator.records import Outcome
+from evaluator.records import Outcome, ResultRecord
 from evaluator.suites.hidden import HIDDEN
 from gpu_jobs.contract.attempt import GivenUp, Phase
 from gpu_jobs.redaction import Redactor
@@ -185,13 +185,17 @@ def complete(attempt_id: UUID) -> None:
         complete_locked(locked_attempt(attempt_id))
 
 
-def complete_locked(attempt: Attempt) -> None:
+def complete_locked(attempt: Attempt, *, delivered: Sequence[ResultRecord] = ()) -> None:
     """`complete` for an attempt that came from `locked_attempt`.
+
+    Args:
+        attempt: which.
+        delivered: results that this transaction has kept; what they say is not looked up again.
 
     Raises:
         IncompleteError: a task has no result; nothing changed.
     """
-    if missing := remaining_tasks(attempt.shard):
+    if not _are_all(attempt.shard, delivered) and (missing := remaining_tasks(attempt.shard)):
         raise IncompleteError(missing)
     end_attempt(attempt_id=attempt.pk, target=AttemptState.COMPLETED)
     _note_proven(attempt)
@@ -199,11 +203,26 @@ def complete_locked(attempt: Attempt) -> None:
         rest = canary.rest_after_fault(attempt.shard)
         canary.forget_faults(attempt.shard)
         _free_shard(attempt.shard, wait=max(rest, _wait_after(attempt.shard)), counts=True)
+        enqueue_reconcile(attempt.shard.evaluation_id)
     else:
         _move_leased(attempt.shard, target=ShardState.DONE)
-        if not canary.act_on_canaries(attempt.shard.evaluation):
-            unreachable.stop_if_unreachable(attempt.shard.evaluation)
-    enqueue_reconcile(attempt.shard.evaluation_id)
+        _follow_up(attempt.shard, delivered=delivered)
+
+
+def _follow_up(shard: Shard, *, delivered: Sequence[ResultRecord]) -> None:
+    """Act on what a shard that is done means for its evaluation."""
+    evaluation = shard.evaluation
+    acted = canary.act_on_canaries(evaluation)
+    # Its own results are the last that came in: these alone may say that the planner can be reached.
+    if not acted and not (_are_all(shard, delivered) and unreachable.is_reached(delivered)):
+        acted = unreachable.stop_if_unreachable(evaluation)
+    # While shards are open there is nothing to do for the reconciler that its sweep would not find in time.
+    if acted or not Shard.objects.filter(evaluation=evaluation).exclude(state=ShardState.DONE).exists():
+        enqueue_reconcile(evaluation.pk)
+
+
+def _are_all(shard: Shard, delivered: Sequence[ResultRecord]) -> bool:
+    return {record.task for record in delivered} >= set(shard.task_keys)
 
 
 def _note_proven(attempt: Attempt) -> None:

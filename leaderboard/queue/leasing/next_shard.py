@@ -84,7 +84,8 @@ class NextShard:
         shard = _next_shard(evaluation)
         if shard is None:
             return None
-        tasks = remaining_tasks(shard)
+        # A shard that nobody has had has no results.
+        tasks = remaining_tasks(shard) if shard.attempts_so_far else list(shard.task_keys)  # type: ignore[attr-defined]  # annotated by `_next_shard`
         allowed = deadlines.allowances(evaluation=evaluation, tasks=len(tasks))
         attempt, token = _attempt(
             shard=shard,

@@ -50,8 +50,10 @@ def _finish(*, attempt_id: UUID, last: FinishRequest, store: Store, credential: 
         _keep_lines(attempt_id=attempt_id, log=last.log, evaluation=evaluation, credential=credential)
     provenance = logs.redactor_of(evaluation, credential=credential).in_json(last.provenance)
     note_worker_of(evaluation=evaluation, provenance=provenance)
-    new = take_in(attempt=attempt, records=last.results, store=store, credential=credential) if last.results else []
-    leases.complete_locked(attempt)
+    new: Sequence[ResultRecord] = ()
+    if last.results:
+        new = take_in(attempt=attempt, records=last.results, store=store, credential=credential, is_last=True)
+    leases.complete_locked(attempt, delivered=new)
     # The last of all, since others wait for it until the commit.
     count_steps_of(attempt=attempt, records=new)
 

@@ -14,20 +14,36 @@ from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.signed_in import user_of
 from leaderboard.planners.call_fields import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE
 from leaderboard.planners.data import NAME, TIMEOUT, PlannerData
+from leaderboard.planners.kinds import KINDS
+from leaderboard.planners.kinds.chat import ChatKind
 from leaderboard.planners.kinds.endpoint import EndpointKind
+from leaderboard.planners.kinds.language_models import MODEL_ID, STRATEGY
 from leaderboard.site.api.examples import EXAMPLE_SUITE, PLAN, example
 from leaderboard.site.api.responses import NOT_READY
 from leaderboard.submissions.endpoint_tests import try_endpoint
 
+_TESTABLE = [(name, kind.choice) for name, kind in KINDS.items() if kind.testable]
+_CHAT = [ChatKind.kind.value]
+
 
 @example({
-    **{field.name: field.example for field in (ENDPOINT_URL, TIMEOUT, HEADER_NAME, HEADER_VALUE)},
-    "suite": EXAMPLE_SUITE,
+    "kind": ChatKind.kind.value, "endpoint_url": "https://example.org/v1", "model_id": "my-model",
+    **{field.name: field.example for field in (STRATEGY, TIMEOUT, HEADER_NAME, HEADER_VALUE)}, "suite": EXAMPLE_SUITE,
 })  # fmt: skip
 class EndpointTestInput(serializers.Serializer[Any]):
-    """An endpoint to call once."""
+    """An endpoint or a chat endpoint to call once."""
 
-    endpoint_url = ENDPOINT_URL.api_field(required=True, help_text="Where one JSON POST goes.")
+    kind = serializers.ChoiceField(
+        choices=_TESTABLE,
+        required=False,
+        default=EndpointKind.kind.value,
+        help_text="A strategy asks a chat endpoint, on a suite of whole plans.",
+    )
+    endpoint_url = ENDPOINT_URL.api_field(
+        required=True, help_text="Where one JSON POST goes, or the base URL of a chat API."
+    )
+    model_id = MODEL_ID.api_field(kinds=_CHAT, help_text="For `chat`: the model name in requests.")
+    strategy = STRATEGY.api_field(kinds=_CHAT)
     timeout_seconds = TIMEOUT.api_field(help_text="Waits at most 15 seconds.")
     suite = serializers.CharField(
         required=False, allow_blank=True, default="", help_text="Slug of the suite whose request is sent."
@@ -94,10 +110,8 @@ class EndpointTestsView(APIView):
         body = EndpointTestInput(data=request.data)
         body.is_valid(raise_exception=True)
         fields = dict(body.validated_data)
-        suite = fields.pop("suite")
-        trial = try_endpoint(
-            user=user_of(request), data=PlannerData(kind=EndpointKind.kind, values=fields), suite=suite
-        )
+        kind, suite = fields.pop("kind"), fields.pop("suite")
+        trial = try_endpoint(user=user_of(request), data=PlannerData(kind=kind, values=fields), suite=suite)
         names = [name for name in EndpointTestOutput().fields.keys() if name != "request"]  # noqa: SIM118 - the stubs have an iterator of fields
         shown = {name: getattr(trial, name) for name in names}
         return Response(EndpointTestOutput({**shown, "request": trial.request.model_dump(mode="json")}).data)

@@ -10,7 +10,7 @@ from transformers import DebertaConfig, DebertaModel, ViTModel
 
 from evaluator.experts.profile import load_profile
 from evaluator.experts.weights import WeightsError, weights_digest
-from evaluator.metrics.similarity import load_scorer
+from evaluator.metrics.scorers import load_scorer
 from tests.evaluator.experts.tiny import LONGEST, SIZES, VOCABULARY, save_tokenizer, vit_config
 
 

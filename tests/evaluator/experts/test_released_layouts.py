@@ -19,7 +19,7 @@ from evaluator.experts.checkpoints import read_lock
 from evaluator.experts.colorizer import stretched
 from evaluator.experts.fetching import Fetcher
 from evaluator.experts.profile import load_expert, load_profile
-from evaluator.metrics.similarity import load_scorer
+from evaluator.metrics.scorers import load_scorer
 from evaluator.planners import PlannerReply
 from evaluator.plans.model import plan_to_json
 from evaluator.records import Outcome, PlannerCall

@@ -48,7 +48,7 @@ def test_there_is_no_interval_over_fewer_than_ten_values(name, count):
     found = INTERVALS[name](count)
     assert (found.low, found.high, found.ends, found.count) == (None, None, None, count)
     assert 0 <= found.mean <= 1
-    assert found.in_words() == "— (fewer than 10)"
+    assert found.in_words() == "— (needs 10 independent tasks or scenes)"
 
 
 @pytest.mark.parametrize("name", INTERVALS)

@@ -5,11 +5,15 @@ import io
 import json
 from datetime import UTC, datetime
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from leaderboard.boards.exports import Exported, as_csv, as_json, board_as_bibtex, row_as_bibtex
 from leaderboard.boards.models import Snapshot
+from leaderboard.boards.parquet import as_parquet
 from leaderboard.catalog.models import Suite
+from leaderboard.site.http.parquet import METADATA
 from tests.leaderboard.boards.rows import METRICS, row, usage
 
 
@@ -101,3 +105,28 @@ def test_a_csv_tells_the_tests_of_ranks_and_the_runs_of_a_planner():
     assert [many[name] for name in names] == ["1", "latest", "3", "0.01", "0.4", "0.5", "False"]
     assert [one[name] for name in names] == ["0", "latest", "1", "", "", "", ""]
     assert [old[name] for name in names] == [""] * 7
+
+
+def test_parquet_has_the_table_of_the_csv_with_typed_columns():
+    cost = {"usd": 0.00125, "prompt_price": 2.5, "completion_price": 10.0}
+    known = row("=paid", overall=0.25, parameters=8 * 10**9, open_weights=True, cost=cost, declared=True)
+    exported = board(known, row("gold"))
+    table = pq.read_table(io.BytesIO(as_parquet(exported)))
+    assert table.schema.names == list(csv.DictReader(io.StringIO(as_csv(exported))).fieldnames)
+    types = {field.name: field.type for field in table.schema}
+    assert types["rank"] == types["parameters"] == types["overall_tasks"] == types["scored"] == pa.int64()
+    assert types["overall_mean"] == types["usd_per_task"] == pa.float64()
+    assert types["open_weights"] == types["runs_identical"] == pa.bool_()
+    assert types["finished"] == pa.timestamp("us", tz="UTC")
+    assert types["planner"] == types["season"] == pa.string()
+    paid, free = table.to_pylist()
+    assert (paid["planner"], paid["overall_mean"], paid["parameters"]) == ("=paid", 0.25, 8 * 10**9)
+    assert paid["finished"] == datetime.fromisoformat(known["finished"])
+    assert (free["declared"], free["usd_per_task"], free["season"]) == (False, None, None)
+
+
+def test_the_schema_of_a_parquet_file_names_suite_conditions_and_snapshot():
+    facts = json.loads(pq.read_schema(io.BytesIO(as_parquet(board()))).metadata[METADATA])
+    whole = json.loads(as_json(board()))
+    assert facts == {name: value for name, value in whole.items() if name != "content"}
+    assert (facts["snapshot"]["digest"], facts["suite"]["version"]) == ("c" * 64, "1")

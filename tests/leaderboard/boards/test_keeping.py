@@ -89,6 +89,22 @@ def test_other_addresses_hosts_and_pages_for_one_reader_are_not_shared():
     assert private.asked == 2
 
 
+def test_an_answer_to_who_has_a_token_is_given_to_nobody_else():
+    site = Site()
+    request = RequestFactory().get("/boards/x/", headers={"Authorization": "Bearer x"})
+    assert serve_kept_pages(site)(request).content == b"page 1"
+    assert ask(site).content == b"page 2"
+    assert serve_kept_pages(site)(request).content == b"page 3"
+
+
+def test_how_often_somebody_may_still_ask_is_not_kept():
+    site = Site(**{"RateLimit": "1", "RateLimit-Policy": "2", "Allow": "GET"})
+    ask(site)
+    kept = ask(site)
+    assert ("Allow" in kept.headers, site.asked) == (True, 1)
+    assert not [name for name in kept.headers if name.lower().startswith("ratelimit")]
+
+
 def test_a_page_that_sets_a_cookie_is_not_kept():
     site = Site()
 

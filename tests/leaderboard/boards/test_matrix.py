@@ -47,7 +47,7 @@ def test_of_graded_scores_most_of_the_gold_plans_score_is_solved_and_gold_itself
     values = np.array([[0.5, 0.4, 0.46], [0.5, 0.1, 0.2], [0.0, 0.0, 0.0]], dtype=np.float32)
     solved, rule = solved_by(values=values, planners=planners(3, gold=0), column=GRADED, gold=0)
     assert solved == (Solved.SOME, Solved.NONE, Solved.NONE)
-    assert "90%" in rule
+    assert "90 %" in rule
 
 
 def test_without_gold_any_score_above_the_lowest_is_solved():

@@ -138,7 +138,7 @@ class TestPage:
         evaluations = [make_scored(suite, f"planner {number}", HIGH) for number in range(6)]
         client.force_login(make_user("reader"))
         for some in (evaluations[:2], evaluations):
-            with django_assert_max_num_queries(10):
+            with django_assert_max_num_queries(7):
                 read(client, *some)
 
     def test_of_a_hidden_split_no_input_is_shown(self, client: Client, suite: Suite):

@@ -149,3 +149,7 @@ def test_every_command_is_in_the_reference_with_its_options():
                 parameter.opts,
             )
     assert "required" in html
+
+
+def test_alternatives_of_an_argument_are_one_cell():
+    assert "<td><code>PUBLIC|EMBARGO|PRIVATE</code></td>" in page_of("cli").html

@@ -169,10 +169,10 @@ class TestSubmitForm:
 
     def test_teams_are_offered_to_who_is_in_one(self, client, ada):
         suite = make_suite()
-        assert b'name="team"' not in client.get("/submit/").content
+        assert b'name="team"' not in client.get("/submit/bundled/").content
         make_team(ada, name="lab")
         make_team(name="others")
-        html = client.get("/submit/").content.decode()
+        html = client.get("/submit/bundled/").content.decode()
         assert '<option value="lab">' in html
         assert 'value="others"' not in html
         client.post("/submit/", {**FORM, "suites": [suite.slug], "team": "lab"})
@@ -184,13 +184,13 @@ class TestSubmitForm:
         suite = make_suite(slug="openagi")
         make_team(ada, name="lab")
         make_evaluation(user=ada, suite=suite)
-        html = client.get("/submit/").content.decode()
+        html = client.get("/submit/bundled/").content.decode()
         assert "4 of 5 evaluations left" in html
         assert "openagi: 2 of 3 left" in html
         assert "7 of 7 evaluations left" in html
 
     def test_the_queue_is_said(self, client, ada, launcher):
-        assert "Your evaluation starts when" in client.get("/submit/").content.decode()
+        assert "Your evaluation starts when" in client.get("/submit/bundled/").content.decode()
         evaluation = make_evaluation(state=EvaluationState.LAUNCHING, suite=make_suite(runnable=20))
         make_lease(evaluation)
-        assert "3 shards of 1 evaluation waiting, 1 of them leased" in client.get("/submit/").content.decode()
+        assert "3 shards of 1 evaluation waiting, 1 of them leased" in client.get("/submit/bundled/").content.decode()

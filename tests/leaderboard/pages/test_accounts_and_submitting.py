@@ -45,8 +45,6 @@ def test_a_bundled_planner_is_submitted_whatever_was_typed_for_an_endpoint(clien
 @pytest.mark.parametrize(
     ("change", "field", "sentence"),
     [
-        ({"kind": ""}, "kind", "required"),
-        ({"kind": "other"}, "kind", "not one of the available choices"),
         ({"endpoint_url": ""}, "endpoint_url", "Give the address of your endpoint"),
         ({"endpoint_url": "ftp://example.org"}, "endpoint_url", "must begin with http"),
         ({"endpoint_url": "http://private.example.org"}, "endpoint_url", "private"),
@@ -65,6 +63,15 @@ def test_an_error_stands_beside_its_field_with_status_400(client: Client, ada, c
     assert page.status_code == 400
     assert sentence in " ".join(page.context["form"].errors[field])
     assert "Please correct the form." in page.content.decode()
+    assert not Planner.objects.exists()
+
+
+@pytest.mark.parametrize("kind", ["", "other"])
+def test_without_a_kind_the_kinds_are_offered_with_status_400(client: Client, ada, kind):
+    page = client.post("/submit/", {**ENDPOINT, "kind": kind})
+    assert (page.status_code, b'href="/submit/endpoint/"' in page.content) == (400, True)
+    for address in ("/submit/check/", "/submit/test/"):
+        assert client.post(address, {**ENDPOINT, "kind": kind}).status_code == 400
     assert not Planner.objects.exists()
 
 

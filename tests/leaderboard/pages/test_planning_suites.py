@@ -289,7 +289,7 @@ def test_a_strategy_is_chosen_from_groups_and_entered_for_a_suite_that_it_unders
     register_suite(suite_of("openagi"))
     make_toolmini()
     client.force_login(make_user("ada"))
-    html = client.get("/submit/").content.decode()
+    html = client.get("/submit/bundled/").content.decode()
     anchors, strategies = html.index("Anchors of every board"), html.index("Strategies without a language model")
     radio = 'name="bundled_name" value="{}"'.format
     assert anchors < html.index(radio("no-op")) < strategies < html.index(radio("controlllm/adaptive"))

@@ -48,7 +48,10 @@ def test_every_template_can_be_read_and_shows_no_comment():
         f"{name}:{number}"
         for name in names
         for number, line in enumerate((FOLDER / name).read_text().splitlines(), start=1)
-        if line.count("{#") != line.count("#}") or line.count("{%") != line.count("%}")
+        if line.count("{#") != line.count("#}")
+        or line.count("{%") != line.count("%}")
+        # Texts of JSON have the end without the beginning.
+        or line.rfind("{{") > line.rfind("}}")
     ]
     assert not broken
 
@@ -56,7 +59,7 @@ def test_every_template_can_be_read_and_shows_no_comment():
 def test_every_shape_of_a_plot_has_a_style():
     """Without one the browser fills a line in black."""
     styles = "\n".join(path.read_text() for path in (FOLDER.parent / "src" / "styles").glob("*.css"))
-    drawn = {"components/line_plot.html", "reliability/dot_plot.html"}
+    drawn = {"components/line_plot.html"}
     shapes = {
         name: set(re.findall(r'<(?:path|line|circle) class="([\w-]+)"', (FOLDER / name).read_text())) for name in drawn
     }

@@ -129,12 +129,12 @@ class TestForm:
         assert planner.secret.name == "Authorization"
         assert "https://chat.example.org/v1" in page.get("/submissions/").content.decode()
 
-    def test_a_strategy_that_it_cannot_do_is_told_beside_it_and_in_the_list(self, page):
+    def test_a_strategy_that_it_cannot_do_is_refused_beside_its_field_and_not_offered(self, page):
         sent = {"name": "mine", "suites": ["openagi"], **CHAT, "strategy": "openagi/constrained"}
         html = page.post("/submit/", sent).content.decode()
         assert "needs the probabilities of tokens" in html
-        assert "openagi/constrained, for openagi, openagi-season, openagi-turns only, not with a chat endpoint" in html
-        assert "hugginggpt, not over" not in html
+        assert 'value="openagi/constrained"' not in html
+        assert 'value="openagi/zero-shot"' in html
 
 
 @pytest.mark.django_db(transaction=True)

@@ -234,7 +234,7 @@ class TestPage:
 
     def test_a_checkpoint_is_uploaded_with_the_form(self, client, ada, suite):
         client.force_login(ada)
-        assert 'type="file"' in client.get("/submit/").content.decode()
+        assert 'type="file"' in client.get("/submit/checkpoint/").content.decode()
         page = client.post("/submit/", self.form(checkpoint_file=self.file()))
         assert page.status_code == 302, page.content.decode()
         assert Planner.objects.get().checkpoint_digest == DIGEST

@@ -79,25 +79,26 @@ def test_fields_of_several_kinds_keep_each_kind_s_order():
 
 @pytest.mark.django_db
 def test_the_form_and_the_api_have_all_fields_and_no_other():
-    form = SubmitForm(user=make_user())
-    assert {field.name for field in FIELDS if field.on_page} <= set(form.fields)
+    forms = [SubmitForm(kind=kind, user=make_user(name)) for name, kind in KINDS.items()]
+    assert {field.name for field in FIELDS if field.on_page} <= {name for form in forms for name in form.fields}
     assert set(PlannerInput().fields) == {"kind", *(field.name for field in FIELDS if field.in_api)}
     assert {field.name for field in FIELDS if field.is_kept} <= set(PlannerOutput().fields)
-    shown = {block.field.name for block in form.planner_blocks()}
+    shown = {block.field.name for form in forms for block in form.planner_blocks()}
     assert {field.name for field in FIELDS if field.on_page and field.template == "planners/field.html"} <= shown
 
 
+@pytest.mark.django_db
 def test_a_kind_s_new_field_needs_nothing_but_its_definition(monkeypatch):
     import leaderboard.planners.serializers as planner_serializers
     import leaderboard.planners.services as planner_services
-    import leaderboard.submissions.forms as submit_forms
 
     new = Text("dialect", label="Dialect", noun="dialect", help="What it speaks.", example="x", is_kept=False)
     hub = KINDS["hub"]
     monkeypatch.setattr(type(hub), "fields", (*hub.fields, new))
-    for module in (planner_serializers, planner_services, submit_forms):
+    for module in (planner_serializers, planner_services):
         monkeypatch.setattr(module, "FIELDS", merged([FIELDS, hub.fields]))
     assert kinds_with(new) == ["hub"]
+    assert "dialect" in SubmitForm(kind=hub, user=make_user()).fields
     assert PlannerInput().fields["dialect"].help_text == "For `hub`: what it speaks."
     refused = planner_services.check_planner(PlannerData.of(kind="bundled", name="x", bundled_name="gold", dialect="y"))
     assert refused == {"dialect": ["A bundled planner has no dialect: leave this empty."]}

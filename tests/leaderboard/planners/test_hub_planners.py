@@ -217,7 +217,7 @@ class TestPage:
 
     def test_a_model_is_submitted(self, client, hub, user, suite):
         client.force_login(user)
-        shown = client.get("/submit/").content.decode()
+        shown = client.get("/submit/hub/").content.decode()
         assert 'name="model_id"' in shown
         assert 'value="hub"' in shown
         page = client.post("/submit/", {**self.FORM, "suites": ["openagi"]})

@@ -92,7 +92,8 @@ def test_the_value_is_in_no_answer_and_in_no_row_of_the_database(caplog):
     browser.force_login(owner)
     evaluation = made.json()["evaluations"][0]["id"]
     pages = [
-        browser.get(path).content.decode() for path in ("/submit/", "/submissions/", f"/evaluations/{evaluation}/")
+        browser.get(path).content.decode()
+        for path in ("/submit/endpoint/", "/submissions/", f"/evaluations/{evaluation}/")
     ]
     answers = [api.get(path).content.decode() for path in ("submissions/", f"evaluations/{evaluation}/")]
     told = "\n".join([made.content.decode(), *pages, *answers, everything_in_the_database(), caplog.text])

@@ -91,7 +91,8 @@ def test_the_plot_has_its_points_where_the_table_has_lines():
     assert plot.line.startswith(f"M{plot.left} {plot.bottom}")
 
 
-def test_episodes_without_a_turn_have_no_plot():
-    lines = episode_lines([row("0", (StopReason.CALL_FAILED, 0, None), outcome="planner_fault")])
-    assert lines is not None
-    assert turn_plot(lines, is_share=True) is None
+def test_episodes_without_a_second_turn_have_no_plot():
+    for end in ((StopReason.CALL_FAILED, 0, None), (SOLVED, 1, 1.0)):
+        lines = episode_lines([row("0", end)])
+        assert lines is not None
+        assert turn_plot(lines, is_share=True) is None

@@ -31,9 +31,12 @@ class TestWhatIsFound:
         assert found("ADA tiny")["Planners"] == ["tiny-planner"]
         assert "Planners" not in found("tiny nobody")
 
-    def test_boards_by_title_and_slug(self, submission):
+    def test_suites_by_title_and_slug_and_lead_to_their_pages(self, submission, client: Client):
         suite = submission.evaluations.get().suite
-        assert suite.title in found(suite.slug)["Boards"]
+        groups = search(query=suite.slug, reader=submission.submitted_by)
+        (hit,) = next(group.hits for group in groups if group.title == "Suites")
+        assert (hit.title, hit.url) == (suite.title, f"/suites/{suite.slug}/")
+        assert client.get(hit.url).status_code == 200
 
     def test_an_evaluation_by_the_beginning_of_its_id(self, submission):
         evaluation = submission.evaluations.get()

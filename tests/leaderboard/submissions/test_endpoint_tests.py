@@ -10,9 +10,11 @@ from django.core.cache import cache
 from django.db import connection
 
 from evaluator.planners.endpoint import EndpointPlanner
+from evaluator.planners.language_models.chat.trial_server import ServerSettings, serving
 from evaluator.planners.trials import process as trial_process
 from evaluator.planners.trials import trial
 from leaderboard.accounts.models import User
+from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.planners.models import Planner
 from leaderboard.planners.places import Places
@@ -74,6 +76,59 @@ def test_the_kept_header_is_sent_to_its_own_address_and_to_no_other(api):
         assert not stranger.post("endpoint-tests/", {"endpoint_url": asked.url, "name": "mine"}).json()["passed"]
     assert asked.headers == [TOKEN, None]
     assert elsewhere.headers == [None]
+
+
+class TestChatEndpoints:
+    """Through the API, as through the form."""
+
+    BODY = {"kind": "chat", "model_id": "m", "strategy": "openagi/zero-shot", "suite": "openagi"}
+
+    @pytest.mark.parametrize(
+        ("answer", "verdict"),
+        [("Text to Image Generation", "reference"), ("[]", "empty"), ("I cannot help with that.", "unreadable")],
+    )
+    def test_the_strategy_asks_it_and_its_plan_is_judged(self, api, answer, verdict):
+        with serving(ServerSettings(latency_seconds=0.0, answer=answer)) as url:
+            shown = api.post("endpoint-tests/", {**self.BODY, "endpoint_url": url}).json()
+        assert (shown["verdict"], shown["passed"], shown["status"]) == (verdict, verdict == "reference", 200)
+        assert (shown["example"] is not None) == (verdict == "empty")
+        assert not Planner.objects.exists()
+
+    @pytest.mark.parametrize(
+        ("change", "field"),
+        [
+            ({"model_id": ""}, "model_id"),
+            ({"strategy": "openagi/constrained"}, "strategy"),
+            ({"strategy": "unknown"}, "strategy"),
+            ({"suite": "turns"}, "suites"),
+            ({"endpoint_url": "http://private.example.org/v1"}, "endpoint_url"),
+            ({"endpoint_url": "https://example.org/v1?key=1"}, "endpoint_url"),
+            ({"kind": "hub"}, "kind"),
+        ],
+    )
+    def test_what_cannot_be_tested_is_refused_beside_its_field(self, api, settings, change, field):
+        settings.DEMO = False
+        make_suite(slug="turns", runnable=4)
+        Suite.objects.filter(slug="turns").update(panels=["transcript"])
+        answer = api.post("endpoint-tests/", {**self.BODY, "endpoint_url": "https://example.org/v1", **change})
+        assert answer.status_code == 400
+        assert field in answer.json()["errors"]
+
+    def test_a_name_that_resolves_to_this_machine_is_not_called_outside_the_demo(self, api, settings):
+        settings.DEMO = False
+        with endpoint((200, b"{}")) as (url, seen):
+            shown = api.post("endpoint-tests/", {**self.BODY, "endpoint_url": url}).json()
+        assert not shown["passed"]
+        assert "is a loopback, private or reserved address" in shown["problem"], shown["problem"]
+        assert seen == []
+
+    def test_it_shares_the_rate_limit_of_endpoints(self, api, monkeypatch):
+        monkeypatch.setattr(Throttle, "THROTTLE_RATES", {**Throttle.THROTTLE_RATES, "endpoint-tests": "2/min"})
+        cache.clear()
+        bodies = [{"endpoint_url": "http://127.0.0.1:1/"}, {**self.BODY, "endpoint_url": "http://127.0.0.1:1/v1"}]
+        found = [api.post("endpoint-tests/", body).status_code for body in [*bodies, bodies[1]]]
+        cache.clear()
+        assert found == [200, 200, 429]
 
 
 def test_a_compressed_bomb_costs_the_site_no_memory(api):

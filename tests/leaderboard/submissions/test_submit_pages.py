@@ -14,7 +14,9 @@ from evaluator.plans_file import MAX_BYTES
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.planners import secret_headers
-from leaderboard.planners.kinds import KINDS
+from leaderboard.planners.data import DESCRIPTION, NAME
+from leaderboard.planners.kinds import FIELDS, KINDS
+from leaderboard.planners.kinds.language_models import chat_strategies
 from leaderboard.planners.models import Planner, PlansFile
 from leaderboard.site.api.throttling import Throttle
 from tests.evaluator.planners.test_endpoint import endpoint
@@ -50,7 +52,7 @@ def check(client: Client, changed: str, **entered) -> dict[str, str]:
     found = re.findall(
         r'id="(?:id_)?(\w+?)(?:_status)?" hx-swap-oob="innerHTML">(.*?)</div>', page.content.decode(), re.S
     )
-    assert {name for name, _ in found} >= {"name", "suites", "endpoint_url", "expected"}
+    assert {name for name, _ in found} >= {"name", "suites", "expected"}
     return {name: unescape(re.sub(r"<[^>]+>", "", text)).strip() for name, text in found if text.strip()}
 
 
@@ -125,9 +127,10 @@ class TestChecking:
         assert "will be removed" in found["remove_header"]
 
     def test_a_plans_file_is_checked_at_once(self, client, ada):
-        found = check(client, "plans_file", **PLANS, plans_file=plans_file({"0": "a", "1": "garbage"}))
-        assert "2 of 4 tasks of judged have a plan; 2 are missing" in found["plans_file"]
+        found = check(client, "plans_file", **PLANS, plans_file=plans_file({"0": "a", "1": "garbage", "2": []}))
+        assert "3 of 4 tasks of judged have a plan; 1 are missing" in found["plans_file"]
         assert "1 cannot be read and will score 0. 1: the fake cannot read it." in found["plans_file"]
+        assert "1 has no steps, such as 2." in found["plans_file"]
         wrong = check(client, "plans_file", **PLANS, plans_file=plans_file(b'{"0": "a",\n "1": b}'))
         assert "Line 2, column 7 is not JSON" in wrong["plans_file"]
         assert (
@@ -160,7 +163,7 @@ def folded(page) -> dict[str, bool]:
 
 class TestFoldedOptions:
     def test_what_most_leave_as_it_is_is_folded(self, client, ada):
-        assert folded(client.get("/submit/")) == {
+        assert folded(client.get("/submit/endpoint/")) == {
             "Timeout and secret header": False, "Description and declared facts": False, "More options": False,
         }  # fmt: skip
 
@@ -277,24 +280,51 @@ class TestSubmitting:
         for target in targets:
             assert html.count(f'id="{target}"') == 1
 
-    @pytest.mark.parametrize("kind", ["endpoint", "chat", "hub", "checkpoint", "bundled", "plans"])
-    def test_each_kind_can_be_chosen_in_the_address(self, client, ada, kind):
-        html = client.get("/submit/", {"kind": kind}).content.decode()
-        assert re.search(rf'value="{kind}"[^>]*checked', html)
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_each_kind_has_a_form_of_its_own(self, client, ada, kind):
+        assert f'href="/submit/{kind}/"' in client.get("/submit/").content.decode()
+        html = client.get(f"/submit/{kind}/").content.decode()
+        others = {field.name for field in FIELDS} - {field.name for field in (*KINDS[kind].fields, NAME, DESCRIPTION)}
+        shown = set(re.findall(r'name="(\w+)"', html))
+        assert shown >= {field.name for field in KINDS[kind].fields if field.is_required}
+        assert not shown & others
+        assert f'<input type="hidden" name="kind" value="{kind}">' in html
 
-    def test_the_stylesheet_hides_the_fields_of_other_kinds(self, client, ada):
-        assert 'href="/submit/kinds.css"' in client.get("/submit/").content.decode()
-        css = client.get("/submit/kinds.css")
-        assert css["Content-Type"] == "text/css"
-        chosen, shown = (re.findall(pattern, css.content.decode()) for pattern in (r'value="(\w+)"', r'~="(\w+)"'))
-        assert chosen == shown == list(KINDS)
+    def test_the_address_before_each_kind_had_a_page_leads_to_it(self, client, ada):
+        page = client.get("/submit/", {"kind": "plans"})
+        assert (page.status_code, page["Location"]) == (302, "/submit/plans/")
+        assert client.get("/submit/", {"kind": "other"}).status_code == 200
+        assert client.get("/submit/other/").status_code == 404
+        assert client.post("/submit/other/", ENDPOINT).status_code == 404
+
+    def test_a_kind_s_form_submits_that_kind(self, client, ada):
+        assert client.post("/submit/endpoint/", {**ENDPOINT, "kind": "bundled"}).status_code == 302
+        assert Planner.objects.get().kind == "endpoint"
+
+    def test_only_suites_that_the_kind_takes_are_offered(self, client, ada):
+        make_suite(slug="turns", runnable=4)
+        Suite.objects.filter(slug="turns").update(panels=["transcript"])
+        offered = {
+            kind: re.findall(r'name="suites" value="([\w-]+)"', client.get(f"/submit/{kind}/").content.decode())
+            for kind in ("endpoint", "plans", "agent")
+        }
+        assert offered == {"endpoint": ["judged", "openagi", "turns"], "plans": ["judged"], "agent": ["turns"]}
+
+    def test_a_chat_endpoint_is_offered_the_strategies_that_it_can_serve(self, client, ada):
+        of_chat, of_hub = (
+            re.findall(r'<option value="([\w/-]+)"', client.get(f"/submit/{kind}/").content.decode())
+            for kind in ("chat", "hub")
+        )
+        assert "openagi/constrained" in of_hub
+        assert set(chat_strategies()) <= set(of_chat)
+        assert "openagi/constrained" not in of_chat
 
     def test_the_page_takes_few_queries_whatever_there_is(self, client, ada, django_assert_max_num_queries):
         for number in range(5):
             make_team(ada, name=f"lab{number}")
             make_submission(user=ada)
         with django_assert_max_num_queries(12):
-            client.get("/submit/")
+            client.get("/submit/endpoint/")
 
 
 class TestChatTest:

@@ -10,7 +10,7 @@ from PIL import Image as PillowImage
 from evaluator.experts.colorizer import rgb_to_lab
 from evaluator.experts.profile import Profile, load_expert
 from evaluator.experts.protocol import Expert
-from evaluator.metrics.similarity import Scorer, load_scorer
+from evaluator.metrics.scorers import Scorer, load_scorer
 from evaluator.training.experts.data.states import RESTORING_ORDER
 from evaluator.training.experts.quality import guided_drawing, maps, reading, seeing
 from evaluator.training.experts.quality.texts import TextQuality, measure_texts

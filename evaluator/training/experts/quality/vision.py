@@ -7,7 +7,7 @@ import numpy as np
 from evaluator.experts.detection import Detection, RTDetrExpert
 from evaluator.experts.object_boxes import overlap
 from evaluator.experts.protocol import Expert
-from evaluator.metrics.similarity import Scorer
+from evaluator.metrics.scorers import Scorer
 from evaluator.values import Image
 from evaluator.world import grammar
 from evaluator.world.lilliput_samples import clean_image

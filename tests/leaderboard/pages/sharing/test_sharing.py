@@ -38,7 +38,7 @@ def ranked() -> Evaluation:
 def read(client: Client, evaluation: Evaluation, ending: str = "", *, status: int = 200) -> str:
     response = client.get(f"/evaluations/{evaluation.pk}/{ending}")
     assert response.status_code == status
-    return response.content.decode()
+    return response.getvalue().decode()
 
 
 @pytest.fixture

@@ -96,7 +96,7 @@ def test_the_board_says_whether_a_judgement_predicts_the_result(client: Client, 
         count.indicators["relative"], abs=1e-3
     )
     # Too few requests for an interval.
-    assert "fewer than 10" in section
+    assert "needs 10 independent tasks or scenes" in section
 
 
 def test_gold_plans_say_nothing_about_a_judgement(client: Client, evaluation: Evaluation):

@@ -10,6 +10,8 @@ import xml.etree.ElementTree as ET
 from datetime import timedelta
 from pathlib import Path
 
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
 import pytest
 from django.core.cache import cache
 from django.utils import timezone
@@ -231,6 +233,24 @@ class TestOtherCommands:
                 done.suite.slug,
             )
         assert report["evaluations"][0]["results"][0]["outcome"] == "scored"
+
+    def test_results_are_written_as_a_table_by_the_ending_of_the_file(self, commands, tmp_path):
+        done = make_evaluation(state="launching")
+        finish(done)
+        for ending, read in (("parquet", pq.read_table), ("csv", pa_csv.read_csv)):
+            file = tmp_path / "new" / f"results.{ending}"
+            found = commands.run("results", str(done.pk), "--output", str(file))
+            assert (found.returncode, "4 tasks: 4 scored" in found.stdout) == (0, True), found.stderr
+            rows = read(file).to_pylist()
+            assert [(row["outcome"], row["score"]) for row in rows] == [("scored", 0.5)] * 4
+
+    def test_a_table_is_of_one_evaluation(self, commands, tmp_path):
+        one, other = make_evaluation(), make_evaluation(suite=make_suite(slug="other"))
+        Evaluation.objects.filter(pk=other.pk).update(submission=one.submission)
+        found = commands.run("results", str(one.submission_id), "--output", str(tmp_path / "results.parquet"))
+        assert (found.returncode, found.stdout) == (2, "")
+        assert f"{str(other.pk)[:8]} (other)" in found.stderr
+        assert list(tmp_path.glob("*.parquet")) == []
 
     def test_the_first_characters_of_an_id_are_enough(self, site, tmp_path):
         owner = make_user()

@@ -8,6 +8,8 @@ import pytest
 
 from evaluator.client import Client, RefusedError
 from evaluator.client.errors import UsageError
+from evaluator.planners.language_models.chat.trial_server import ServerSettings
+from evaluator.planners.language_models.chat.trial_server import serving as serving_chat
 from leaderboard.evaluations.models import Submission
 from leaderboard.planners.models import CheckpointUpload, Planner
 from tests.evaluator.experts.hub_server import serving
@@ -105,6 +107,17 @@ class TestCommand:
     def test_wrong_usage_is_said_before_anything_is_sent(self, commands: Commands, how, complaint):  # noqa: F811
         done = commands.run("submit", "--name", "mine", "--suite", "openagi", *how)
         assert (done.returncode, complaint in done.stderr) == (2, True), done.stderr
+
+    def test_a_chat_endpoint_is_tested_with_a_strategy(self, commands: Commands, settings):  # noqa: F811
+        settings.DEMO = True
+        make_suite(slug="openagi")
+        how = ("--chat-model", "m", "--strategy", "openagi/zero-shot")
+        for answer, code, said in [("Text to Image Generation", 0, "Correct: the reference"), ("[]", 3, "Empty plan:")]:
+            with serving_chat(ServerSettings(latency_seconds=0.0, answer=answer)) as url:
+                tried = commands.run("try-endpoint", url, *how)
+            assert (tried.returncode, tried.stderr.startswith(f"planarena: {said}")) == (code, True), tried.stderr
+        lacking = commands.run("try-endpoint", "https://example.org/v1", *how[:2])
+        assert (lacking.returncode, "--strategy is missing" in lacking.stderr) == (2, True), lacking.stderr
 
 
 class TestClient:

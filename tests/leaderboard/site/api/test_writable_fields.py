@@ -21,7 +21,10 @@ WRITABLE = {
     "HeaderInput": {"name", "value"},
     "VisibilityInput": {"visibility", "embargo_until"},
     "MailsShape": {"mails"},
-    "EndpointTestInput": {"endpoint_url", "timeout_seconds", "suite", "header_name", "header_value", "name"},
+    "EndpointTestInput": {
+        "kind", "endpoint_url", "model_id", "strategy", "timeout_seconds", "suite", "header_name", "header_value",
+        "name",
+    },
     "RewardsInput": {"suite", "plans"},
     "CompletionInput": {"task", "completion"},
     "ProfileInput": {"display_name", "affiliation", "link", "bio"},

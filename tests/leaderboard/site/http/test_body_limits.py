@@ -98,7 +98,7 @@ BOGUS = {
 }
 
 
-@pytest.mark.parametrize("path", ["/submit/", UPLOADS])
+@pytest.mark.parametrize("path", ["/submit/", "/submit/checkpoint/", UPLOADS])
 @pytest.mark.parametrize("given", BOGUS)
 def test_a_gibibyte_with_bogus_credentials_is_refused_at_once(url, path, given):
     started = time.monotonic()

@@ -1,0 +1,109 @@
+"""Scorers by the names under which suites ask for them. No torch here: models are loaded when a scorer is made."""
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from types import MappingProxyType
+from typing import Protocol, cast
+
+from evaluator.canonical_json import JsonValue
+from evaluator.experts.profile import Profile, ScorerSpec
+from evaluator.experts.weights import verify_weights
+from evaluator.metrics.rule_names import RULE_NAMES, VARIATION
+from evaluator.values import Value
+
+
+class Scorer(Protocol):
+    """Compares outputs with references, pair by pair. A score depends on nothing but its pair."""
+
+    def score(self, *, outputs: Sequence[Value], references: Sequence[Value]) -> list[float]:
+        """One score for each pair; higher is better.
+
+        Raises:
+            ValueError: there are not as many outputs as references.
+            TypeError: a value is an image where a text is compared, or the reverse.
+        """
+        ...
+
+
+_DECIMALS = 6
+_RULES = 1
+"""Version of what this package does around the scorers' models: rounding, and when a variation is a copy."""
+_CLASSES: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "ViT": ("evaluator.metrics.similarity", "ViTScore"),
+        "BERT": ("evaluator.metrics.bert", "BERTScore"),
+        "CLIP": ("evaluator.metrics.clip", "CLIPScore"),
+    }
+)
+
+
+def rounded(scores: Sequence[float]) -> list[float]:
+    """Scores as they are recorded. Their last bits depend on the number of threads, and equal plans are to tie."""
+    return [round(score, _DECIMALS) for score in scores]
+
+
+def require_pairs(*, outputs: Sequence[Value], references: Sequence[Value]) -> None:
+    """Refuse lists of different lengths.
+
+    Raises:
+        ValueError: they are.
+    """
+    if len(outputs) != len(references):
+        raise ValueError(f"{len(outputs)} outputs cannot be compared with {len(references)} references")
+
+
+def load_scorer(*, name: str, profile: Profile, device: str = "cpu") -> Scorer:
+    """The scorer `ViT`, `BERT` or `CLIP` with the profile's model, or one by rules. This is where torch is imported.
+
+    Raises:
+        LookupError: the profile has no such scorer.
+        WeightsError: its weights are not those that the profile names.
+    """
+    if (by_rules := _by_rules(name)) is not None:
+        return by_rules
+    if name == VARIATION:
+        from evaluator.metrics.similarity import VariationScore
+
+        return VariationScore(load_scorer(name="ViT", profile=profile, device=device))
+    spec = _spec(name=name, profile=profile)
+    verify_weights(folder=spec.path, expected=spec.weights_digest)
+    module, kind = _CLASSES[name]
+    return cast(Scorer, getattr(import_module(module), kind)(spec=spec, device=device))
+
+
+def scorer_facts(*, name: str, profile: Profile, device: str = "cpu") -> dict[str, JsonValue] | None:
+    """Everything that a score of this scorer depends on besides its pair; None for one by rules, which costs less to
+    compute than to look up.
+
+    Raises:
+        LookupError: the profile has no such scorer.
+    """
+    if name in RULE_NAMES:
+        return None
+    spec = _spec(name="ViT" if name == VARIATION else name, profile=profile)
+    return {
+        "metric": name,
+        "scorer": spec.id,
+        "weights": spec.weights_digest,
+        "code": spec.code_version,
+        "batch_size": spec.batch_size,
+        "parameters": cast(JsonValue, dict(spec.parameters)),
+        "device": device.partition(":")[0],
+        "decimals": _DECIMALS,
+        "rules": _RULES,
+    }
+
+
+def _by_rules(name: str) -> Scorer | None:
+    if name not in RULE_NAMES:
+        return None
+    # SciPy takes a second to import.
+    from evaluator.metrics.results import rule_score
+
+    return rule_score(name)
+
+
+def _spec(*, name: str, profile: Profile) -> ScorerSpec:
+    if name not in profile.scorers:
+        raise LookupError(f"profile {profile.name} has no scorer {name!r}; it has: {', '.join(profile.scorers)}")
+    return profile.scorers[name]

@@ -1,0 +1,1 @@
+"""What tasks count by planner: kept for each evaluation, served as data."""

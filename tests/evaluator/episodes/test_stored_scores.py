@@ -1,0 +1,91 @@
+"""Scores in the store: the same as computed ones, for the same pairs and the same scorer only."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from evaluator.engine.store import MemoryStore
+from evaluator.episodes.stored_scores import store_scores, stored_scores
+from evaluator.experts.profile import load_profile
+from evaluator.metrics.scorers import scorer_facts
+from evaluator.values import Artefact, MediaType
+
+FACTS = {"metric": "ViT", "weights": "w", "code": "1"}
+PAIRS = [("a" * 64, "b" * 64), ("c" * 64, "b" * 64)]
+
+RUN = """
+import json, sys
+from pathlib import Path
+from evaluator.engine.store import LocalStore
+from evaluator.episodes.base import Setting
+from evaluator.planners.bundled import bundled_planner
+from evaluator.records import without_timings
+from evaluator.suites import episode_of, suite_of
+
+suite = suite_of("openagi")
+setting = Setting(profile="lilliput", samples=2, split="public", open_store=lambda: LocalStore(Path(sys.argv[1])))
+evaluator = episode_of("openagi").evaluator(suite=suite, setting=setting)
+planner = bundled_planner(name="gold", suite=suite)
+records = evaluator.run(planner=planner, tasks=["0", "60", "110"])
+told = sorted(without_timings(record).model_dump_json() for record in records)
+print(json.dumps({"records": told, "torch": "torch" in sys.modules, "spent": evaluator.scoring.wall}))
+"""
+
+
+def run(store: Path) -> dict:
+    found = subprocess.run(
+        [sys.executable, "-c", RUN, str(store)], capture_output=True, text=True, check=True, timeout=600
+    )
+    return json.loads(found.stdout.splitlines()[-1])
+
+
+def test_a_process_that_finds_everything_in_the_store_loads_no_torch(tmp_path):
+    first, second = run(tmp_path), run(tmp_path)
+    assert first["records"] == second["records"]
+    assert all(json.loads(record)["score"] > 0 for record in first["records"])
+    assert (first["torch"], second["torch"], second["spent"]) == (True, False, 0.0)
+
+
+def test_scores_come_back_exactly():
+    store = MemoryStore()
+    assert stored_scores(store=store, facts=FACTS, pairs=PAIRS) is None
+    store_scores(store=store, facts=FACTS, pairs=PAIRS, scores=[0.1 + 0.2, 1])
+    assert stored_scores(store=store, facts=FACTS, pairs=PAIRS) == [0.1 + 0.2, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("facts", "pairs"),
+    [
+        ({**FACTS, "weights": "other"}, PAIRS),
+        (FACTS, PAIRS[::-1]),
+        (FACTS, PAIRS[:1]),
+        (FACTS, [(right, output) for output, right in PAIRS]),
+    ],
+)
+def test_another_scorer_or_another_pair_has_no_score(facts, pairs):
+    store = MemoryStore()
+    store_scores(store=store, facts=FACTS, pairs=PAIRS, scores=[0.5, 0.25])
+    assert stored_scores(store=store, facts=facts, pairs=pairs) is None
+
+
+@pytest.mark.parametrize("data", ["[0.5]", "[0.5, null]", "{}", "[0.5, 1", '["0.5", 0.5]'])
+def test_what_is_no_list_of_as_many_scores_counts_for_nothing(monkeypatch, data):
+    store = MemoryStore()
+    store_scores(store=store, facts=FACTS, pairs=PAIRS, scores=[0.5, 0.25])
+    monkeypatch.setattr(store, "get", lambda _: Artefact(data=data.encode(), media_type=MediaType.TEXT))
+    assert stored_scores(store=store, facts=FACTS, pairs=PAIRS) is None
+
+
+def test_what_a_score_depends_on_names_model_metric_and_device():
+    profile = load_profile("lilliput")
+    facts = {name: scorer_facts(name=name, profile=profile) for name in ("ViT", "BERT", "CLIP", "Variation")}
+    assert len({json.dumps(one, sort_keys=True) for one in facts.values()}) == 4
+    assert facts["ViT"] is not None
+    assert facts["ViT"]["weights"] == profile.scorers["ViT"].weights_digest
+    assert scorer_facts(name="ViT", profile=profile, device="cuda:1") == {**facts["ViT"], "device": "cuda"}
+    assert scorer_facts(name="Boxes", profile=profile) is None
+    with pytest.raises(LookupError, match="has no scorer 'taste'"):
+        scorer_facts(name="taste", profile=profile)

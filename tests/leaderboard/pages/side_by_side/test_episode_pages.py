@@ -1,0 +1,172 @@
+"""The page of one task across planners that act in turns, or answer with grids: what it shows, and to whom."""
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from evaluator.transcripts import ActionRun, StopReason, Transcript, TurnRun
+from evaluator.values import Artefact, MediaType
+from leaderboard.boards.services import publish
+from leaderboard.catalog.models import Task
+from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.results.objects import server_store
+from tests.leaderboard import grids
+from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_record, make_suite, make_user
+from tests.leaderboard.planning import REAL
+from tests.routes import MOST_QUERIES
+
+pytestmark = pytest.mark.django_db
+KEY = "25"
+
+
+def episode(*actions: str, sample: int = 0, answer: str = "7") -> Transcript:
+    """One action a turn, each with a result of its own."""
+    turns = [
+        TurnRun(received=["{}"], actions=[ActionRun(tool="Sum", arguments=text, outputs={"R1": f"result of {text}"})])
+        for text in actions
+    ]
+    return Transcript(
+        sample=sample, formulation="iterative", turns=turns, stop=StopReason.ANSWERED, answer=answer,
+        expected="the right answer", score=0.25 * sample,
+    )  # fmt: skip
+
+
+def make_episodes(*transcripts: Transcript, name: str, split: str = "public") -> Evaluation:
+    """An evaluation with a result that has these episodes and no samples."""
+    suite = make_suite()
+    task = Task.objects.get(suite=suite, key=KEY)
+    planner = make_planner(owner=make_user(name), name=f"planner of {name}", bundled_name="random-valid")
+    found = make_evaluation(planner=planner, suite=suite, split=split)
+    record = make_record(task=task, samples=0).model_copy(update={"transcripts": list(transcripts)})
+    artefact = Artefact(data=record.model_dump_json().encode(), media_type=MediaType.TEXT)
+    digest = server_store(split=split).put(artefact)
+    TaskResult.objects.create(evaluation=found, task=task, outcome="scored", score=0.5, record_digest=digest)
+    return found
+
+
+def across(*evaluations: Evaluation, key: str = KEY, **query: str) -> str:
+    suite = evaluations[0].suite.slug
+    ids = "&".join([f"e={one.pk}" for one in evaluations] + [f"{name}={value}" for name, value in query.items()])
+    return f"{reverse('evaluations:task-across', args=[suite, key])}?{ids}"
+
+
+def alone(evaluation: Evaluation, *, key: str = KEY) -> str:
+    return reverse("evaluations:task", args=[evaluation.pk, key])
+
+
+def read(client: Client, address: str) -> str:
+    response = client.get(address)
+    assert response.status_code == 200
+    return " ".join(response.content.decode().split())
+
+
+@pytest.mark.usefixtures("own_store")
+class TestTurns:
+    def test_actions_and_observations_are_beside_each_other(self, client: Client):
+        pair = [make_episodes(episode("1", two), name=name) for name, two in (("ada", "2"), ("bea", "3"))]
+        html = read(client, across(*pair))
+        assert "The actions first differ in turn 2." in html
+        assert re.findall(r'<tr(?: class="differs")?><th scope="row">Turn \d', html) == [
+            '<tr><th scope="row">Turn 1',
+            '<tr class="differs"><th scope="row">Turn 2',
+        ]
+        for told in ("Sum(2)", "result of 2", "Sum(3)", "result of 3", "not right", "the right answer"):
+            assert told in html
+        assert html.count("the right answer") == 1
+        assert "Step by step" not in html
+        assert "Scores by sample" not in html
+
+    def test_the_episode_of_the_sample_that_is_asked_for_is_shown(self, client: Client):
+        pair = [
+            make_episodes(*(episode(f"{name} {sample}", sample=sample) for sample in range(3)), name=name)
+            for name in ("ada", "bea")
+        ]
+        html = read(client, across(*pair, sample="3"))
+        assert "Turn by turn, sample 3" in html
+        assert "Scores by sample" in html
+        assert "Sum(ada 2)" in html
+        assert "Sum(ada 1)" not in html
+
+    def test_a_planner_without_an_episode_is_beside_one_that_has_one(self, client: Client):
+        html = read(client, across(make_episodes(episode("1"), name="ada"), make_episodes(name="bea")))
+        assert "Sum(1)" in html
+        assert "Not shown" in html
+        assert 'class="differs"><th scope="row">Turn' not in html
+
+    @pytest.mark.parametrize(("site", "split"), [("public", "public"), ("hidden", "public"), ("hidden", "hidden")])
+    @pytest.mark.parametrize("is_operator", [False, True])
+    def test_nobody_sees_more_of_an_episode_than_on_the_page_of_its_task(
+        self, client: Client, settings, site: str, split: str, is_operator: bool
+    ):
+        settings.SPLIT = site
+        pair = [make_episodes(episode("1"), name=name, split=split) for name in ("ada", "bea")]
+        client.force_login(make_user("reader", is_staff=is_operator))
+        both, one = read(client, across(*pair)), read(client, alone(pair[0]))
+        is_open = is_operator or site == "public"
+        for told in ("Sum(1)", "result of 1", "the right answer"):
+            assert (told in both) is (told in one) is is_open, told
+        assert "Turn by turn" in both if is_open else "Turn by turn" not in both
+        told = re.compile(r"used the hidden split|This site evaluates the hidden split")
+        assert told.findall(both) == told.findall(one)
+
+    def test_markup_of_an_action_is_text(self, client: Client):
+        mark = "<script>alert(1)</script>"
+        pair = [make_episodes(episode(mark, answer=mark), name=name) for name in ("ada", "bea")]
+        assert mark not in client.get(across(*pair)).content.decode()
+
+
+@pytest.fixture
+def site(settings, tmp_path):
+    settings.EVALUATOR, settings.STORE_DIR = REAL, tmp_path / "store"
+    with grids.registered():
+        yield
+
+
+@pytest.mark.usefixtures("site")
+class TestGrids:
+    def test_candidates_are_drawn_beside_each_other_with_crosses_on_wrong_cells(
+        self, client: Client, django_assert_max_num_queries
+    ):
+        pair = [grids.make_grids_evaluation(user=make_user(name)) for name in ("ada", "bea")]
+        with django_assert_max_num_queries(MOST_QUERIES):
+            html = read(client, across(*pair, key=grids.THIRD))
+        crosses = "Crosses mark wrong cells"
+        assert html.count(crosses) == 2 * read(client, alone(pair[0], key=grids.THIRD)).count(crosses) > 0
+        assert html.count('aria-label="Test 1, right output') == 1
+        assert html.count("solves the task") == 2
+        assert 'aria-label="B, Candidate 3: program"' in html
+        assert "Demonstrations and tests" in html
+        assert "There is no plan to show" not in html
+        tries = read(client, across(*pair, key=grids.EPISODE))
+        assert 'aria-label="A, Try 2, turn 4: program"' in tries
+        assert "style=" not in tries
+
+    @pytest.mark.parametrize(
+        ("site_split", "split"), [("public", "public"), ("hidden", "public"), ("hidden", "hidden")]
+    )
+    @pytest.mark.parametrize("is_operator", [False, True])
+    def test_nobody_sees_more_of_a_grid_than_on_the_page_of_its_task(
+        self, client: Client, settings, site_split: str, split: str, is_operator: bool
+    ):
+        pair = [grids.make_grids_evaluation(user=make_user(name), split=split) for name in ("ada", "bea")]
+        settings.SPLIT = site_split
+        client.force_login(make_user("reader", is_staff=is_operator))
+        for key in (grids.EPISODE, grids.THIRD, grids.GRIDS, grids.REFUSED):
+            both, one = read(client, across(*pair, key=key)), read(client, alone(pair[0], key=key))
+            for told in ("Demonstrations and tests", "colour-grid", "Rows: h.g", "transform_grid", "horizontal_flip"):
+                assert (told in both) is (told in one), (key, told)
+            if split == "hidden" and not is_operator:
+                assert "colour-grid" not in both
+                assert "The plan is not shown." in both
+
+    def test_boards_comparisons_and_tasks_lead_to_it(self, client: Client):
+        pair = [grids.make_grids_evaluation(user=make_user(name)) for name in ("ada", "bea")]
+        for one in pair:
+            publish(one)
+        path = reverse("evaluations:task-across", args=[grids.SLUG, grids.THIRD])
+        both = f"{path}?e={pair[0].pk}&amp;e={pair[1].pk}"
+        assert path in read(client, reverse("boards:tasks", args=[grids.SLUG]))
+        assert both in read(client, f"/compare/?e={pair[0].pk}&e={pair[1].pk}")
+        assert both in read(client, alone(pair[0], key=grids.THIRD))

@@ -1,0 +1,125 @@
+"""Tasks that nobody asks a planner for, since it could not be reached before: counts, and what their owner does."""
+
+import re
+
+import pytest
+from django.test import Client
+
+from leaderboard.catalog.models import Task
+from leaderboard.evaluations.events import describe
+from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
+from leaderboard.pages.progress import latest_results
+from leaderboard.queue.reconcile import sweep
+from leaderboard.queue.unreachable import count_against_planner
+from leaderboard.submissions import services
+from tests.leaderboard.factories import make_submission, make_suite, rows
+from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_user
+from tests.leaderboard.pages.factories import make_suite as make_openagi
+from tests.leaderboard.queue.test_canary import AWAY, make, rest, work
+from tests.leaderboard.site.api.helpers import ApiClient
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def dead(settings, launcher) -> Evaluation:
+    """On hold: one task cannot run here, one found the endpoint dead, and 19 were not asked."""
+    settings.TASKS_PER_SHARD = 2
+    evaluation = make(runnable=20)
+    work(evaluation, AWAY)
+    rest(evaluation)
+    work(evaluation, AWAY)
+    sweep()
+    evaluation.refresh_from_db()
+    return evaluation
+
+
+def line(client: Client, evaluation: Evaluation) -> str:
+    """How many tasks have finished, as the page says it."""
+    html = client.get(f"/evaluations/{evaluation.pk}/").content.decode()
+    finished = re.search(r'data-live="done">(\d+)</b> of <span data-live="total">(\d+)</span> tasks finished', html)
+    assert finished is not None
+    done, total = finished.groups()
+    tally = re.findall(r'data-live-outcome="(\w+)">(\d+)', html)
+    return f"{done} of {total}: " + ", ".join(f"{count} {outcome}" for outcome, count in tally if count != "0")
+
+
+def test_page_api_and_events_count_them_as_not_run(dead: Evaluation, client: Client):
+    assert line(client, dead) == "2 of 21: 1 infra_fault, 20 not_run"
+    told = ApiClient().get(f"evaluations/{dead.pk}/").json()
+    assert (told["state"], told["done"], told["tasks_total"]) == ("on_hold", 2, 21)
+    event = describe(dead.pk)
+    assert (event["done"], event["outcomes"]) == (2, {"infra_fault": 1, "not_run": 20})
+    assert [one["task"] for one in latest_results(dead.pk)] == ["0"]
+
+
+def test_they_are_listed_with_their_reason_and_without_a_cause(dead: Evaluation, client: Client):
+    found = ApiClient().get(f"evaluations/{dead.pk}/results/", reason="endpoint_unavailable", outcome="not_run").json()
+    assert len(found["results"]) == 19
+    assert {one["reason_text"] for one in found["results"]} == {"Not asked: Said 0."}
+    assert all(one["causes"] == [] for one in found["results"])
+    causes = ApiClient().get(f"evaluations/{dead.pk}/causes/").json()
+    assert causes["ran"] == 1
+    html = client.get(f"/evaluations/{dead.pk}/tasks/7/").content.decode()
+    assert "The planner was not asked, because tasks before this one could not be run." in html
+    assert "it is the same" not in html
+
+
+def test_accepted_they_are_faults_of_the_planner(dead: Evaluation, client: Client):
+    assert services.accept(dead) == 20
+    sweep()
+    dead.refresh_from_db()
+    assert dead.state == EvaluationState.COMPLETED
+    assert dead.summary["outcomes"] == {"not_run": 1, "planner_fault": 20}
+    assert dead.summary["metrics"]["overall"]["mean"] == 0.0
+    accepted = list(dead.results.filter(accepted=True))
+    assert len(accepted) == 20
+    assert line(client, dead) == "21 of 21: 20 planner_fault, 1 not_run"
+
+
+@pytest.mark.usefixtures("own_store")
+def test_accepted_they_have_the_cause_of_a_planner_that_is_away():
+    evaluation = make_evaluation(planner=make_planner(owner=make_user("bea")), suite=make_openagi())
+    tasks = list(Task.objects.filter(suite=evaluation.suite)[:3])
+    TaskResult.objects.bulk_create(
+        TaskResult(evaluation=evaluation, task=task, outcome="not_run", reason="endpoint_unavailable", causes=[])
+        for task in tasks
+    )
+    assert count_against_planner(evaluation) == 3
+    assert [one.causes[0]["cause"] for one in evaluation.results.all()] == ["unavailable"] * 3
+
+
+def test_resumed_they_all_run(dead: Evaluation, client: Client):
+    assert services.resume(dead) == 20
+    assert line(client, dead).startswith("1 of 21")
+    sweep()
+    dead.refresh_from_db()
+    for _ in range(11):
+        work(dead)
+    sweep()
+    dead.refresh_from_db()
+    assert dead.state == EvaluationState.COMPLETED
+    assert {outcome for key, (outcome, _) in rows(dead).items() if key != "x0"} == {"scored"}
+
+
+@pytest.mark.parametrize("after", [0, 2])
+def test_a_cancelled_evaluation_counts_what_ran(after: int, settings, launcher, client: Client):
+    settings.TASKS_PER_SHARD = 2
+    evaluation = make(runnable=6)
+    done = sum(len(work(evaluation)) for _ in range(after))
+    services.cancel(evaluation)
+    told = ApiClient().get(f"evaluations/{evaluation.pk}/").json()
+    # One task cannot run here, whatever happens.
+    assert (told["state"], told["done"]) == ("cancelled", done + 1)
+    assert line(client, evaluation).startswith(f"{done + 1} of 7: ")
+    assert f"{6 - done} cancelled" in line(client, evaluation)
+
+
+def test_a_dead_evaluation_that_is_cancelled_keeps_its_counts(dead: Evaluation, client: Client):
+    services.cancel(dead)
+    assert line(client, dead) == "2 of 21: 1 infra_fault, 20 not_run"
+
+
+def test_what_no_worker_took_is_not_finished(client: Client):
+    waiting = make_submission(suite=make_suite(runnable=3)).evaluations.get()
+    assert line(client, waiting) == "0 of 3: "
