@@ -78,8 +78,7 @@ class ExecutionEvaluator:
         """
         if count < 1:
             raise ValueError(f"an evaluation needs at least one sample per task, not {count}")
-        self.suite = suite
-        self.profile = profile
+        self.suite, self.profile = suite, profile
         pool = experts or ExpertPool(profile=profile, device=device, budget=memory_budget)
         self.engine = Engine(pool=pool, store=store, salt=suite.slug, listener=listener)
         self._samples = KeptSamples(source=samples, engine=self.engine)

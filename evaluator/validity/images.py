@@ -24,7 +24,7 @@ from torchmetrics.functional.image import peak_signal_noise_ratio, structural_si
 
 from evaluator.ablations import Kind
 from evaluator.experts.profile import Profile, ScorerSpec
-from evaluator.metrics.similarity import ViTScore
+from evaluator.metrics.scorers.vit import ViTScore
 from evaluator.records import ArtefactReference, ResultRecord
 from evaluator.validity.variants import ORDER
 from evaluator.values import Image, Value

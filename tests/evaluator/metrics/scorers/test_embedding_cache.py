@@ -1,4 +1,4 @@
-from evaluator.metrics.embedding_cache import EmbeddingCache
+from evaluator.metrics.scorers.embedding_cache import EmbeddingCache
 
 
 def upper(digests):

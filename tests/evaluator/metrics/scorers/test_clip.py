@@ -7,7 +7,7 @@ import torch
 
 from evaluator.experts.profile import load_profile
 from evaluator.experts.weights import weights_digest
-from evaluator.metrics.clip import CLIPScore
+from evaluator.metrics.scorers.clip import CLIPScore
 from evaluator.training.experts import contrastive
 from tests.evaluator.world.factories import clean_images
 

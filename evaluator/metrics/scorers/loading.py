@@ -1,55 +1,25 @@
 """Scorers by the names under which suites ask for them. No torch here: models are loaded when a scorer is made."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
-from typing import Protocol, cast
+from typing import cast
 
 from evaluator.canonical_json import JsonValue
 from evaluator.experts.profile import Profile, ScorerSpec
 from evaluator.experts.weights import verify_weights
 from evaluator.metrics.rule_names import RULE_NAMES, VARIATION
-from evaluator.values import Value
+from evaluator.metrics.scorers.base import DECIMALS, Scorer
 
-
-class Scorer(Protocol):
-    """Compares outputs with references, pair by pair. A score depends on nothing but its pair."""
-
-    def score(self, *, outputs: Sequence[Value], references: Sequence[Value]) -> list[float]:
-        """One score for each pair; higher is better.
-
-        Raises:
-            ValueError: there are not as many outputs as references.
-            TypeError: a value is an image where a text is compared, or the reverse.
-        """
-        ...
-
-
-_DECIMALS = 6
 _RULES = 1
 """Version of what this package does around the scorers' models: rounding, and when a variation is a copy."""
 _CLASSES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
-        "ViT": ("evaluator.metrics.similarity", "ViTScore"),
-        "BERT": ("evaluator.metrics.bert", "BERTScore"),
-        "CLIP": ("evaluator.metrics.clip", "CLIPScore"),
+        "ViT": ("evaluator.metrics.scorers.vit", "ViTScore"),
+        "BERT": ("evaluator.metrics.scorers.bert", "BERTScore"),
+        "CLIP": ("evaluator.metrics.scorers.clip", "CLIPScore"),
     }
 )
-
-
-def rounded(scores: Sequence[float]) -> list[float]:
-    """Scores as they are recorded. Their last bits depend on the number of threads, and equal plans are to tie."""
-    return [round(score, _DECIMALS) for score in scores]
-
-
-def require_pairs(*, outputs: Sequence[Value], references: Sequence[Value]) -> None:
-    """Refuse lists of different lengths.
-
-    Raises:
-        ValueError: they are.
-    """
-    if len(outputs) != len(references):
-        raise ValueError(f"{len(outputs)} outputs cannot be compared with {len(references)} references")
 
 
 def load_scorer(*, name: str, profile: Profile, device: str = "cpu") -> Scorer:
@@ -62,7 +32,7 @@ def load_scorer(*, name: str, profile: Profile, device: str = "cpu") -> Scorer:
     if (by_rules := _by_rules(name)) is not None:
         return by_rules
     if name == VARIATION:
-        from evaluator.metrics.similarity import VariationScore
+        from evaluator.metrics.scorers.vit import VariationScore
 
         return VariationScore(load_scorer(name="ViT", profile=profile, device=device))
     spec = _spec(name=name, profile=profile)
@@ -89,7 +59,7 @@ def scorer_facts(*, name: str, profile: Profile, device: str = "cpu") -> dict[st
         "batch_size": spec.batch_size,
         "parameters": cast(JsonValue, dict(spec.parameters)),
         "device": device.partition(":")[0],
-        "decimals": _DECIMALS,
+        "decimals": DECIMALS,
         "rules": _RULES,
     }
 

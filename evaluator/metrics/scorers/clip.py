@@ -20,8 +20,8 @@ from transformers import AutoTokenizer, CLIPImageProcessorPil, CLIPModel
 
 from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.profile import ScorerSpec
-from evaluator.metrics.embedding_cache import EmbeddingCache
-from evaluator.metrics.precision import for_scoring
+from evaluator.metrics.scorers.embedding_cache import EmbeddingCache
+from evaluator.metrics.scorers.precision import for_scoring
 from evaluator.values import Image, Value, encode
 
 

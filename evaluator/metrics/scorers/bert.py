@@ -17,9 +17,9 @@ from transformers import AutoModel, AutoTokenizer
 
 from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.profile import ScorerSpec
-from evaluator.metrics.embedding_cache import EmbeddingCache
-from evaluator.metrics.precision import for_scoring
-from evaluator.metrics.scorers import require_pairs
+from evaluator.metrics.scorers.base import require_pairs
+from evaluator.metrics.scorers.embedding_cache import EmbeddingCache
+from evaluator.metrics.scorers.precision import for_scoring
 from evaluator.values import Value
 
 

@@ -3,8 +3,8 @@ import torch
 
 from evaluator.experts.profile import load_profile
 from evaluator.experts.weights import WeightsError
-from evaluator.metrics.embedding_cache import EmbeddingCache
 from evaluator.metrics.scorers import load_scorer
+from evaluator.metrics.scorers.embedding_cache import EmbeddingCache
 from evaluator.world.degradations import Degradation
 from tests.evaluator.world.factories import clean_images, degraded_images
 

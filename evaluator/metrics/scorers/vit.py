@@ -23,10 +23,10 @@ from transformers.models.vit.modeling_vit import ViTModel
 
 from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.profile import ScorerSpec
-from evaluator.metrics.embedding_cache import EmbeddingCache
-from evaluator.metrics.precision import for_scoring
 from evaluator.metrics.results.pictures import is_copy
-from evaluator.metrics.scorers import Scorer, require_pairs
+from evaluator.metrics.scorers.base import Scorer, require_pairs
+from evaluator.metrics.scorers.embedding_cache import EmbeddingCache
+from evaluator.metrics.scorers.precision import for_scoring
 from evaluator.values import Image, Value
 
 
