@@ -115,24 +115,26 @@ containers:
   {{- if $isVllm }}
   - name: model-server
     image: {{ include "planarena.image" (dict "root" .root "of" "vllm") }}
-    # Serves while the receiver wants it to.
+    # As gpu_jobs/model_server/engine.py wants it: the engine runs while there is the file `serve`, and `running` says so. What
+    # an earlier run of this container has left is over.
     command:
       - sh
       - -c
       - |
         ending=
         trap 'ending=yes' TERM
+        if [ -e /engine/running ]; then rm -f /engine/serve /engine/running; fi
         while [ -z "$ending" ]; do
           until [ -e /engine/serve ]; do
             [ -z "$ending" ] || exit 0
             sleep 1
           done
+          touch /engine/running
           "$@" & engine=$!
           while [ -e /engine/serve ] && kill -0 $engine 2>/dev/null; do sleep 1; done
           kill $engine 2>/dev/null
           wait $engine
-          rm -f /engine/serve
-          touch /engine/ended
+          rm -f /engine/serve /engine/running
         done
       - engine
       - vllm
