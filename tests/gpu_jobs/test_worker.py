@@ -443,13 +443,3 @@ def test_a_record_that_the_site_refuses_costs_its_own_task_only(caplog):
     outcomes = {task: (record["outcome"], record["reason"]) for task, record in sorted(api.results.items())}
     assert outcomes == {"0": ("scored", None), "1": ("infra_fault", "internal_error"), "2": ("scored", None)}
     assert "it has 9 samples" in caplog.text
-
-
-def test_a_worker_without_work_for_a_minute_gives_back_what_others_may_wait_for(monkeypatch):
-    monkeypatch.setattr("gpu_jobs.worker._IDLE_AFTER_SECONDS", 0.15)
-    api, runner = FakeApi(LEASE), FakeRunner()
-    client = ApiClient(url="http://site", token="operator", transport=api.transport, sleep=lambda _: None)
-    Worker(client=client, runner=runner, name="w", idle_seconds=0.1, poll_seconds=0.02).run()
-    assert runner.idled == 0
-    Worker(client=client, runner=runner, name="w", idle_seconds=0.3, poll_seconds=0.02).run()
-    assert runner.idled > 0
