@@ -56,10 +56,9 @@ def test_the_engine_runs_while_it_is_wanted_and_starts_again_for_the_next_model(
     for number in (1, 2):
         (folder / "serve").touch()
         until(lambda number=number: started(folder) == number)
-        assert not (folder / "ended").exists()
+        assert (folder / "running").exists()
         (folder / "serve").unlink()
-        until((folder / "ended").exists)
-        (folder / "ended").unlink()
+        until(lambda: not (folder / "running").exists())
     assert process.poll() is None
 
 
@@ -72,7 +71,7 @@ def test_a_terminated_pod_ends_at_once_when_idle_and_after_its_model_otherwise(e
     assert process.poll() is None, "its worker is being served"
     (folder / "serve").unlink()
     assert process.wait(timeout=20) == 0
-    assert (folder / "ended").exists()
+    assert {path.name for path in folder.iterdir()} == {"started", "stopped"}
 
 
 def test_an_idle_engine_ends_at_once(engine):
