@@ -23,7 +23,7 @@ from kubernetes.client import Configuration
 
 from gpu_jobs.launchers.kubernetes.client import ClusterClient, api_client
 from tests.fakes.kubernetes_admission import forbidden, refused_changes
-from tests.fakes.kubernetes_schemas import validate
+from tests.k8s.schemas import validate
 
 Json = dict[str, Any]
 NAMESPACE = "planarena-jobs"

@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema
 import yaml
 
-from tests.fakes.kubernetes_schemas import validate
+from tests.k8s.schemas import validate
 
 Json = dict[str, Any]
 _CRDS = Path(__file__).with_name("crds.yaml")

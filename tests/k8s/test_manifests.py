@@ -8,7 +8,6 @@ import pytest
 
 from leaderboard.site.secret_keys import ONLY_WEB
 from tests.fakes.kubernetes_admission import not_restricted
-from tests.fakes.kubernetes_schemas import VERSIONS
 from tests.k8s.admission import check, is_custom
 from tests.k8s.chart import (
     EGRESS,
@@ -24,6 +23,7 @@ from tests.k8s.chart import (
     pod_of,
 )  # fmt: skip
 from tests.k8s.policies import matches
+from tests.k8s.schemas import VERSIONS
 
 MANUAL = Path("docs/operating.md").read_text(encoding="utf-8")
 SECRETS = {

@@ -106,9 +106,8 @@ def test_workers_are_told_where_the_site_is_and_a_name_by_pod(manifests):
         service = named(manifests, "Service", "planarena-programs")
         where = f"planarena-programs.{JOBS}.svc:{service['spec']['ports'][0]['port']}"
         assert environment["PLANARENA_PROGRAMS"] == where
-        options = worker["command"][worker["command"].index("worker") :]
-        known = [one for one in options if one not in {"--token-file", "/run/planarena/enrolment/token"}]
-        parsed = worker_options().parse_args(known)
+        parsed = worker_options().parse_args(worker["command"][3:])
+        assert str(parsed.token_file) == "/run/planarena/enrolment/token"
         assert parsed.name == "$(POD_NAME)"
         assert parsed.idle_seconds is None, "a worker of a pool never ends by itself"
         assert parsed.evaluation is None

@@ -5,7 +5,6 @@ import itertools
 import pytest
 
 from tests.fakes.kubernetes_admission import refused_changes
-from tests.fakes.kubernetes_schemas import VERSIONS
 from tests.k8s.admission import check
 from tests.k8s.chart import (
     PRODUCTION,
@@ -20,6 +19,7 @@ from tests.k8s.chart import (
     pod_of,
     render,
 )  # fmt: skip
+from tests.k8s.schemas import VERSIONS
 
 NEW_IMAGE = {"images": {"web": {"digest": f"sha256:{'12' * 32}"}, "worker": {"digest": f"sha256:{'34' * 32}"}}}
 DEBUG = {"settings": {"PLANARENA_LOG_LEVEL": "DEBUG"}}

@@ -115,13 +115,15 @@ containers:
   {{- if $isVllm }}
   - name: model-server
     image: {{ include "planarena.image" (dict "root" .root "of" "vllm") }}
-    # Serves while the receiver wants it to.
+    # As gpu_jobs/model_server/engine.py wants it: the engine runs while there is the file `serve`, and `running` says so. What
+    # an earlier run of this container has left is over.
     command:
       - sh
       - -c
       - |
         ending=
         trap 'ending=yes' TERM
+        if [ -e /engine/running ]; then rm -f /engine/serve; fi
         rm -f /engine/stopped
         while [ -z "$ending" ]; do
           rm -f /engine/running
