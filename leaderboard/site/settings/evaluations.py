@@ -126,6 +126,8 @@ UPLOADS_DIR = Path(env.text("PLANARENA_UPLOADS", str(DATA_DIR / "uploads"))).res
 """Where uploads are written until they are checked. On the volume of the store they are kept without being copied."""
 UPLOADS_QUOTA = env.size("PLANARENA_UPLOADS_QUOTA") or 4 * MAX_CHECKPOINT_BYTES
 """Bytes that all uploads on their way may take there together."""
+DISK_RESERVE_BYTES = env.size("PLANARENA_DISK_RESERVE") or 16_000_000
+"""A disk with less room than this counts as full: as much as PostgreSQL writes ahead at once."""
 FILE_UPLOAD_TEMP_DIR = upload_folder(UPLOADS_DIR)
 FILE_UPLOAD_HANDLERS = ["leaderboard.planners.uploading.BoundedUpload"]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
