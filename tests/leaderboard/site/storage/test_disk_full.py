@@ -18,7 +18,7 @@ from leaderboard.queue.models import OwnWorkerRun
 from leaderboard.results import objects
 from leaderboard.results.objects import server_store
 from leaderboard.site.storage import disk_space
-from tests.fakes.small_disk import fill, small_disk
+from tests.leaderboard.site.storage.small_disk import fill, small_disk
 from tests.leaderboard.factories import make_record, make_submission, make_user
 from tests.leaderboard.queue.workers.test_tokens import launching, lease, own_evaluation, token_of
 from tests.leaderboard.serving import server
