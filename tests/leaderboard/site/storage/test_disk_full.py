@@ -18,11 +18,11 @@ from leaderboard.queue.models import OwnWorkerRun
 from leaderboard.results import objects
 from leaderboard.results.objects import server_store
 from leaderboard.site.storage import disk_space
-from tests.leaderboard.site.storage.small_disk import fill, small_disk
 from tests.leaderboard.factories import make_record, make_submission, make_user
 from tests.leaderboard.queue.workers.test_tokens import launching, lease, own_evaluation, token_of
 from tests.leaderboard.serving import server
 from tests.leaderboard.site.api.helpers import ApiClient, worker_client, worker_with
+from tests.leaderboard.site.storage.small_disk import fill, small_disk
 
 pytestmark = pytest.mark.django_db
 TEXT = "t" * 5000
