@@ -22,12 +22,14 @@ from gpu_jobs.contract.objects import BundleTaken, DigestsMissing, DigestsReques
 from gpu_jobs.contract.problems import Problem
 from gpu_jobs.contract.results import FinishAnswer, FinishRequest, ResultsRequest
 from gpu_jobs.contract.session import SESSION_HEADER, Session, SessionRequest
+from gpu_jobs.enrolment_tokens import GivenToken, TokenSource
 
 _LONGEST_WAIT_SECONDS = 15.0
 _RENEWED_AFTER = 0.8
 """Of a session's lifetime."""
 DISK_FULL = "disk_full"
 """Code of the site's problem if it has no room for what it is sent."""
+_REFUSED_ENROLMENT = frozenset({"enrolment_expired", "enrolment_refused"})
 _WRONG_CONTENT = frozenset({400, 413, 422})
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 
@@ -100,7 +102,7 @@ class ApiClient:
         self,
         *,
         url: str,
-        token: str,
+        token: str | TokenSource,
         suites: Sequence[str] | None = None,
         evaluation: UUID | None = None,
         patience_seconds: float = 300.0,
@@ -110,7 +112,8 @@ class ApiClient:
     ) -> None:
         """Args:
         url: where the site is, without `/api/v1`.
-        token: the worker's enrolment token. Shards are leased with sessions, which are opened with it when needed.
+        token: the worker's enrolment token, or where it comes from. Shards are leased with sessions, which are opened
+            with it when needed.
         suites: the only suites that sessions are bound to; None: all that the enrolment covers.
         evaluation: the only evaluation that sessions are bound to; None: all that the enrolment covers.
         patience_seconds: how long a call is tried again before it fails.
@@ -118,7 +121,9 @@ class ApiClient:
         sleep: how to wait between tries.
         clock: the time in seconds; tests give their own.
         """
-        self._token = token
+        self._tokens: TokenSource = GivenToken(token) if isinstance(token, str) else token
+        self._token = ""
+        """The one that the last session was opened with."""
         self._bounds = SessionRequest(suites=None if suites is None else tuple(suites), evaluation=evaluation)
         self._session: _Session | None = None
         self._patience = patience_seconds
@@ -151,8 +156,8 @@ class ApiClient:
         return LeaseAnswer(lease=Lease.model_validate_json(response.content))
 
     def secrets(self) -> list[str]:
-        """The session, for taking it out of texts. The enrolment token is known to whoever made this client."""
-        return [] if self._session is None else [self._session.token]
+        """The session and the enrolment token that opened it, for taking them out of texts."""
+        return [] if self._session is None else [self._session.token, self._token]
 
     def seed(self, lease: Lease) -> SecretStr:
         """The seed of the hidden data that this attempt runs on. It is for memory only."""
@@ -250,12 +255,18 @@ class ApiClient:
         return self._session.token
 
     def _new_session(self) -> "_Session":
-        try:
-            response = self._call("POST", "session/", token=self._token, body=self._bounds)
-        except RefusedError as error:
-            if error.code == "enrolment_expired":
-                raise EnrolmentExpiredError(str(error)) from error
-            raise
+        self._token = self._tokens.current()
+        while True:
+            try:
+                response = self._call("POST", "session/", token=self._token, body=self._bounds)
+                break
+            except RefusedError as error:
+                if error.code in _REFUSED_ENROLMENT and (renewed := self._tokens.after(self._token)):
+                    self._token = renewed
+                    continue
+                if error.code == "enrolment_expired":
+                    raise EnrolmentExpiredError(str(error)) from error
+                raise
         opened = Session.model_validate_json(response.content)
         return _Session(token=opened.token, renew_at=self._clock() + opened.expires_in * _RENEWED_AFTER)
 

@@ -93,6 +93,11 @@ class LanguageModels:
             self._found = self._loaded(lease=lease, wanted=wanted)
         return self._found
 
+    def let_go(self) -> None:
+        """End the model if its server is shared with other workers, of which one may wait for it."""
+        if isinstance(self._opener, Delivers) and self._opener.is_shared:
+            self._release()
+
     def _release(self) -> None:
         """End the server of the model before: two side by side might not fit into memory."""
         if self._found is not None and not isinstance(self._found, Problem):

@@ -36,6 +36,7 @@ _LAST_WORDS_SECONDS = 10.0
 _REFUSALS_ALLOWED = 3
 """A worker that fits nothing it is given is probably older than the site: a fresh one may do better."""
 _LONGEST_POLL_SECONDS = 2.0
+_IDLE_AFTER_SECONDS = 60.0
 _INTERRUPTIBLE = frozenset({Phase.FETCHING, Phase.LOADING, Phase.PLANNING})
 """Phases in which the worker waits for the planner."""
 _STOPPED = "the worker was told to stop"
@@ -191,6 +192,8 @@ class Worker:
                 # Only the site knows that the evaluation's work is done, and 0 would say so to whoever started this.
                 return Exit.IDLE if self._evaluation is None else Exit.WORK_LEFT
             else:
+                if time.monotonic() - last_work >= _IDLE_AFTER_SECONDS:
+                    self._runner.idle()
                 self._sleep(wait)
                 wait = min(wait * 1.5, max(self._poll, _LONGEST_POLL_SECONDS))
 

@@ -41,6 +41,9 @@ class ExecutionEvaluator:
     Experts and scorers stay loaded between calls.
     """
 
+    _collected: list[Job] | None = None
+    """Where jobs are put instead of being executed; None: they are executed."""
+
     def __init__(
         self,
         *,
@@ -134,6 +137,18 @@ class ExecutionEvaluator:
         other.count, other._scoring = count, self._scoring.with_samples(count)
         return other
 
+    def collecting(self, jobs: list[Job]) -> "ExecutionEvaluator":
+        """The same, which executes nothing: its runs add the jobs of their plans to these, and yield only the records
+        of tasks without a plan to execute."""
+        other = copy(self)
+        other._collected = jobs
+        return other
+
+    def execute(self, jobs: Sequence[Job]) -> None:
+        """Execute jobs together, which fills batches. Runs that need the same find it in the store."""
+        for _ in self.engine.run(jobs):
+            pass
+
     def facts(self) -> dict[str, JsonValue]:
         """Profile, data, executed calls and provenance."""
         return {
@@ -164,6 +179,9 @@ class ExecutionEvaluator:
             else:
                 jobs += own + pending.gold_jobs(own)
                 open_tasks[item.task.key] = (item, pending)
+        if self._collected is not None:
+            self._collected += jobs
+            return
         try:
             for result in self.engine.run(jobs):
                 item, pending = open_tasks[task_of(result.job)]

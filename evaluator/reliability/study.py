@@ -1,11 +1,13 @@
 """Running what a reliability profile needs: the same requests again, and in other forms.
 
-All runs share one evaluator's experts and store, so that a call of an expert that some run made is not made again.
+All runs share one evaluator's experts and store, so that a call of an expert that some run made is not made again, and
+what further runs call is called together (`together`).
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from functools import partial
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from evaluator.episodes.base import Episode, Evaluator
 from evaluator.planners.bundled import GoldPlanner
@@ -14,8 +16,9 @@ from evaluator.reliability.perturbations import perturbations_of
 from evaluator.reliability.perturbed_evaluation import PerturbedEvaluator
 from evaluator.reliability.profile import Profile, profile_of
 from evaluator.reliability.shared_samples import Records, samples_of_further_runs
+from evaluator.reliability.together import Form, executed_together
 from evaluator.reliability.unavailable import unavailable
-from evaluator.suites.base import IntervalMethod
+from evaluator.suites.base import Column, IntervalMethod
 
 RUNS = 5
 
@@ -60,25 +63,52 @@ def reliability(study: Study, *, first: Records, say: Callable[[str], None] = la
         first: the records of the first run, which need not be made again.
         say: is told what begins.
     """
-    plain, further = [first], _of_further_runs(study.evaluator)
-    for number in range(2, study.runs + 1):
-        say(f"run {number} of {study.runs}")
-        plain.append(_run(study, evaluator=further, planner=reseeded(study.planner, run=number - 1)))
-    suite = study.evaluator.suite
-    perturbed = {}
-    for one in perturbations_of(suite=suite, in_turns=study.episode.in_turns):
-        say(one.label)
-        evaluator = PerturbedEvaluator(further, perturbation=one.name, episode=study.episode, profile=study.profile)
-        perturbed[one.name] = _run(study, evaluator=evaluator, planner=study.planner)
-    column = next(column for column in suite.metrics if column.primary)
-    gold = None
-    if study.has_gold and column.interval is not IntervalMethod.WILSON:
-        say("gold plans")
-        gold = _run(study, evaluator=further, planner=GoldPlanner(suite))
+    further, runs, found = _of_further_runs(study.evaluator), _further_runs(study), []
+    say(f"{len(runs)} further runs")
+    planners = executed_together(further, runs=[(run.form, run.planner) for run in runs], tasks=study.tasks)
+    for run, planner in zip(runs, planners, strict=True):
+        say(run.label)
+        found.append((run, _records(study, evaluator=run.form(further), planner=planner)))
+    perturbed = {run.perturbation: records for run, records in found if run.perturbation}
     return profile_of(
-        column=column, plain_runs=plain, perturbed=perturbed, gold=gold,
+        column=_column(study),
+        plain_runs=[first, *(records for run, records in found if not run.perturbation and not run.is_of_gold)],
+        perturbed=perturbed,
+        gold=next((records for run, records in found if run.is_of_gold), None),
         unavailable=unavailable(in_turns=study.episode.in_turns, applied=perturbed),
-    )  # fmt: skip
+    )
+
+
+class _FurtherRun(NamedTuple):
+    """A run besides the first one."""
+
+    label: str
+    form: Form
+    planner: Planner
+    perturbation: str = ""
+    is_of_gold: bool = False
+
+
+def _further_runs(study: Study) -> list[_FurtherRun]:
+    suite = study.evaluator.suite
+    runs = [
+        _FurtherRun(f"run {number} of {study.runs}", _plain, reseeded(study.planner, run=number - 1))
+        for number in range(2, study.runs + 1)
+    ]
+    for one in perturbations_of(suite=suite, in_turns=study.episode.in_turns):
+        form = partial(PerturbedEvaluator, perturbation=one.name, episode=study.episode, profile=study.profile)
+        runs.append(_FurtherRun(one.label, form, study.planner, perturbation=one.name))
+    if study.has_gold and _column(study).interval is not IntervalMethod.WILSON:
+        runs.append(_FurtherRun("gold plans", _plain, GoldPlanner(suite), is_of_gold=True))
+    return runs
+
+
+def _plain(evaluator: Evaluator) -> Evaluator:
+    return evaluator
+
+
+def _column(study: Study) -> Column:
+    return next(column for column in study.evaluator.suite.metrics if column.primary)
 
 
 def _of_further_runs(evaluator: Evaluator) -> Evaluator:
@@ -87,6 +117,6 @@ def _of_further_runs(evaluator: Evaluator) -> Evaluator:
     return evaluator
 
 
-def _run(study: Study, *, evaluator: Evaluator, planner: Planner) -> Records:
+def _records(study: Study, *, evaluator: Evaluator, planner: Planner) -> Records:
     records = {record.task: record for record in evaluator.run(planner=planner, tasks=study.tasks)}
     return {task: records[task] for task in study.tasks}

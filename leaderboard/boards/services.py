@@ -71,7 +71,7 @@ def publish_locked(evaluation: Evaluation) -> Snapshot | None:
         profile=evaluation.profile,
         season_id=evaluation.season_id,
         number=(last or 0) + 1,
-        content=content,
+        stored=content,
         digest=digest,
         task_order=packed_order(suite=suite, rows=content["rows"]),
         **conditions._asdict(),

@@ -21,12 +21,13 @@ def strategies_of(suite: str) -> list[str]:
 
 
 def fill_boards(console: Console) -> None:
-    """Submit the anchors and a few strategies on every suite, those with the fewest tasks first.
+    """Submit the anchors and a few strategies on every suite: first where nothing is executed, then by growing size.
 
     What has an evaluation already stays as it is. Suites that this machine cannot evaluate are named and left out.
     """
     submitted: list[Evaluation] = []
-    for suite in sorted(Suite.objects.filter(current=True), key=lambda suite: suite.tasks.count()):
+    suites = Suite.objects.filter(current=True)
+    for suite in sorted(suites, key=lambda suite: (suite.runs_experts, suite.tasks.count())):
         try:
             submitted += _submitted(suite.slug)
         except NotReadyError as error:

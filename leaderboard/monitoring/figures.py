@@ -15,6 +15,7 @@ from leaderboard.backups.repair import quarantined
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
 from leaderboard.monitoring.models import ToolUsage
+from leaderboard.queue.pools.demand import demands, evaluations_without_pool
 
 CACHE_SECONDS = 10.0
 """How long figures are shown again, so that scraping often costs the database nothing."""
@@ -50,6 +51,7 @@ def _figures() -> Iterator[Metric]:
     yield _attempts()
     yield from _tools()
     yield from _stores()
+    yield from _pools()
 
 
 def _evaluations() -> Iterator[Metric]:
@@ -120,3 +122,22 @@ def _stores() -> Iterator[Metric]:
         files.add_metric([store], len(of_store))
         lost.add_metric([store], len({one.file.digest for one in of_store if not one.is_repaired}))
     yield from (files, lost)
+
+
+def _pools() -> Iterator[Metric]:
+    """Of worker pools on Kubernetes, for the scaler of an installation without KEDA too."""
+    workers, models, open_shards = (
+        GaugeMetricFamily(f"planarena_pool_{what}", said, labels=["pool"])
+        for what, said in (
+            ("workers", "Workers that a pool needs now, at most its size."),
+            ("models", "Model servers that a pool needs now, at most its size."),
+            ("open_shards", "Shards that are not done, by the pool that is scaled for them."),
+        )
+    )
+    for name, demand in demands().items():
+        workers.add_metric([name], demand.workers)
+        models.add_metric([name], demand.models)
+        open_shards.add_metric([name], demand.open_shards)
+    untaken = GaugeMetricFamily("planarena_evaluations_without_pool", "Evaluations that no worker pool takes.")
+    untaken.add_metric([], evaluations_without_pool())
+    yield from (workers, models, open_shards, untaken)

@@ -6,6 +6,8 @@ of boards that are published already say it under the planner's name.
 
 from typing import Any
 
+from django import forms
+
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.fields import Field, Number, Text, Whole, YesNo
 from leaderboard.planners.models import Planner
@@ -67,7 +69,14 @@ COMPLETION_PRICE = Number(
     template="",
 )
 
-DECLARED: tuple[Field[Any], ...] = (MODEL_NAME, PARAMETERS, OPEN_WEIGHTS, PROMPT_PRICE, COMPLETION_PRICE)
+PRICES: tuple[Field[Any], ...] = (PROMPT_PRICE, COMPLETION_PRICE)
+DECLARED: tuple[Field[Any], ...] = (MODEL_NAME, PARAMETERS, OPEN_WEIGHTS, *PRICES)
+
+
+def without_prices(fields: dict[str, forms.Field]) -> None:
+    """Remove the prices from a form: without reported tokens they give no cost."""
+    for price in PRICES:
+        del fields[price.name]
 
 
 def given(data: PlannerData) -> dict[str, Any]:

@@ -21,9 +21,10 @@ from django.contrib.postgres.aggregates import ArrayAgg
 from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Now
 
-from gpu_jobs.launchers import Launcher, PoolsWorkers
+from gpu_jobs.launchers import Launcher, Liveness, PoolsWorkers, TendsPools
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
+from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.queue import steps, verification
 from leaderboard.queue.launching import launcher
 from leaderboard.site.coordination.services import exclusive
@@ -169,7 +170,6 @@ def look(*, evaluations: Sequence[Evaluation], launching: Launcher) -> dict[UUID
         )
         if evaluation.state in transitions.LEASABLE:
             counts = shards.get(evaluation.pk, _NO_SHARDS)
-            handle = evaluation.launch_handle
             view = replace(
                 view,
                 open_shards=counts["open"],
@@ -177,10 +177,18 @@ def look(*, evaluations: Sequence[Evaluation], launching: Launcher) -> dict[UUID
                 exhausted_shards=tuple(counts["exhausted"]),
                 canary_ended=evaluation.leasable_shards is not None and not counts["open_canaries"],
                 live_attempts=tuple(attempts[evaluation.pk]),
-                worker_runs=bool(handle) and launching.alive(handle=handle).alive is True,
+                worker_runs=_worker_runs(evaluation, launching=launching),
             )
         views[evaluation.pk] = view
     return views
+
+
+def _worker_runs(evaluation: Evaluation, *, launching: Launcher) -> bool:
+    """Whether the launcher knows of a living worker. After a failed launch it is asked again, which corrects what the
+    owner reads: workers are shared, and one may have started for another evaluation."""
+    if not evaluation.launch_handle or evaluation.reason == EvaluationReason.LAUNCH_FAILED:
+        return False
+    return launching.alive(handle=evaluation.launch_handle).alive is True
 
 
 def _evaluations() -> QuerySet[Evaluation]:
@@ -213,7 +221,7 @@ def _attempts_of(evaluations: Sequence[UUID], *, launching: Launcher) -> dict[UU
     live = Attempt.objects.filter(shard__evaluation__in=evaluations, state=AttemptState.LIVE).order_by("leased_at")
     for attempt in live.select_related("shard"):
         liveness = launching.alive(handle=attempt.worker)
-        dead = liveness.reason if liveness.alive is False else ""
+        dead = liveness.reason if _has_lost(liveness, leased_at=attempt.leased_at) else ""
         view = AttemptView(
             id=attempt.pk,
             expires_at=attempt.expires_at,
@@ -223,6 +231,17 @@ def _attempts_of(evaluations: Sequence[UUID], *, launching: Launcher) -> dict[UU
         )
         found[attempt.shard.evaluation_id].append(view)
     return found
+
+
+_CLOCKS_DIFFER = timedelta(seconds=20)
+"""Between a machine of the cluster and PostgreSQL, at most."""
+
+
+def _has_lost(liveness: Liveness, *, leased_at: datetime) -> bool:
+    """Whether a worker has lost what it leased at this time: it is gone, or was started again since. Pure."""
+    if liveness.alive is False:
+        return True
+    return liveness.started_at is not None and leased_at + _CLOCKS_DIFFER < liveness.started_at
 
 
 def reconcile(evaluation_id: UUID) -> bool:
@@ -303,6 +322,7 @@ def sweep(*, budget: timedelta = SWEEP_BUDGET) -> int:
         until = time.monotonic() + budget.total_seconds()
         turns = [*waiting[turn:], *waiting[:turn]]
         launching = launcher()
+        _tend(launching)
         for start in range(0, len(turns), _LOOKED_AT_TOGETHER):
             for evaluation, step in _steps_of(turns[start : start + _LOOKED_AT_TOGETHER], launching=launching):
                 if time.monotonic() >= until:
@@ -312,6 +332,13 @@ def sweep(*, budget: timedelta = SWEEP_BUDGET) -> int:
                     return len(waiting)
                 _act_for_sweep(step=step, evaluation=evaluation, launching=launching)
         return len(waiting)
+
+
+def _tend(launching: Launcher) -> None:
+    """Do what pools need that somebody else scales."""
+    if isinstance(launching, TendsPools):
+        live = Attempt.objects.filter(state=AttemptState.LIVE).order_by()
+        launching.tend(busy=set(live.values_list("worker", flat=True)))
 
 
 def _steps_of(evaluation_ids: Sequence[UUID], *, launching: Launcher) -> list[tuple[Evaluation, Step]]:

@@ -3,38 +3,17 @@
 import fnmatch
 import json
 import re
-from pathlib import Path
+from importlib import metadata
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from leaderboard.site.secret_keys import ONLY_WEB
+from tests.k8s.dockerfiles import IMAGES, MACHINES, ROOT, instructions, locks_of, of, python_of, stages
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-IMAGES = sorted((ROOT / "k8s" / "images").glob("*.Dockerfile"))
 COMPOSE = ROOT / "k8s" / "compose.yaml"
-
-
-def instructions(path):
-    """(instruction, rest) of a Dockerfile, lines joined, comments left out."""
-    lines = [line for line in path.read_text().splitlines() if not line.lstrip().startswith("#")]
-    joined = re.sub(r"\\\n", " ", "\n".join(lines))
-    return [tuple(line.split(None, 1)) for line in joined.splitlines() if line.strip()]
-
-
-def stages(path):
-    """The instructions of each stage; the first of each is its FROM."""
-    found = []
-    for instruction, rest in instructions(path):
-        if instruction == "FROM":
-            found.append([])
-        if found:
-            found[-1].append((instruction, rest))
-    return found
-
-
-def of(stage, instruction):
-    return [rest for name, rest in stage if name == instruction]
 
 
 @pytest.fixture(params=IMAGES, ids=lambda path: path.stem)
@@ -142,6 +121,56 @@ def test_every_package_is_installed_by_hash_and_none_is_built(dockerfile):
         assert {"--require-hashes", "--no-deps", "--only-binary"} <= set(run.split()), run
         (name,) = re.findall(r'-r "?(requirements/[^"\s]+)', run)
         assert (ROOT / name.replace("${TORCH}", "cuda")).is_file()
+
+
+def test_compiled_modules_are_the_same_in_every_build(dockerfile):
+    for stage in stages(dockerfile):
+        names = [name for name, _ in stage]
+        if any("-m venv" in rest for rest in of(stage, "RUN")):
+            assert ("ARG", "SOURCE_DATE_EPOCH=0") in stage
+            assert stage.index(("ARG", "SOURCE_DATE_EPOCH=0")) < names.index("RUN")
+
+
+def environment_of(dockerfile, machine):
+    """What markers of requirements compare with, in an image."""
+    version, _ = python_of(dockerfile)
+    return {
+        "python_version": version, "python_full_version": f"{version}.1", "implementation_version": f"{version}.1",
+        "implementation_name": "cpython", "platform_python_implementation": "CPython", "os_name": "posix",
+        "sys_platform": "linux", "platform_system": "Linux", "platform_machine": machine, "platform_release": "",
+        "platform_version": "", "extra": "",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_nothing_that_an_image_s_packages_need_on_its_python_is_missing(dockerfile, machine):
+    """`pip install --no-deps` asks for nothing by itself. Whether each has a wheel there: tests/packaging, `--deep`."""
+    environment = environment_of(dockerfile, machine)
+    found = {}
+    for path in locks_of(dockerfile):
+        text = re.sub(r"\\\n\s+--hash=\S+", "", re.sub(r"^#.*\n", "", path.read_text(), flags=re.M))
+        for line in text.splitlines():
+            wanted = Requirement(line.rstrip(" \\"))
+            if wanted.marker is None or wanted.marker.evaluate(environment):
+                found[canonicalize_name(wanted.name)] = str(next(iter(wanted.specifier)).version)
+    installed = {canonicalize_name(one.name) for one in metadata.distributions()}
+    known = set(found) & installed
+    assert len(known) > 50
+    for package in known:
+        for text in metadata.requires(package) or ():
+            needed = Requirement(text)
+            # The CUDA build's own libraries are not those of the build that is installed here.
+            if needed.marker is None or needed.marker.evaluate(environment):
+                name = canonicalize_name(needed.name)
+                assert name in found, f"{package} needs {needed}, which {dockerfile.name} does not install"
+                assert needed.specifier.contains(found[name], prereleases=True), f"{package} needs {needed}"
+
+
+def test_only_the_worker_s_image_has_torch():
+    installed = {path.stem: "\n".join(lock.read_text() for lock in locks_of(path)) for path in IMAGES}
+    for name in ("torch", "transformers", "diffusers", "bert-score", "torchmetrics"):
+        assert re.search(rf"^{name}==", installed["worker"], re.M), name
+        assert not re.search(rf"^{name}==", installed["web"], re.M), name
 
 
 # --- Compose ----------------------------------------------------------------------------------------------------------

@@ -43,7 +43,10 @@ def test_both_images_are_built_from_their_dockerfiles():
     assert JOB["strategy"]["matrix"]["image"] == ["web", "worker"]
     built = step("Build and push")["with"]
     assert built["file"] == "k8s/images/${{ matrix.image }}.Dockerfile"
-    assert built["push"] is True
+    # BuildKit reads SOURCE_DATE_EPOCH from the environment.
+    assert built["outputs"] == "type=registry,rewrite-timestamp=true"
+    assert "SOURCE_DATE_EPOCH=" in step("Take the time of the commit for that of all files")["run"]
+    assert position("Take the time of the commit for that of all files") < position("Build and push")
 
 
 def test_the_bill_of_materials_comes_from_the_image_and_is_attached_to_its_digest():

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 
+from django import forms
+
 from gpu_jobs.contract.lease import AgentPlanner
 from leaderboard.catalog.models import Suite
 from leaderboard.planners.data import Errors, PlannerData
-from leaderboard.planners.declared import DECLARED
+from leaderboard.planners.declared import DECLARED, without_prices
 from leaderboard.planners.kinds.base import Kind
 from leaderboard.planners.models import Planner, PlannerKind
 
@@ -25,6 +27,9 @@ class AgentKind(Kind):
 
     def check(self, data: PlannerData) -> Errors:  # noqa: ARG002 - as the base class
         return {}
+
+    def fit_form(self, fields: dict[str, forms.Field]) -> None:
+        without_prices(fields)
 
     def refusal(self, suite: Suite) -> str:
         return "" if suite.in_turns else f"{suite.title} asks for whole plans; an agent needs suites in turns."

@@ -1,7 +1,7 @@
 """The interface of a kind of planner. Services, queue, API and pages ask it instead of comparing names of kinds."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -88,8 +88,8 @@ class Kind(ABC):
         """Why no planner of this kind is evaluated on a suite, as a sentence; empty: some are. Asks no database."""
         return ""
 
-    def fit_form(self, fields: Mapping[str, forms.Field]) -> None:  # noqa: B027 - most need nothing
-        """Fit help, placeholders and choices of fields that other kinds have too to this kind's form."""
+    def fit_form(self, fields: dict[str, forms.Field]) -> None:  # noqa: B027 - most need nothing
+        """Fit fields that other kinds have too to this kind's form: help, placeholders, choices, absence."""
 
     def check_suites(self, *, data: PlannerData, suites: Sequence[str]) -> Errors:  # noqa: ARG002 - for others
         """Errors if it does not support the suites with these slugs."""

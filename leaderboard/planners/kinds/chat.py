@@ -1,6 +1,6 @@
 """A strategy with a language model behind OpenAI's chat API. The strategy runs on the worker, which calls it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -37,7 +37,7 @@ class ChatKind(CalledKind):
     fields = (*CALL, MODEL_ID, STRATEGY, *DECLARED)
     example = "https://example.org/v1"
 
-    def fit_form(self, fields: Mapping[str, forms.Field]) -> None:
+    def fit_form(self, fields: dict[str, forms.Field]) -> None:
         address, model = fields[ENDPOINT_URL.name], fields[MODEL_ID.name]
         address.help_text = f"The base URL of the API, such as {self.example}. Only you see this address."
         address.widget.attrs["placeholder"] = self.example

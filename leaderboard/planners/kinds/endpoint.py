@@ -1,6 +1,6 @@
 """Planners behind HTTP that speak planner/1."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from django import forms
 from django.conf import settings
@@ -26,7 +26,7 @@ class EndpointKind(CalledKind):
     fields = (*CALL, *DECLARED)
     example = "https://example.org/plan"
 
-    def fit_form(self, fields: Mapping[str, forms.Field]) -> None:
+    def fit_form(self, fields: dict[str, forms.Field]) -> None:
         fields[ENDPOINT_URL.name].help_text = "Receives planner/1 requests. Only you see this address."
         fields[TIMEOUT.name].help_text = "For one response, 1 to 300. A late response is a planner fault."
 

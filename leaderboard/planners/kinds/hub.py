@@ -1,6 +1,6 @@
 """A strategy with a language model of a model hub, pinned to the commit that its revision names on submission."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from django import forms
 from django.conf import settings
@@ -58,7 +58,7 @@ class HubKind(Kind):
     needs_gpu = True
     loads_model = True
 
-    def fit_form(self, fields: Mapping[str, forms.Field]) -> None:
+    def fit_form(self, fields: dict[str, forms.Field]) -> None:
         fields[MODEL_ID.name].help_text = "ORG/NAME of a public model with safetensors."
 
     def check(self, data: PlannerData) -> Errors:

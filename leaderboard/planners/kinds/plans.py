@@ -17,7 +17,7 @@ from leaderboard.catalog.conditions import split_of
 from leaderboard.catalog.models import Suite
 from leaderboard.planners import plans_files
 from leaderboard.planners.data import Errors, PlannerData
-from leaderboard.planners.declared import DECLARED
+from leaderboard.planners.declared import DECLARED, without_prices
 from leaderboard.planners.fields import Json, Text
 from leaderboard.planners.kinds.base import Kind
 from leaderboard.planners.models import Planner, PlannerKind
@@ -78,6 +78,9 @@ class PlansKind(Kind):
 
     def check(self, data: PlannerData) -> Errors:
         return {} if data[PLANS_DIGEST] else {"plans_file": ["Choose the file with your plans."]}
+
+    def fit_form(self, fields: dict[str, forms.Field]) -> None:
+        without_prices(fields)
 
     def refusal(self, suite: Suite) -> str:
         if suite.runs_experts:

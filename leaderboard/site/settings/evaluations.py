@@ -8,6 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 from evaluator.arbiters.naming import arbiter_from
 from evaluator.arbiters.protocol import ArbiterError
 from evaluator.egress_policy import EgressPolicyError, egress_policy
+from gpu_jobs.launchers.pools import VARIABLE, PoolsError, pools_from
 from leaderboard.site.environment import is_contact, upload_folder
 from leaderboard.site.settings.base import DATA_DIR, DEMO, env, keys
 
@@ -25,6 +26,11 @@ try:
     ARBITER = arbiter_from(os.environ)
     """Settles what the rules of judges leave undecided; None: nobody does. Workers must name the same one."""
 except ArbiterError as error:
+    raise ImproperlyConfigured(f"{error}.") from None
+try:
+    WORKER_POOLS = pools_from(env.text(VARIABLE))
+    """Worker pools on Kubernetes (`queue/pools`); none where workers are processes of this machine."""
+except PoolsError as error:
     raise ImproperlyConfigured(f"{error}.") from None
 API_URL = env.text("PLANARENA_API_URL", "http://127.0.0.1:8000")
 """Where workers that this installation starts reach the API."""
@@ -110,9 +116,7 @@ MAX_OWN_WORKER_BYTES = env.size("PLANARENA_MAX_OWN_WORKER_UPLOAD") or 4 * 1024**
 """Of the artefacts of one evaluation that a researcher's own worker sends."""
 MAX_LOG_CHARACTERS = env.integer("PLANARENA_MAX_LOG_CHARACTERS", default=256 * 1024, least=1000)
 """Of one attempt's log; what comes after it is dropped, and the log says so."""
-HUB_URL = (env.text("HF_ENDPOINT") or env.text("PLANARENA_KUBERNETES_MODEL_MIRROR") or "https://huggingface.co").rstrip(
-    "/"
-)
+HUB_URL = (env.text("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
 """The model hub that language models are submitted from. Workers get them from there too: they read `HF_ENDPOINT`."""
 GPU_MEMORY_GB = env.integer("PLANARENA_GPU_MEMORY_GB", default=24, least=1)
 """Memory of the GPU that a worker has. A submitted language model must fit into it."""

@@ -42,6 +42,16 @@ def test_every_suite_takes_what_fills_its_board(settings, launcher):
 
 
 @pytest.mark.django_db
+def test_boards_without_execution_come_first_and_then_the_smallest(settings, launcher):
+    settings.EVALUATOR = REAL
+    for slug in ("toolworld", "toolmini-abstain", "toolmini"):
+        register_suite(suite_of(slug))
+    filling.fill_boards(Console(file=io.StringIO(), width=200))
+    slugs = Evaluation.objects.order_by("created").values_list("suite__slug", flat=True)
+    assert list(dict.fromkeys(slugs)) == ["toolmini", "toolmini-abstain", "toolworld"]
+
+
+@pytest.mark.django_db
 class TestFilling:
     @pytest.fixture(autouse=True)
     def suites(self, settings, launcher):
@@ -54,7 +64,7 @@ class TestFilling:
         filling.fill_boards(Console(file=output, width=200))
         return output.getvalue()
 
-    def test_each_suite_gets_them_once_the_smallest_first(self):
+    def test_each_suite_gets_them_once(self):
         said = self.fill()
         found = list(Evaluation.objects.order_by("created").values_list("suite__slug", "submission__planner__name"))
         wanted = [

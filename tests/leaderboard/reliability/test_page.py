@@ -87,6 +87,14 @@ def test_only_its_owner_reads_of_a_profile_that_was_not_asked_for(evaluation):
     assert "Measure it" not in page_of(evaluation, name="detail")[1]
 
 
+def test_where_nothing_can_be_measured_there_is_no_empty_box(evaluation):
+    assert 'id="runs"' in page_of(evaluation, by="owner")[1]
+    evaluation.results.all().delete()
+    status, page = page_of(evaluation, by="owner")
+    assert status == 200
+    assert 'id="runs"' not in page
+
+
 def test_a_profile_is_seen_by_whoever_sees_its_evaluation(evaluation):
     profile = make_profile(evaluation)
     Submission.objects.filter(pk=evaluation.submission_id).update(visibility="private")

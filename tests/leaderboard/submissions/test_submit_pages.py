@@ -290,6 +290,15 @@ class TestSubmitting:
         assert not shown & others
         assert f'<input type="hidden" name="kind" value="{kind}">' in html
 
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_each_field_of_a_form_has_a_place_for_its_messages(self, client, ada, kind):
+        html = client.get(f"/submit/{kind}/").content.decode()
+        page = client.post("/submit/check/", {"kind": kind}).content.decode()
+        places = re.findall(r'id="(\w+)"\s+hx-swap-oob', page)
+        assert "id_name_status" in places
+        for place in places:
+            assert html.count(f'id="{place}"') == 1, place
+
     def test_the_address_before_each_kind_had_a_page_leads_to_it(self, client, ada):
         page = client.get("/submit/", {"kind": "plans"})
         assert (page.status_code, page["Location"]) == (302, "/submit/plans/")
