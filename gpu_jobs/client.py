@@ -27,9 +27,9 @@ from gpu_jobs.enrolment_tokens import GivenToken, TokenSource
 _LONGEST_WAIT_SECONDS = 15.0
 _RENEWED_AFTER = 0.8
 """Of a session's lifetime."""
+_REFUSED_ENROLMENT = frozenset({"enrolment_expired", "enrolment_refused"})
 DISK_FULL = "disk_full"
 """Code of the site's problem if it has no room for what it is sent."""
-_REFUSED_ENROLMENT = frozenset({"enrolment_expired", "enrolment_refused"})
 _WRONG_CONTENT = frozenset({400, 413, 422})
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 

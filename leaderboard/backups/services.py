@@ -23,6 +23,7 @@ from leaderboard.backups.database import BackupError
 from leaderboard.backups.losses import CHECKPOINTS, STORES, Loss, described, losses, site_store, still_lost
 from leaderboard.backups.objects import Copied, copy_checkpoints, copy_objects
 from leaderboard.planners.checkpoints import CheckpointStore, checkpoint_store
+from leaderboard.site.hooks import Hook
 
 MANIFEST = "backup.json"
 INCOMPLETE_MANIFEST = "incomplete.json"
@@ -30,6 +31,8 @@ _WHOLE, _INCOMPLETE = "database-", "incomplete-"
 """How names of dumps begin: of backups that hold all that the dump names, and of others."""
 _DUMP_NAME = re.compile(r"(database|incomplete)-[0-9TZ]+\.dump")
 _VERSION = "backup/1"
+backed_up: Hook[Path] = Hook()
+"""Called with the folder of a whole backup that has been made."""
 _CHUNK = 1 << 20
 _PRIVATE_FOLDER, _PRIVATE_FILE = 0o700, 0o600
 
@@ -70,6 +73,8 @@ def back_up(*, folder: Path, keep: int, allow_missing: bool = False) -> dict[str
     target = folder / (MANIFEST if whole else INCOMPLETE_MANIFEST)
     write_atomically([(target, (json.dumps(manifest, indent=1) + "\n").encode())], durable=True)
     _forget_old_dumps(folder=folder, keep=keep, whole=whole)
+    if whole:
+        backed_up.call(folder)
     if lost and not allow_missing:
         raise BackupError(_losses_sentence(lost=lost, missing=missing, folder=folder))
     return manifest

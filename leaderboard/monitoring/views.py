@@ -11,8 +11,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
+from leaderboard.monitoring.connections import POOL
 from leaderboard.monitoring.figures import DatabaseFigures
-from leaderboard.monitoring.requests import measured
+from leaderboard.monitoring.registry import measured
 from leaderboard.monitoring.status import checked_status, verdict
 from leaderboard.queue.pools.demand import demand_of
 from leaderboard.queue.pools.scope import pool_named
@@ -31,6 +32,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     """
     if (refusal := _refusal(request)) is not None:
         return refusal
+    POOL.look()
     return HttpResponse(_database_figures() + generate_latest(measured()), content_type=CONTENT_TYPE_LATEST)
 
 

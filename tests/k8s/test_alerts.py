@@ -31,15 +31,6 @@ def test_an_alert_says_what_is_wrong_and_where_the_runbook_has_it(rule):
     assert re.search(rf"^## {anchor}$", RUNBOOK, re.M | re.I)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["alert"])
-def test_brackets_and_quotes_of_a_condition_are_closed(rule):
-    left = re.sub(r'"[^"]*"', "", rule["expr"])
-    assert '"' not in left
-    while left != (left := re.sub(r"\([^()\[\]{}]*\)|\[[^()\[\]{}]*\]|\{[^()\[\]{}]*\}", "", left)):
-        pass
-    assert not set("()[]{}") & set(left)
-
-
 def test_the_operator_s_rule_holds_the_file_as_it_is():
     assert named(build("production with everything"), "PrometheusRule", "planarena")["spec"] == FILE
 

@@ -3,7 +3,6 @@
 import pytest
 from django.test import Client
 
-from gpu_jobs.launchers.pools import pools_from
 from leaderboard.evaluations.models import EvaluationState
 from leaderboard.monitoring import views
 from leaderboard.monitoring.figures import DatabaseFigures
@@ -14,9 +13,8 @@ TOKEN = "the-token-of-these-tests"
 
 
 @pytest.fixture(autouse=True)
-def _pools(settings, monkeypatch):
+def _with_pools(pools, settings, monkeypatch):
     settings.METRICS_TOKEN = TOKEN
-    settings.WORKER_POOLS = pools_from('[{"name": "gpu"}, {"name": "models", "takes": ["executed", "models"]}]')
     monkeypatch.setattr(views, "_FIGURES", DatabaseFigures(cache_seconds=0))
 
 
