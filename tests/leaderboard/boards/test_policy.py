@@ -141,7 +141,7 @@ def test_an_old_snapshot_keeps_the_words_it_was_published_with(suite, planner, c
     for row in snapshot.content["rows"]:
         del row["runs"], row["rank_tests"]
         row["rank_low"], row["rank_high"] = 1, 2
-    Snapshot.objects.filter(pk=snapshot.pk).update(content=snapshot.content, digest="0" * 64)
+    Snapshot.objects.filter(pk=snapshot.pk).update(stored=snapshot.content, digest="0" * 64)
     html = " ".join(client.get("/boards/openagi/").content.decode().split())
     assert "1 planner, each with its best evaluation" in html
     assert 'title="Ranks consistent with the 95 % intervals">1\N{EN DASH}2' in html

@@ -84,7 +84,7 @@ def test_ranges_and_shares_are_signed_and_verified(evaluation):
 def test_a_changed_share_is_found(evaluation):
     snapshot = Snapshot.objects.get()
     snapshot.content["rows"][0]["metrics"]["undecided"]["mean"] = 0.1
-    Snapshot.objects.filter(pk=snapshot.pk).update(content=snapshot.content)
+    Snapshot.objects.filter(pk=snapshot.pk).update(stored=snapshot.content)
     assert any("its figures or facts were changed" in text for text in mismatches(verified("/boards/toolmini/")))
 
 

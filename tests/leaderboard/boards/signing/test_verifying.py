@@ -87,12 +87,12 @@ def test_normalised_scores_are_computed_again_from_their_anchors(board, monkeypa
 
 def change_row(board):
     board.content["rows"][0]["metrics"]["overall"]["mean"] = 0.99
-    Snapshot.objects.filter(pk=board.pk).update(content=board.content, digest=canonical_json.digest(board.content))
+    Snapshot.objects.filter(pk=board.pk).update(stored=board.content, digest=canonical_json.digest(board.content))
 
 
 def swap_rows(board):
     content = {**board.content, "rows": board.content["rows"][::-1]}
-    Snapshot.objects.filter(pk=board.pk).update(content=content, digest=canonical_json.digest(content))
+    Snapshot.objects.filter(pk=board.pk).update(stored=content, digest=canonical_json.digest(content))
 
 
 def change_score(board):
@@ -157,7 +157,7 @@ def test_names_of_closed_accounts_can_be_replaced_and_the_figures_stay_verifiabl
     row = board.content["rows"][0]
     withhold_names([row["evaluation"]])
     row |= {"owner": "deleted user", "planner": "planner"}
-    Snapshot.objects.filter(pk=board.pk).update(content=board.content)
+    Snapshot.objects.filter(pk=board.pk).update(stored=board.content)
     report = verified()
     assert report.exit_code is ExitCode.PASSED, report.as_text()
     assert any("names in 1 of 2 rows are withheld" in finding.text for finding in report.of(Kind.NOTE))
