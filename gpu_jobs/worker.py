@@ -28,7 +28,7 @@ from gpu_jobs.delivery import Delivery, Heartbeats, Known
 from gpu_jobs.exits import Exit
 from gpu_jobs.logs.lines import process_named
 from gpu_jobs.logs.sending import AttemptLog
-from gpu_jobs.planners import LeaseRefusedError
+from gpu_jobs.planners import LeaseRefusedError, LeaseReturnedError
 from gpu_jobs.runner import ShardRunner
 
 logger = logging.getLogger(__name__)
@@ -252,7 +252,7 @@ class Worker:
                 return following
             except AttemptOverError as error:
                 logger.warning("attempt %s: %s", lease.attempt, error)
-            except AgentAway as error:
+            except (AgentAway, LeaseReturnedError) as error:
                 logger.info("attempt %s: given back: %s", lease.attempt, error)
                 self._give_back(lease=lease, log=log, how=GivenUp.RELEASED, reason=str(error))
             except _Interrupted:

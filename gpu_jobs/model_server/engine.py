@@ -2,7 +2,7 @@
 
 Both containers share a folder. The engine's runs a loop in a shell: it starts the engine when it finds the file
 `serve`, ends it when that file is gone, and keeps the file `running` from before the one until after the other. So one
-container serves one model after the other, and never two workers at once.
+container serves one model after the other, and never two workers at once. When its pod is ended it leaves `stopped`.
 """
 
 import logging
@@ -38,6 +38,7 @@ class Engine:
         """
         self._serve = control / "serve"
         self._running = control / "running"
+        self._stopped = control / "stopped"
         self._look = look_seconds
         self._noticed = noticed_seconds
 
@@ -81,7 +82,7 @@ class Engine:
     def _worker_left(self, channel: Channel) -> bool:
         """Wait until the worker is gone (True) or the engine has ended (False)."""
         has_run = False
-        while self._running.exists() or not has_run:
+        while not self._stopped.exists() and (self._running.exists() or not has_run):
             has_run = has_run or self._running.exists()
             try:
                 channel.receive(most=wire.MOST_SMALL_BYTES, deadline=soon(self._look))

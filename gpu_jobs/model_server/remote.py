@@ -22,7 +22,7 @@ from gpu_jobs.model_server.channel import (
     ServerEndedError,
     ServerLostError,
 )
-from gpu_jobs.model_server.client import DEADLINES, Deadlines, RemoteModel
+from gpu_jobs.model_server.client import DEADLINES, Deadlines, NoServerFreeError, RemoteModel
 from gpu_jobs.model_server.delivery import Delivered, DeliveryError, deliver, is_plain, soon
 from gpu_jobs.model_server.isolation.code import model_files
 
@@ -174,7 +174,7 @@ class RemoteOpener:
             except OSError as error:
                 problem = _in_words(error)
             if time.monotonic() >= until:
-                raise ModelError(
+                raise NoServerFreeError(
                     f"No model server was free at {self._address} within {self._patience:g} seconds ({problem})."
                 )
             time.sleep(min(self._poll, max(0.0, until - time.monotonic())))

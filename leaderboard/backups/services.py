@@ -1,7 +1,7 @@
 """Backups: a folder with dumps of the database, objects and uploaded checkpoints, and `backup.json`, written last.
 
-The dump is made before the objects are copied: objects are only ever added, so that all which the dump names are among
-those copied after it. A backup into the same folder copies only what is new.
+Objects are copied before the dump and again after it: what the dump names was there at first or is too new for garbage
+collection. A backup into the same folder copies only what is new.
 """
 
 import hashlib
@@ -56,10 +56,10 @@ def back_up(*, folder: Path, keep: int, allow_missing: bool = False) -> dict[str
     # Password hashes, the secrets of webhooks and hidden data: for nobody else on this machine.
     for private in (folder, folder / "hidden"):
         private.mkdir(parents=True, exist_ok=True, mode=_PRIVATE_FOLDER)
+    copied = _copied(folder)
     dump = _dump(folder)
-    copied = {
-        name: copy_objects(source=site_store(name), target=LocalStore(folder / name, durable=True)) for name in STORES
-    }
+    for name, later in _copied(folder).items():
+        copied[name].add(later)
     copied[CHECKPOINTS] = copy_checkpoints(source=checkpoint_store(), target=CheckpointStore(folder / CHECKPOINTS))
     damaged = {Loss(store=name, digest=digest) for name, one in copied.items() for digest in one.damaged}
     lost = losses()
@@ -78,6 +78,12 @@ def back_up(*, folder: Path, keep: int, allow_missing: bool = False) -> dict[str
     if lost and not allow_missing:
         raise BackupError(_losses_sentence(lost=lost, missing=missing, folder=folder))
     return manifest
+
+
+def _copied(folder: Path) -> dict[str, Copied]:
+    return {
+        name: copy_objects(source=site_store(name), target=LocalStore(folder / name, durable=True)) for name in STORES
+    }
 
 
 def _losses_sentence(*, lost: Sequence[Loss], missing: Sequence[Loss], folder: Path) -> str:

@@ -21,12 +21,13 @@ from django.contrib.postgres.aggregates import ArrayAgg
 from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Now
 
-from gpu_jobs.launchers import Launcher, Liveness, PoolsWorkers, TendsPools
+from gpu_jobs.launchers import Launcher, PoolsWorkers, TendsPools
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
-from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations.states import note_progress
 from leaderboard.queue import steps, verification
 from leaderboard.queue.launching import launcher
+from leaderboard.queue.workers.liveness import has_lost, lacks_worker, worker_runs
 from leaderboard.site.coordination.services import exclusive
 
 logger = logging.getLogger(__name__)
@@ -50,6 +51,8 @@ class Do(Enum):
     """launching or running -> aggregating."""
     SUMMARISE = auto()
     """aggregating -> completed or on_hold."""
+    WAIT_LONGER = auto()
+    """The state lasted too long because no worker of the site came: it gets its full time again."""
     FAIL = auto()
     """The state lasted too long."""
     ABANDON = auto()
@@ -104,6 +107,8 @@ class View:
     canary_ended: bool = False
     """Whether the shards that may be leased are done while the others wait for what they came to."""
     live_attempts: tuple[AttemptView, ...] = ()
+    lacks_worker: bool = False
+    """Whether its shards wait, and have for minutes, for nothing but a worker of the site."""
     worker_runs: bool = False
     """Whether the launcher knows of a living worker for this evaluation."""
     unsettled: bool = False
@@ -136,7 +141,7 @@ def _decide_active(view: View) -> Step:
     if not view.open_shards:
         return Step(do=Do.AGGREGATE)
     if _overdue(view):
-        return Step(do=Do.FAIL)
+        return Step(do=Do.WAIT_LONGER if view.lacks_worker else Do.FAIL)
     if view.pending_shards and not view.worker_runs:
         return Step(do=Do.ENSURE_WORKER)
     return Step(do=Do.NOTHING)
@@ -177,18 +182,11 @@ def look(*, evaluations: Sequence[Evaluation], launching: Launcher) -> dict[UUID
                 exhausted_shards=tuple(counts["exhausted"]),
                 canary_ended=evaluation.leasable_shards is not None and not counts["open_canaries"],
                 live_attempts=tuple(attempts[evaluation.pk]),
-                worker_runs=_worker_runs(evaluation, launching=launching),
+                lacks_worker=not attempts[evaluation.pk] and lacks_worker(evaluation),
+                worker_runs=worker_runs(evaluation, launching=launching),
             )
         views[evaluation.pk] = view
     return views
-
-
-def _worker_runs(evaluation: Evaluation, *, launching: Launcher) -> bool:
-    """Whether the launcher knows of a living worker. After a failed launch it is asked again, which corrects what the
-    owner reads: workers are shared, and one may have started for another evaluation."""
-    if not evaluation.launch_handle or evaluation.reason == EvaluationReason.LAUNCH_FAILED:
-        return False
-    return launching.alive(handle=evaluation.launch_handle).alive is True
 
 
 def _evaluations() -> QuerySet[Evaluation]:
@@ -221,7 +219,7 @@ def _attempts_of(evaluations: Sequence[UUID], *, launching: Launcher) -> dict[UU
     live = Attempt.objects.filter(shard__evaluation__in=evaluations, state=AttemptState.LIVE).order_by("leased_at")
     for attempt in live.select_related("shard"):
         liveness = launching.alive(handle=attempt.worker)
-        dead = liveness.reason if _has_lost(liveness, leased_at=attempt.leased_at) else ""
+        dead = liveness.reason if has_lost(liveness, leased_at=attempt.leased_at) else ""
         view = AttemptView(
             id=attempt.pk,
             expires_at=attempt.expires_at,
@@ -231,17 +229,6 @@ def _attempts_of(evaluations: Sequence[UUID], *, launching: Launcher) -> dict[UU
         )
         found[attempt.shard.evaluation_id].append(view)
     return found
-
-
-_CLOCKS_DIFFER = timedelta(seconds=20)
-"""Between a machine of the cluster and PostgreSQL, at most."""
-
-
-def _has_lost(liveness: Liveness, *, leased_at: datetime) -> bool:
-    """Whether a worker has lost what it leased at this time: it is gone, or was started again since. Pure."""
-    if liveness.alive is False:
-        return True
-    return liveness.started_at is not None and leased_at + _CLOCKS_DIFFER < liveness.started_at
 
 
 def reconcile(evaluation_id: UUID) -> bool:
@@ -287,6 +274,9 @@ def _act(*, step: Step, evaluation: Evaluation, launching: Launcher) -> bool:
             return steps.give_up_shards(evaluation=evaluation, shard_ids=step.shards)
         case Do.SETTLE_CANARY:
             return steps.settle_canary(evaluation)
+        case Do.WAIT_LONGER:
+            note_progress(evaluation.pk)
+            return True
         case Do.AGGREGATE:
             return steps.aggregate(evaluation)
         case Do.SUMMARISE:

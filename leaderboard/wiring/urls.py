@@ -17,6 +17,8 @@ _ACCOUNT_PAGES = [
     path("", include("leaderboard.profiles.team_urls")),
 ]
 
+handler500 = "leaderboard.site.http.refusals.view_failed"
+
 urlpatterns = [
     path("admin/", site.urls),
     path("api/v1/", include("leaderboard.wiring.api_urls")),

@@ -18,15 +18,16 @@ from gpu_jobs.attempt_secrets import HeldLease
 from gpu_jobs.checkpoints import CheckpointError
 from gpu_jobs.hub_cache import HubCache
 from gpu_jobs.language_models import LanguageModels
-from gpu_jobs.model_server.client import Deadlines, RemoteModel
+from gpu_jobs.model_server.client import Deadlines, NoServerFreeError, RemoteModel
 from gpu_jobs.model_server.isolation.detection import detected
 from gpu_jobs.model_server.opening import open_model
-from gpu_jobs.planners import LeaseRefusedError
+from gpu_jobs.planners import LeaseRefusedError, LeaseReturnedError
 from gpu_jobs.runner import EvaluatorRunner
 from tests.evaluator.experts.hub_server import serving
-from tests.fakes.api import LEASE
+from tests.fakes.api import LEASE, FakeApi
 from tests.fakes.checkpoints import tiny_files
 from tests.fakes.tiny_models import llama, saved, unigram
+from tests.gpu_jobs.test_worker import make_worker
 
 COMMIT = "c" * 40
 DIGEST = "d" * 64
@@ -345,6 +346,27 @@ def test_no_model_is_loaded_in_the_worker(tmp_path, spacious):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[] False"
+
+
+def test_where_no_model_server_is_free_the_tasks_are_given_back(tmp_path):
+    class FullOpener:
+        is_shared = True
+
+        def deliver(self, folder: Path) -> None:
+            raise NoServerFreeError("No model server was free at models:7070 within 900 seconds.")
+
+        def __call__(self, folder, *, name, device, source):
+            raise AssertionError("nothing was delivered")
+
+    runner = runner_of(checkpoints=Folders(d=fill(tmp_path / "d")), opener=FullOpener())
+    lease = uploaded()
+    with pytest.raises(LeaseReturnedError, match="No model server was free"):
+        ends(runner, lease)
+    api = FakeApi({**lease.model_dump(mode="json"), "token": "attempt-token"})
+    assert make_worker(api, runner).run() == 0
+    (how, body), *_ = api.ended
+    assert (how, body["how"]) == ("fail", "released")
+    assert "No model server was free" in body["reason"]
 
 
 class SharedOpener:

@@ -326,3 +326,10 @@ def test_queues_that_are_there_are_used_as_they_are():
     manifests = render(merged(PRODUCTION, KUEUE, {"kueue": {"create": False}}))
     assert not of_kind(manifests, "ClusterQueue", "LocalQueue", "ResourceFlavor")
     assert named(manifests, "Deployment", "planarena-pool-gpu")["metadata"]["labels"][QUEUE] == "team-b"
+
+
+def test_the_operator_s_variables_win():
+    worker = container(pool_with(env={"HOME": "/elsewhere", "PLANARENA_VERBOSE": 1}), "worker")
+    found = environment_of(worker)
+    assert (found["HOME"], found["PLANARENA_VERBOSE"]) == ("/elsewhere", "1")
+    assert len({one["name"] for one in worker["env"]}) == len(worker["env"])

@@ -90,7 +90,7 @@ def paths_of(values, schema, definitions, where=""):
     properties = schema.get("properties")
     if not isinstance(values, dict) or properties is None or where.endswith("resources"):
         return
-    optional = {"global", "ports", "peers", "ipBlock", "minAvailable", "maxUnavailable", "tag", "digest"}
+    optional = {"global", "ports", "peers", "ipBlock", "tag", "digest"}
     yield from (f"{where}.{name}" for name in (set(values) ^ set(properties)) - optional)
     for name in set(values) & set(properties):
         yield from paths_of(values[name], properties[name], definitions, f"{where}.{name}")

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.k8s.dockerfiles import IMAGES, MACHINES, ROOT, locks_of, python_of
+from tests.k8s.images.dockerfiles import IMAGES, MACHINES, ROOT, locks_of, python_of
 
 
 @pytest.fixture(scope="module")

@@ -123,19 +123,26 @@ containers:
       - |
         ending=
         trap 'ending=yes' TERM
-        if [ -e /engine/running ]; then rm -f /engine/serve /engine/running; fi
+        if [ -e /engine/running ]; then rm -f /engine/serve; fi
+        rm -f /engine/stopped
         while [ -z "$ending" ]; do
+          rm -f /engine/running
           until [ -e /engine/serve ]; do
-            [ -z "$ending" ] || exit 0
+            [ -z "$ending" ] || break 2
             sleep 1
           done
           touch /engine/running
           "$@" & engine=$!
           while [ -e /engine/serve ] && kill -0 $engine 2>/dev/null; do sleep 1; done
           kill $engine 2>/dev/null
+          waited=0
+          while kill -0 $engine 2>/dev/null && [ $waited -lt 30 ]; do sleep 1; waited=$((waited + 1)); done
+          kill -9 $engine 2>/dev/null
           wait $engine
-          rm -f /engine/serve /engine/running
+          rm -f /engine/serve
         done
+        touch /engine/stopped
+        rm -f /engine/running
       - engine
       - vllm
       - serve

@@ -130,6 +130,14 @@ UPLOADS_DIR = Path(env.text("PLANARENA_UPLOADS", str(DATA_DIR / "uploads"))).res
 """Where uploads are written until they are checked. On the volume of the store they are kept without being copied."""
 UPLOADS_QUOTA = env.size("PLANARENA_UPLOADS_QUOTA") or 4 * MAX_CHECKPOINT_BYTES
 """Bytes that all uploads on their way may take there together."""
+DISK_RESERVE_BYTES = env.size("PLANARENA_DISK_RESERVE") or 16_000_000
+"""A disk with less room than this counts as full: as much as PostgreSQL writes ahead at once."""
+KEEP_ATTEMPT_DAYS = env.integer("PLANARENA_KEEP_ATTEMPT_DAYS", default=90, least=1)
+"""Days after the end of an evaluation that was never ranked for which logs and attempts without results stay."""
+GARBAGE_GRACE_HOURS = env.integer("PLANARENA_GARBAGE_GRACE_HOURS", default=168, least=1)
+"""Objects that nothing names stay for so long after their last use: the results that name them may be on their way."""
+COLLECT_ROWS = env.flag("PLANARENA_COLLECT_ROWS", default=False)
+"""Whether the beat deletes rows past their retention; `collect_garbage` does in any case."""
 FILE_UPLOAD_TEMP_DIR = upload_folder(UPLOADS_DIR)
 FILE_UPLOAD_HANDLERS = ["leaderboard.planners.uploading.BoundedUpload"]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024

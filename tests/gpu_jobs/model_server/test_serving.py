@@ -19,7 +19,7 @@ from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.planners.language_models.protocol import Failure, FailureKind, GenerateCall, Message, ScoreCall
 from gpu_jobs.model_server import protocol as wire
 from gpu_jobs.model_server.channel import ChannelError
-from gpu_jobs.model_server.client import Deadlines
+from gpu_jobs.model_server.client import Deadlines, NoServerFreeError
 from gpu_jobs.model_server.opening import submitted_model_opener
 from gpu_jobs.model_server.remote import RemoteOpener, greeted
 from tests.fakes.tiny_models import NAMES, AnyOrder, byte_level_bpe, gpt2, livelier, saved
@@ -294,9 +294,8 @@ def test_a_server_that_is_lost_while_it_is_asked_is_an_infrastructure_fault(smal
 
 def test_where_no_server_is_free_in_time_the_model_is_unavailable(small_folder):
     nowhere = parse_address("127.0.0.1:1")
-    with pytest.raises(ModelError, match=r"No model server was free at 127.0.0.1:1 within 0.2 seconds") as caught:
+    with pytest.raises(NoServerFreeError, match=r"No model server was free at 127.0.0.1:1 within 0.2 seconds"):
         opener_of(nowhere, patience_seconds=0.2).deliver(small_folder)
-    assert type(caught.value) is ModelError
 
 
 def test_a_file_with_a_tricky_name_makes_the_model_unusable(small_folder):

@@ -15,7 +15,7 @@ from evaluator.planners.language_models.admission.rules import ModelRefusedError
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.planners.language_models.protocol import GenerateCall, Message, ScoreCall
-from gpu_jobs.model_server.client import Deadlines
+from gpu_jobs.model_server.client import Deadlines, NoServerFreeError
 from gpu_jobs.model_server.opening import submitted_model_opener
 from gpu_jobs.model_server.serving import serve_one
 from gpu_jobs.model_server.vllm_opening import VllmOpener, facts_of
@@ -156,6 +156,17 @@ def test_an_engine_that_was_asked_for_a_moment_only_is_waited_for(tmp_path):
         assert list(control.iterdir()) == []
 
 
+def test_a_pod_that_is_ended_sends_its_worker_to_another(model_folder, tmp_path, address):
+    with pod(tmp_path / "inbox", address=address) as starts:
+        (tmp_path / "inbox-control" / "stopped").touch()
+        opener = opener_of(address)
+        opener.deliver(model_folder)
+        # The engine of this one never comes; the next look at the pod finds it as before.
+        (tmp_path / "inbox-control" / "stopped").unlink()
+        opener(model_folder, name="m", device="cuda", source=SOURCE).close()
+        assert starts
+
+
 def wait_for(condition):
     until = time.monotonic() + 10
     while not condition():
@@ -164,9 +175,8 @@ def wait_for(condition):
 
 
 def test_where_nothing_takes_the_files_the_model_is_unavailable(model_folder, address):
-    with pytest.raises(ModelError, match="No model server was free") as caught:
+    with pytest.raises(NoServerFreeError, match="No model server was free"):
         opener_of(address, patience_seconds=0.2).deliver(model_folder)
-    assert type(caught.value) is ModelError
 
 
 def test_the_setting_chooses_the_engine(monkeypatch):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 _spec = importlib.util.spec_from_file_location("refresh_bases", ROOT / "k8s" / "images" / "refresh_bases.py")
 refresh_bases = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(refresh_bases)

@@ -11,7 +11,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from leaderboard.site.secret_keys import ONLY_WEB
-from tests.k8s.dockerfiles import IMAGES, MACHINES, ROOT, instructions, locks_of, of, python_of, stages
+from tests.k8s.images.dockerfiles import IMAGES, MACHINES, ROOT, instructions, locks_of, of, python_of, stages
 
 COMPOSE = ROOT / "k8s" / "compose.yaml"
 

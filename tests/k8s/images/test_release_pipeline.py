@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 TEXT = (ROOT / "examples" / "ci" / "release-images.yml").read_text()
 JOB = yaml.safe_load(TEXT)["jobs"]["image"]
 MANUAL = (ROOT / "docs" / "operating.md").read_text()

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 IMAGES = sorted((ROOT / "k8s" / "images").glob("*.Dockerfile"))
 MACHINES = ("x86_64", "aarch64")
 _PYTHON_OF = {"ubuntu24.04": ("3.12", (2, 39)), "slim": ("", (2, 36))}
