@@ -5,6 +5,7 @@ import sys
 from gpu_jobs.worker_secrets import (
     OPTION,
     TOKEN,
+    TOKEN_FILE,
     SecretsError,
     WorkerSecrets,
     received,
@@ -36,6 +37,7 @@ from evaluator.programs import WorkerError, support
 from gpu_jobs.agents import AgentTurns
 from gpu_jobs.checkpoints import CheckpointCache
 from gpu_jobs.client import ApiClient
+from gpu_jobs.enrolment_tokens import TokenFile
 from gpu_jobs.exits import Exit
 from gpu_jobs.hub_cache import HubCache
 from gpu_jobs.model_server import VARIABLE
@@ -53,6 +55,8 @@ def parser() -> argparse.ArgumentParser:
     add("--url", default=os.environ.get("PLANARENA_API_URL", "http://127.0.0.1:8000"), help="where the site is")
     add("--token-env", default=TOKEN, help="environment variable with the enrolment token (default: %(default)s)")
     add("--token", help="the enrolment token; other users of this machine can read it here, so prefer the variable")
+    add("--token-file", type=Path, default=os.environ.get(TOKEN_FILE) or None,
+        help="file with the enrolment token, which is waited for and read again whenever it is needed")  # fmt: skip
     add(OPTION, type=int, help=argparse.SUPPRESS)
     add("--name", default=f"{socket.gethostname()}-{secrets.token_hex(4)}", help="how the worker is called")
     add("--store", default=str(Path(data) / "worker-store"), help="folder or s3://bucket/prefix for what is executed")
@@ -127,7 +131,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (SecretsError, EgressPolicyError, ArbiterError) as error:
         sys.stderr.write(f"{error}.\n")
         return Exit.MISCONFIGURED
-    if not secrets.token:
+    if not secrets.token and options.token_file is None:
         sys.stderr.write(f"{options.token_env} is not set: it must hold an enrolment token of {options.url}.\n")
         return Exit.MISCONFIGURED
     data = Path(os.environ.get("PLANARENA_DATA") or ".data")
@@ -136,7 +140,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as error:
         sys.stderr.write(f"--store: {error}.\n")
         return Exit.MISCONFIGURED
-    client = ApiClient(url=options.url, token=secrets.token, suites=options.suites, evaluation=options.evaluation)
+    token = secrets.token or TokenFile(options.token_file)
+    client = ApiClient(url=options.url, token=token, suites=options.suites, evaluation=options.evaluation)
     threading.Thread(target=report_confinement, name="confinement", daemon=True).start()
     checkpoints = CheckpointCache(client=client, folder=data / "worker-checkpoints")
     runner = EvaluatorRunner(

@@ -22,10 +22,14 @@ from gpu_jobs.contract.objects import BundleTaken, DigestsMissing, DigestsReques
 from gpu_jobs.contract.problems import Problem
 from gpu_jobs.contract.results import FinishAnswer, FinishRequest, ResultsRequest
 from gpu_jobs.contract.session import SESSION_HEADER, Session, SessionRequest
+from gpu_jobs.enrolment_tokens import GivenToken, TokenSource
 
 _LONGEST_WAIT_SECONDS = 15.0
 _RENEWED_AFTER = 0.8
 """Of a session's lifetime."""
+_REFUSED_ENROLMENT = frozenset({"enrolment_expired", "enrolment_refused"})
+DISK_FULL = "disk_full"
+"""Code of the site's problem if it has no room for what it is sent."""
 _WRONG_CONTENT = frozenset({400, 413, 422})
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 
@@ -98,7 +102,7 @@ class ApiClient:
         self,
         *,
         url: str,
-        token: str,
+        token: str | TokenSource,
         suites: Sequence[str] | None = None,
         evaluation: UUID | None = None,
         patience_seconds: float = 300.0,
@@ -108,7 +112,8 @@ class ApiClient:
     ) -> None:
         """Args:
         url: where the site is, without `/api/v1`.
-        token: the worker's enrolment token. Shards are leased with sessions, which are opened with it when needed.
+        token: the worker's enrolment token, or where it comes from. Shards are leased with sessions, which are opened
+            with it when needed.
         suites: the only suites that sessions are bound to; None: all that the enrolment covers.
         evaluation: the only evaluation that sessions are bound to; None: all that the enrolment covers.
         patience_seconds: how long a call is tried again before it fails.
@@ -116,7 +121,9 @@ class ApiClient:
         sleep: how to wait between tries.
         clock: the time in seconds; tests give their own.
         """
-        self._token = token
+        self._tokens: TokenSource = GivenToken(token) if isinstance(token, str) else token
+        self._token = ""
+        """The one that the last session was opened with."""
         self._bounds = SessionRequest(suites=None if suites is None else tuple(suites), evaluation=evaluation)
         self._session: _Session | None = None
         self._patience = patience_seconds
@@ -149,8 +156,8 @@ class ApiClient:
         return LeaseAnswer(lease=Lease.model_validate_json(response.content))
 
     def secrets(self) -> list[str]:
-        """The session, for taking it out of texts. The enrolment token is known to whoever made this client."""
-        return [] if self._session is None else [self._session.token]
+        """The session and the enrolment token that opened it, for taking them out of texts."""
+        return [] if self._session is None else [self._session.token, self._token]
 
     def seed(self, lease: Lease) -> SecretStr:
         """The seed of the hidden data that this attempt runs on. It is for memory only."""
@@ -248,12 +255,18 @@ class ApiClient:
         return self._session.token
 
     def _new_session(self) -> "_Session":
-        try:
-            response = self._call("POST", "session/", token=self._token, body=self._bounds)
-        except RefusedError as error:
-            if error.code == "enrolment_expired":
-                raise EnrolmentExpiredError(str(error)) from error
-            raise
+        self._token = self._tokens.current()
+        while True:
+            try:
+                response = self._call("POST", "session/", token=self._token, body=self._bounds)
+                break
+            except RefusedError as error:
+                if error.code in _REFUSED_ENROLMENT and (renewed := self._tokens.after(self._token)):
+                    self._token = renewed
+                    continue
+                if error.code == "enrolment_expired":
+                    raise EnrolmentExpiredError(str(error)) from error
+                raise
         opened = Session.model_validate_json(response.content)
         return _Session(token=opened.token, renew_at=self._clock() + opened.expires_in * _RENEWED_AFTER)
 
@@ -274,7 +287,10 @@ class ApiClient:
         headers: Mapping[str, str] | None = None,
         **content: Any,
     ) -> httpx.Response:
-        """Send a request, with a message as its body or other content, until it is answered or patience ends."""
+        """Send a request, with a message as its body or other content, until it is answered or patience ends.
+
+        While the site answers that its disk is full, patience begins again, unless the caller limits it.
+        """
         headers = {**(headers or {}), "Authorization": f"Bearer {token}"}
         if body is not None:
             content["content"] = body.model_dump_json()
@@ -288,6 +304,9 @@ class ApiClient:
                 if response.status_code not in _TRANSIENT:
                     return _checked(response)
                 problem = f"HTTP {response.status_code}"
+                if patience is None and _problem(response).code == DISK_FULL:
+                    # What was computed is worth more than the wait. A lease that ends meanwhile is answered with 409.
+                    until = self._clock() + self._patience
             except httpx.TransportError as error:
                 problem = str(error) or type(error).__name__
             if self._clock() + wait > until:

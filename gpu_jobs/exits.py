@@ -1,7 +1,6 @@
-"""What a worker says by its exit code: the one list that the program, the Job's podFailurePolicy and the docs follow.
+"""What a worker says by its exit code: the one list that the program, the launcher on Kubernetes and the docs follow.
 
-From 10 to 19 another worker of the same image and settings would end the same way, so that Kubernetes fails the Job at
-once instead of starting pod after pod. All others count towards the Job's `backoffLimit`, disruptions excepted.
+From 10 to 12 another worker of the same image and settings would end the same way.
 """
 
 from enum import IntEnum
@@ -11,8 +10,7 @@ class Exit(IntEnum):
     """Exit codes of `python -m gpu_jobs worker`."""
 
     IDLE = 0
-    """No work is left. A worker for one evaluation ends so only when the site says that no shard of it is left: after
-    the first pod that ends with 0, Kubernetes replaces no other pod of the Job."""
+    """No work is left. A worker for one evaluation ends so only when the site says that no shard of it is left."""
     CRASHED = 1
     """Python's own, for an error that nobody caught."""
     USAGE = 2
@@ -33,9 +31,5 @@ class Exit(IntEnum):
     """It was told to stop (128 + SIGTERM). Never 0: the work is not done."""
 
 
-BAD_SUBMISSION = tuple(range(13, 20))
-"""Reserved for workers that find the submission itself unusable. None is used yet: what is wrong with a planner becomes
-the outcome of its tasks."""
 REFUSED = (Exit.USAGE, Exit.TOKEN_REFUSED, Exit.DOES_NOT_FIT, Exit.MISCONFIGURED)
 """Somebody has to change the worker's image, token or settings first."""
-FAIL_AT_ONCE = tuple(sorted(map(int, (*REFUSED, *BAD_SUBMISSION))))

@@ -14,9 +14,10 @@ from gpu_jobs.checkpoints import CheckpointError, Checkpoints
 from gpu_jobs.contract.attempt import Phase
 from gpu_jobs.contract.lease import CheckpointPlanner, HubPlanner, Lease
 from gpu_jobs.hub_cache import HubCache
+from gpu_jobs.model_server.client import NoServerFreeError
 from gpu_jobs.model_server.opening import Delivers, ModelOpener, OpenedModel, submitted_model_opener
 from gpu_jobs.phases import CurrentPhase
-from gpu_jobs.planners import LeaseRefusedError
+from gpu_jobs.planners import LeaseRefusedError, LeaseReturnedError
 
 if TYPE_CHECKING:
     from evaluator.planners.protocol import Planner, PlannerError, PlannerReply, PlannerRequest
@@ -71,6 +72,7 @@ class LanguageModels:
 
         Raises:
             LeaseRefusedError: this worker does not know the strategy.
+            LeaseReturnedError: no model server is free.
         """
         from evaluator.planners.strategies.registry import PlannerNameError, strategy_of
         from evaluator.planners.turns.strategies import strategy_planner_of
@@ -92,6 +94,11 @@ class LanguageModels:
             self._name = _name(wanted)
             self._found = self._loaded(lease=lease, wanted=wanted)
         return self._found
+
+    def let_go(self) -> None:
+        """End the model if its server is shared with other workers, of which one may wait for it."""
+        if isinstance(self._opener, Delivers) and self._opener.is_shared:
+            self._release()
 
     def _release(self) -> None:
         """End the server of the model before: two side by side might not fit into memory."""
@@ -115,6 +122,9 @@ class LanguageModels:
                 self._phase.enter(Phase.LOADING)
                 source: dict[str, Any] = wanted.model_dump(mode="json", exclude={"strategy", "bytes"})
                 return opener(folder, name=_name(wanted), device=self._device, source=source)
+        except NoServerFreeError as error:
+            # Where a cluster is full, its pods may wait for days.
+            raise LeaseReturnedError(str(error)) from error
         except (ModelUnusableError, ModelRefusedError) as error:
             problem = Problem(Reason.MODEL_UNUSABLE, _sentence(error, folder=folder, name=_shown(wanted)))
         except (ModelError, CheckpointError, OSError, MemoryError) as error:

@@ -25,6 +25,11 @@ class LeaseRefusedError(Exception):
     """This worker cannot do what the lease asks for, and another might; the message says why."""
 
 
+class LeaseReturnedError(Exception):
+    """What the lease needs is not there yet, which nobody can be blamed for: its tasks are given back. The message says
+    what."""
+
+
 @contextmanager
 def _bundled(wanted: BundledPlanner, suite: "Suite", header: Header) -> "Iterator[Planner]":  # noqa: ARG001 - as the others
     from evaluator.planners.driving import StrategyPlanner

@@ -58,6 +58,10 @@ class ShardRunner(Protocol):
         """
         ...
 
+    def idle(self) -> None:
+        """Give back what other workers may wait for: there is nothing to do at the moment."""
+        ...
+
     def provenance(self) -> dict[str, Any]:
         """What the results are made with."""
         ...
@@ -121,7 +125,11 @@ class EvaluatorRunner:
         wanted = lease.planner
         if isinstance(wanted, HubPlanner | CheckpointPlanner):
             return nullcontext(self._models.planner(lease=lease, wanted=wanted, suite=suite))
+        self._models.let_go()
         return OPENERS[type(wanted)](wanted, suite, lease.header)
+
+    def idle(self) -> None:
+        self._models.let_go()
 
     def provenance(self) -> dict[str, Any]:
         from evaluator.provenance import provenance

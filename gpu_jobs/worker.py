@@ -27,7 +27,7 @@ from gpu_jobs.contract.results import FinishRequest
 from gpu_jobs.delivery import Delivery, Heartbeats, Known
 from gpu_jobs.exits import Exit
 from gpu_jobs.logs import AttemptLog
-from gpu_jobs.planners import LeaseRefusedError
+from gpu_jobs.planners import LeaseRefusedError, LeaseReturnedError
 from gpu_jobs.runner import ShardRunner
 
 logger = logging.getLogger(__name__)
@@ -36,6 +36,7 @@ _LAST_WORDS_SECONDS = 10.0
 _REFUSALS_ALLOWED = 3
 """A worker that fits nothing it is given is probably older than the site: a fresh one may do better."""
 _LONGEST_POLL_SECONDS = 2.0
+_IDLE_AFTER_SECONDS = 60.0
 _INTERRUPTIBLE = frozenset({Phase.FETCHING, Phase.LOADING, Phase.PLANNING})
 """Phases in which the worker waits for the planner."""
 _STOPPED = "the worker was told to stop"
@@ -191,6 +192,8 @@ class Worker:
                 # Only the site knows that the evaluation's work is done, and 0 would say so to whoever started this.
                 return Exit.IDLE if self._evaluation is None else Exit.WORK_LEFT
             else:
+                if time.monotonic() - last_work >= _IDLE_AFTER_SECONDS:
+                    self._runner.idle()
                 self._sleep(wait)
                 wait = min(wait * 1.5, max(self._poll, _LONGEST_POLL_SECONDS))
 
@@ -247,7 +250,7 @@ class Worker:
                 return following
             except AttemptOverError as error:
                 logger.warning("attempt %s: %s", lease.attempt, error)
-            except AgentAway as error:
+            except (AgentAway, LeaseReturnedError) as error:
                 logger.info("attempt %s: given back: %s", lease.attempt, error)
                 self._give_back(lease=lease, log=log, how=GivenUp.RELEASED, reason=str(error))
             except _Interrupted:

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 TOKEN = "PLANARENA_WORKER_TOKEN"  # noqa: S105 - the name of the variable
+TOKEN_FILE = "PLANARENA_WORKER_TOKEN_FILE"  # noqa: S105 - the name of the variable
 OPTION = "--secrets-fd"
 _SECRET_NAME = re.compile(r"(?i)(token|secret|password|passwd|api_?key|access_?key|_keys?$|seed|credentials)")
 _LARGEST = 32 * 1024
@@ -36,8 +37,8 @@ _HARMLESS = frozenset(
      "LD_LIBRARY_PATH", "LD_PRELOAD", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
      "RUST_BACKTRACE", "POD_NAME", "no_proxy"}
 )  # fmt: skip
-_NO_SECRETS = frozenset({"PYTHONHASHSEED", "TOKENIZERS_PARALLELISM", "HF_HUB_DISABLE_IMPLICIT_TOKEN"})
-"""Settings of libraries whose names only look like those of secrets."""
+_NO_SECRETS = frozenset({"PYTHONHASHSEED", "TOKENIZERS_PARALLELISM", "HF_HUB_DISABLE_IMPLICIT_TOKEN", TOKEN_FILE})
+"""Settings whose names only look like those of secrets."""
 _HARMLESS_PREFIXES = (
     "LC_", "PYTHON", "PLANARENA_", "CUDA", "CUBLAS", "CUDNN", "NVIDIA_", "NCCL_", "HIP_", "ROCR_", "HSA_", "TORCH",
     "PYTORCH", "TRITON_", "OMP_", "MKL_", "OPENBLAS_", "GOMP_", "KMP_", "MALLOC_", "HF_", "TRANSFORMERS_",

@@ -76,6 +76,7 @@ PERTURBATIONS: Mapping[str, Perturbation] = MappingProxyType({
             "elsewhere abstaining is right.",
             variant_for=lambda suite: suite.with_outage,
             without_form="It is not known which other tools suffice for its requests.",
+            not_in_turns="In turns it is not known which other tools suffice.",
         ),
         _fault(
             Fault.ONCE, label="action that fails once",

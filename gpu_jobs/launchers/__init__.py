@@ -4,24 +4,22 @@ The one for Kubernetes is in `launchers.kubernetes`: only those who use it shoul
 """
 
 from gpu_jobs.launchers.base import (
-    FindsOrphans,
     Launcher,
     LaunchError,
-    LaunchGivenUpError,
     Liveness,
     NoLauncher,
     PoolsWorkers,
+    TendsPools,
 )
 from gpu_jobs.launchers.local import Limits, LocalLauncher
 
 __all__ = [
-    "FindsOrphans",
     "LaunchError",
-    "LaunchGivenUpError",
     "Launcher",
     "Limits",
     "Liveness",
     "LocalLauncher",
     "NoLauncher",
     "PoolsWorkers",
+    "TendsPools",
 ]

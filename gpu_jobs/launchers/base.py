@@ -1,16 +1,13 @@
 """The interface of launchers."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol, runtime_checkable
 
 
 class LaunchError(Exception):
     """No worker could be started; the message is a sentence that says why."""
-
-
-class LaunchGivenUpError(LaunchError):
-    """No worker could be started, and trying again would change nothing: somebody has to change something first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +20,8 @@ class Liveness:
     """Why it is not alive, as part of a sentence."""
     disrupted: bool = False
     """Whether it is gone for a reason that nothing which runs in it can cause, such as a machine that was shut down."""
+    started_at: datetime | None = None
+    """When a living worker was started again under the same handle; what it held before is lost, for `reason`."""
 
 
 class Launcher(Protocol):
@@ -57,20 +56,6 @@ class Launcher(Protocol):
 
 
 @runtime_checkable
-class FindsOrphans(Protocol):
-    """A launcher whose workers belong to one evaluation each, and may outlive it."""
-
-    def stop_orphans(self, *, wanted: Callable[[Collection[str]], Collection[str]]) -> Sequence[str]:
-        """Stop what runs for evaluations that nobody wants any more, and return the handles.
-
-        Args:
-            wanted: which of these evaluations still want workers. It is asked after the launcher has looked at what
-                runs: the other way round, an evaluation that was submitted in between would lose its worker.
-        """
-        ...
-
-
-@runtime_checkable
 class PoolsWorkers(Protocol):
     """A launcher whose workers take tasks of any evaluation."""
 
@@ -80,6 +65,19 @@ class PoolsWorkers(Protocol):
 
         Raises:
             LaunchError: its state could not be read.
+        """
+        ...
+
+
+@runtime_checkable
+class TendsPools(Protocol):
+    """A launcher of pools that somebody else scales."""
+
+    def tend(self, *, busy: Collection[str]) -> None:
+        """Do what pools need from time to time. What fails is logged and done the next time.
+
+        Args:
+            busy: the handles of workers that hold a lease, and should not be stopped.
         """
         ...
 

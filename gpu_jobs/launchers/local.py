@@ -113,7 +113,7 @@ class LocalLauncher:
         self._command = command
         self._limits = limits
 
-    def ensure(self, *, evaluation_id: str) -> str:
+    def ensure(self, *, evaluation_id: str) -> str:  # noqa: ARG002 - one pool serves all
         """See that the pool is full, and return the handle of its oldest worker."""
         with self._locked():
             known = self._known()
@@ -125,7 +125,7 @@ class LocalLauncher:
             if not running:
                 self._refuse_crash_loop(known)
             while len(running) < self._workers:
-                running.append(self._start(evaluation_id=evaluation_id))
+                running.append(self._start())
             self._forget_old(known)
             return running[0].handle
 
@@ -163,9 +163,9 @@ class LocalLauncher:
         for worker in self._known():
             self.stop(handle=worker.handle)
 
-    def _start(self, *, evaluation_id: str) -> _WorkerProcess:
+    def _start(self) -> _WorkerProcess:
         handle = f"{PREFIX}{token_hex(4)}"
-        token = self._enrolments.mint(evaluation_id=evaluation_id, name=handle)
+        token = self._enrolments.mint(name=handle)
         log = self._folder / f"{handle}.log"
         arguments = [*self._guard(handle), *self._command, "--url", self._api_url, "--name", handle]
         arguments += ["--store", str(self._store), "--idle-seconds", str(_IDLE_SECONDS)]

@@ -39,6 +39,10 @@ from gpu_jobs.model_server.digests import model_digest_soon
 logger = logging.getLogger(__name__)
 
 
+class NoServerFreeError(ModelError):
+    """No model server of another container was free for as long as one was looked for."""
+
+
 class RunningServer(Protocol):
     """What a model needs of its server's process (`process.ServerProcess`)."""
 

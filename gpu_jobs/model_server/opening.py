@@ -58,6 +58,9 @@ class ModelOpener(Protocol):
 class Delivers(Protocol):
     """An opener whose models are loaded elsewhere, so that their files have to be brought there first."""
 
+    is_shared: bool
+    """Whether other workers wait for the servers that this one does not let go."""
+
     def deliver(self, folder: Path) -> None:
         """Bring a model's files to where it is opened next.
 

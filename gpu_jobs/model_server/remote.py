@@ -22,7 +22,7 @@ from gpu_jobs.model_server.channel import (
     ServerEndedError,
     ServerLostError,
 )
-from gpu_jobs.model_server.client import DEADLINES, Deadlines, RemoteModel
+from gpu_jobs.model_server.client import DEADLINES, Deadlines, NoServerFreeError, RemoteModel
 from gpu_jobs.model_server.delivery import Delivered, DeliveryError, deliver, is_plain, soon
 from gpu_jobs.model_server.isolation.code import model_files
 
@@ -67,10 +67,10 @@ class RemoteServer:
 
     def __init__(self, connection: socket.socket, *, address: Address) -> None:
         self.channel: Channel = RemoteChannel(connection)
-        self._address = address
+        self.address = address
 
     def close(self) -> None:
-        """End the connection, which ends the server."""
+        """End the connection, which frees the server for others."""
         self.channel.close()
 
     def end_in_words(self) -> str:
@@ -79,7 +79,7 @@ class RemoteServer:
 
     def output(self) -> str:
         """Its log is the cluster's to keep."""
-        return f"in the log of the model server at {self._address}"
+        return f"in the log of the model server at {self.address}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +106,7 @@ class RemoteOpener:
         deadlines: of the model.
         poll_seconds: between two looks.
         """
+        self.is_shared = not address.path
         self._address = address
         self._patience = patience_seconds
         self._deadlines = deadlines
@@ -119,8 +120,8 @@ class RemoteOpener:
             ModelUnusableError: the folder holds what no server takes.
             ModelError: there is no free server, or it was lost; another try may do better.
         """
-        self._drop()
-        server, delivered = self._deliver(folder)
+        self.drop()
+        server, delivered = self.placed(folder)
         self._placed = _Placed(folder, server, delivered)
 
     def __call__(self, folder: Path, *, name: str, device: str, source: Mapping[str, JsonValue]) -> RemoteModel:
@@ -135,12 +136,14 @@ class RemoteOpener:
             source=source, threads=placed.delivered.threads, deadlines=self._deadlines,
         )  # fmt: skip
 
-    def _drop(self) -> None:
+    def drop(self) -> None:
+        """Let go a server that has a model's files and was not opened."""
         if self._placed is not None:
             self._placed.server.close()
             self._placed = None
 
-    def _deliver(self, folder: Path) -> tuple[RemoteServer, Delivered]:
+    def placed(self, folder: Path) -> tuple[RemoteServer, Delivered]:
+        """A free server that has taken a model's files. Raises as `deliver` does."""
         files = plain_files(folder)
         for tries_left in reversed(range(_TRIES)):
             server = self._free_server()
@@ -171,7 +174,7 @@ class RemoteOpener:
             except OSError as error:
                 problem = _in_words(error)
             if time.monotonic() >= until:
-                raise ModelError(
+                raise NoServerFreeError(
                     f"No model server was free at {self._address} within {self._patience:g} seconds ({problem})."
                 )
             time.sleep(min(self._poll, max(0.0, until - time.monotonic())))

@@ -1,16 +1,18 @@
 """`python -m gpu_jobs.model_server.serving`: a model server in a container of its own.
 
-Takes one worker, receives its model's files, starts the model's process in the sandbox that this container allows, and
-passes frames on between the two until one of them is gone. Then it ends, so that nothing of one worker meets another:
-the cluster starts a fresh container. This process runs nothing foreign. It outlives the model's process and says how
-that ended, which is how a worker tells a model's fault from a pod that the cluster took away.
+Takes a worker, receives its model's files, starts the model's process in the sandbox that this container allows, and
+passes frames on between the two until one of them is gone. Then it kills the process with all that it started, removes
+the files, and takes the next worker; a busy server refuses connections. This process runs nothing foreign. It outlives
+the model's process and says how that ended: so a worker tells a model's fault from a pod that the cluster took away.
 
-With `--receive-only` it ends when the files are there: another engine, such as vLLM, then serves them.
+After SIGTERM it takes no further worker and ends when the present one is gone. With `--engine-control` another engine,
+such as vLLM, serves the files (`engine`).
 """
 
 import argparse
 import logging
 import os
+import signal
 import socket
 import sys
 import threading
@@ -32,7 +34,7 @@ from gpu_jobs.model_server.delivery import (
     receive_files,
     soon,
 )
-from gpu_jobs.model_server.endings import Ending
+from gpu_jobs.model_server.engine import Engine
 from gpu_jobs.model_server.isolation.detection import detected
 from gpu_jobs.model_server.isolation.sandbox import Sandbox
 from gpu_jobs.model_server.opening import most_memory, threads_here
@@ -45,37 +47,55 @@ ANNOUNCE_SECONDS = 30.0
 DELIVERY_SECONDS = 1800.0
 """For all files."""
 _LAST_WORDS_SECONDS = 5.0
+_LOOK_SECONDS = 0.5
+"""Between two looks whether to take no further worker."""
 _LONGEST_SENTENCE = 2000
 
 
 def serve_one(
-    listener: socket.socket, *, folder: Path, device: str, most_bytes: int, sandbox: Sandbox | None
-) -> Ending:
-    """Serve one worker.
+    listener: socket.socket,
+    *,
+    folder: Path,
+    device: str,
+    most_bytes: int,
+    runs: Sandbox | Engine,
+    draining: threading.Event | None = None,
+) -> None:
+    """Serve one worker, or none if none comes before `draining` is set.
 
     Args:
         listener: is closed as soon as there is a worker, so that a second one is refused by the kernel.
-        folder: the model's files are put here; whatever is in it is removed.
+        folder: the model's files are put here; whatever is in it is removed, before and afterwards.
         device: of torch.
         most_bytes: of the files together.
-        sandbox: of the model's process; None: only receive the files.
+        runs: the sandbox of the model's process, or the engine that serves the files.
+        draining: set once no worker is to be taken any more; None: never.
     """
     emptied(folder)
-    channel, request = _first_worker(listener, most_bytes=most_bytes)
+    found = _first_worker(listener, most_bytes=most_bytes, draining=draining or threading.Event())
     listener.close()
+    if found is None:
+        return
+    channel, request = found
     try:
-        return _serve(channel, request=request, folder=folder, device=device, sandbox=sandbox)
+        _serve(channel, request=request, folder=folder, device=device, runs=runs)
     except (ChannelError, OSError, DeliveryError) as error:
         logger.warning("the worker is gone: %s", error)
-        return Ending.SERVED
     finally:
         channel.close()
+        emptied(folder)
 
 
-def _first_worker(listener: socket.socket, *, most_bytes: int) -> tuple[Channel, Deliver]:
+def _first_worker(
+    listener: socket.socket, *, most_bytes: int, draining: threading.Event
+) -> tuple[Channel, Deliver] | None:
     """The first client that says what files it will send, and its message."""
-    while True:
-        connection, _ = listener.accept()
+    listener.settimeout(_LOOK_SECONDS)
+    while not draining.is_set():
+        try:
+            connection, _ = listener.accept()
+        except TimeoutError:
+            continue
         channel = Channel(kept_alive(connection) if connection.family != socket.AF_UNIX else connection)
         try:
             channel.send(wire.encoded(wire.Hello()), deadline=soon(ANNOUNCE_SECONDS))
@@ -87,25 +107,25 @@ def _first_worker(listener: socket.socket, *, most_bytes: int) -> tuple[Channel,
         except ChannelError as error:
             logger.warning("a client was sent away: %s", error)
         channel.close()
+    return None
 
 
-def _serve(channel: Channel, *, request: Deliver, folder: Path, device: str, sandbox: Sandbox | None) -> Ending:
+def _serve(channel: Channel, *, request: Deliver, folder: Path, device: str, runs: Sandbox | Engine) -> None:
     try:
         receive_files(request, channel=channel, folder=folder, deadline=soon(DELIVERY_SECONDS))
     except (DeliveryError, OSError) as error:
         _refuse(channel, f"The model's files did not reach the model server: {error}.", unusable=False)
-        return Ending.SERVED
-    if sandbox is None:
-        channel.send(wire.encoded(Delivered(folder=str(folder), device=device)), deadline=soon(_LAST_WORDS_SECONDS))
-        _finish(channel)
-        return Ending.RECEIVED
+        return
+    if isinstance(runs, Engine):
+        runs.serve(channel, folder=folder, device=device)
+        return
     try:
-        started = sandbox.start(folder=folder, device=device, memory_bytes=most_memory(folder))
+        started = runs.start(folder=folder, device=device, memory_bytes=most_memory(folder))
     except ModelError as error:
         _refuse(channel, str(error), unusable=isinstance(error, ModelUnusableError))
-        return Ending.SERVED
+        return
     try:
-        layers = tuple(sorted(sandbox.layers))
+        layers = tuple(sorted(runs.layers))
         delivered = Delivered(
             folder=started.inside, device=device, threads=threads_here(), confined_by=layers
         )  # fmt: skip
@@ -113,7 +133,6 @@ def _serve(channel: Channel, *, request: Deliver, folder: Path, device: str, san
         Relay(worker=channel, server=started.server).run()
     finally:
         started.server.close()
-    return Ending.SERVED
 
 
 def _refuse(channel: Channel, sentence: str, *, unusable: bool) -> None:
@@ -195,24 +214,42 @@ def parser() -> argparse.ArgumentParser:
     add("--folder", type=Path, required=True, help="where the model's files are put; its content is removed")
     add("--device", default=os.environ.get("PLANARENA_DEVICE", "cpu"), help="torch device (default: %(default)s)")
     add("--most", type=parse_size, required=True, help="bytes of the model's files together, as in 20GB")
-    add("--receive-only", action="store_true", help="end when the files are there")
+    add(
+        "--engine-control", type=Path, help="folder shared with the container of another engine, which serves the files"
+    )
     return top
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve one worker and return the exit code (`Ending`)."""
+    """Serve one worker after the other until SIGTERM."""
     options = parser().parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    sandbox: Sandbox | None = None
-    if not options.receive_only:
-        found = detected()
-        logger.info("%s", found.line())
-        # Whatever this platform gives: there is nothing else in this container to be kept from.
-        sandbox = found.sandbox
+    draining = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: draining.set())
+    runs = _engine(options.engine_control) if options.engine_control else _sandbox()
     address: Address = options.listen
-    listener = address.listening()
     logger.info("listening on %s", address)
-    return serve_one(listener, folder=options.folder, device=options.device, most_bytes=options.most, sandbox=sandbox)
+    while not draining.is_set():
+        serve_one(
+            address.listening(), folder=options.folder, device=options.device, most_bytes=options.most, runs=runs,
+            draining=draining,
+        )  # fmt: skip
+    return 0
+
+
+def _sandbox() -> Sandbox:
+    """Whatever this platform gives: there is nothing else in this container to be kept from."""
+    found = detected()
+    logger.info("%s", found.line())
+    return found.sandbox
+
+
+def _engine(control: Path) -> Engine:
+    """The engine, without what it served for an earlier process of this container."""
+    engine = Engine(control)
+    engine.stop()
+    return engine
 
 
 if __name__ == "__main__":

@@ -1,11 +1,7 @@
-"""Opening a model in vLLM in another container: a receiver takes the files, ends, and vLLM serves them at its address.
-
-vLLM serves all workers of an evaluation, whose model is one and the same: the first worker brings the files, and the
-others find it serving.
-"""
+"""Opening a model in vLLM in another container: a model server takes the files, and vLLM serves them on the next port
+for as long as the worker keeps its connection to that server (`engine`)."""
 
 import logging
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,30 +17,52 @@ from evaluator.planners.language_models.errors import ModelError, ModelUnusableE
 from evaluator.planners.language_models.protocol import FailureKind
 from evaluator.planners.language_models.vllm.api import VllmApi, VllmError
 from evaluator.planners.language_models.vllm.model import ModelFacts, VllmModel
-from gpu_jobs.model_server.channel import ChannelError
+from gpu_jobs.model_server import protocol as wire
+from gpu_jobs.model_server.channel import ChannelError, ChannelTimeoutError
 from gpu_jobs.model_server.client import DEADLINES, Deadlines
-from gpu_jobs.model_server.delivery import Delivered, DeliveryError, deliver, soon
+from gpu_jobs.model_server.delivery import soon
 from gpu_jobs.model_server.digests import model_digest
-from gpu_jobs.model_server.remote import DELIVERY_SECONDS, RemoteServer, greeted, plain_files
+from gpu_jobs.model_server.engine import PORT_OFFSET
+from gpu_jobs.model_server.remote import RemoteOpener, RemoteServer
 
 logger = logging.getLogger(__name__)
 
 _TOKENIZER_CONFIG, _TEMPLATE = "tokenizer_config.json", "chat_template.jinja"
 _LARGEST_SETTINGS = 32 * 1024 * 1024
-_LOOK_SECONDS = 5.0
-_HELLO_SECONDS = 3.0
 _LOADS = 3
 """Servers that may end while they load a model: the cluster takes away one, but not three in a row."""
 
 
 class _GoneError(Exception):
-    """The server that was to load the model is not there any more."""
+    """The engine that was to load the model has ended, or its pod is gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
     folder: Path
-    address: Address
+    server: RemoteServer
+
+
+class PlacedVllm(VllmModel):
+    """A model in vLLM that ends with its connection to the server that took its files."""
+
+    def __init__(
+        self, api: VllmApi, *, server: RemoteServer, name: str, facts: ModelFacts, deadlines: Deadlines
+    ) -> None:
+        """Args:
+        api: of vLLM.
+        server: that took the files.
+        name: of the model.
+        facts: what its files say.
+        deadlines: `answer` for calls that are asked together, and `call` for each of them.
+        """
+        super().__init__(api, name=name, facts=facts, answer_seconds=deadlines.answer, call_seconds=deadlines.call)
+        self._server = server
+
+    def close(self) -> None:
+        """See `VllmModel.close`. vLLM ends."""
+        super().close()
+        self._server.close()
 
 
 class VllmOpener:
@@ -54,40 +72,31 @@ class VllmOpener:
         self, address: Address, *, patience_seconds: float, deadlines: Deadlines = DEADLINES, poll_seconds: float = 1.0
     ) -> None:
         """Args:
-        address: where receiver and vLLM listen, one after the other.
-        patience_seconds: how long to look for either.
+        address: of the model servers; vLLM listens on the next port.
+        patience_seconds: how long to look for a free one.
         deadlines: `load` for vLLM to load the model, `answer` for one request.
         poll_seconds: between two looks.
         """
-        self._address = address
-        self._patience = patience_seconds
+        self.is_shared = True
+        self._servers = RemoteOpener(
+            address, patience_seconds=patience_seconds, deadlines=deadlines, poll_seconds=poll_seconds
+        )
         self._deadlines = deadlines
         self._poll = poll_seconds
         self._placed: _Placed | None = None
 
     def deliver(self, folder: Path) -> None:
-        """Bring a model's files to a receiver, unless vLLM serves them already.
+        """Bring a model's files to a free server.
 
         Raises:
-            ModelUnusableError: the folder holds what no receiver takes.
-            ModelError: there is neither, or the files did not arrive; another try may do better.
+            ModelUnusableError: the folder holds what no server takes.
+            ModelError: there is no free server, or the files did not arrive; another try may do better.
         """
-        self._placed = None
-        files = plain_files(folder)
-        until, problem = soon(self._patience), "it has no address"
-        while True:
-            try:
-                for address in self._address.found():
-                    if self._serves(address) or self._delivered(files, address=address):
-                        self._placed = _Placed(folder, address)
-                        return
-                    problem = "none takes files or serves them"
-            except OSError as error:
-                problem = str(error)
-            if time.monotonic() >= until:
-                seconds = f"{self._patience:g} seconds"
-                raise ModelError(f"No model server was free at {self._address} within {seconds} ({problem}).")
-            time.sleep(self._poll)
+        if self._placed is not None:
+            self._placed.server.close()
+            self._placed = None
+        server, _ = self._servers.placed(folder)
+        self._placed = _Placed(folder, server)
 
     def __call__(self, folder: Path, *, name: str, device: str, source: Mapping[str, JsonValue]) -> VllmModel:
         """See `opening.ModelOpener`. The server's own device counts."""
@@ -99,17 +108,20 @@ class VllmOpener:
             assert placed is not None
             try:
                 return self._opened(placed, name=name, source=source)
-            except _GoneError:
-                logger.warning("%s: vLLM ended at %s while it loaded %s", self._address, placed.address, name)
+            except _GoneError as error:
+                placed.server.close()
+                logger.warning("%s: vLLM ended while it loaded %s: %s", placed.server.address, name, error)
+            except BaseException:
+                placed.server.close()
+                raise
         raise ModelUnusableError(f"vLLM ended {_LOADS} times while it loaded the model.")
 
     def _opened(self, placed: _Placed, *, name: str, source: Mapping[str, JsonValue]) -> VllmModel:
-        api = VllmApi(_url(placed.address), seconds=self._deadlines.answer)
+        api = VllmApi(_url(placed.server.address), seconds=self._deadlines.answer)
         try:
-            self._await_loaded(api, address=placed.address)
+            self._await_loaded(api, server=placed.server)
             facts = facts_of(placed.folder, name=name, source=source, api=api)
-            together, each = self._deadlines.answer, self._deadlines.call
-            return VllmModel(api, name=name, facts=facts, answer_seconds=together, call_seconds=each)
+            return PlacedVllm(api, server=placed.server, name=name, facts=facts, deadlines=self._deadlines)
         except VllmError as error:
             api.close()
             unavailable = error.kind is FailureKind.UNAVAILABLE
@@ -120,57 +132,27 @@ class VllmOpener:
             api.close()
             raise
 
-    def _await_loaded(self, api: VllmApi, *, address: Address) -> None:
+    def _await_loaded(self, api: VllmApi, *, server: RemoteServer) -> None:
         until = soon(self._deadlines.load)
         while not _is_ready(api):
-            if time.monotonic() >= until:
+            if soon(0) >= until:
                 seconds = f"{self._deadlines.load:g} seconds"
                 raise ModelUnusableError(f"vLLM did not load the model within {seconds}.")
-            if self._is_gone(address):
-                raise _GoneError
-            time.sleep(self._poll)
+            self._wait(server)
 
-    def _is_gone(self, address: Address) -> bool:
-        """Whether its pod was replaced: by another address, or by a receiver that waits for files again."""
-        try:
-            if address not in list(self._address.found()):
-                return True
-            greeted(address, hello_seconds=_HELLO_SECONDS).close()
-        except (OSError, ChannelError, ValidationError):
-            return False
-        return True
+    def _wait(self, server: RemoteServer) -> None:
+        """Wait until the next look.
 
-    def _serves(self, address: Address) -> bool:
+        Raises:
+            _GoneError: the server says that its engine has ended, or is gone itself.
+        """
         try:
-            server = greeted(address, hello_seconds=_HELLO_SECONDS)
-        except OSError:
-            return False
-        except (ChannelError, ValidationError):
-            # A receiver speaks first, vLLM waits.
-            api = VllmApi(_url(address), seconds=_LOOK_SECONDS)
-            try:
-                return _is_ready(api)
-            except VllmError:
-                return False
-            finally:
-                api.close()
-        server.close()
-        return False
-
-    def _delivered(self, files: Mapping[str, Path], *, address: Address) -> bool:
-        server: RemoteServer | None = None
-        try:
-            server = greeted(address, hello_seconds=_HELLO_SECONDS)
-            reply = deliver(files, channel=server.channel, deadline=soon(DELIVERY_SECONDS))
-        except (OSError, ChannelError, DeliveryError, ValidationError) as error:
-            logger.info("%s: the model's files were not delivered: %s", address, error)
-            return False
-        finally:
-            if server is not None:
-                server.close()
-        if isinstance(reply, Delivered):
-            return True
-        raise (ModelUnusableError if reply.unusable else ModelError)(reply.message)
+            said = server.channel.receive(most=wire.MOST_SMALL_BYTES, deadline=soon(self._poll))
+            raise _GoneError(wire.Ended.model_validate_json(said).why)
+        except ChannelTimeoutError:
+            return
+        except (ChannelError, ValidationError) as error:
+            raise _GoneError(str(error)) from None
 
 
 def facts_of(folder: Path, *, name: str, source: Mapping[str, JsonValue], api: VllmApi) -> ModelFacts:
@@ -251,4 +233,4 @@ def _is_ready(api: VllmApi) -> bool:
 
 def _url(address: Address) -> str:
     host = f"[{address.host}]" if ":" in address.host else address.host
-    return f"http://{host}:{address.port}"
+    return f"http://{host}:{address.port + PORT_OFFSET}"

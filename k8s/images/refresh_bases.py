@@ -18,7 +18,7 @@ FILES = (
     ROOT / "images" / "web.Dockerfile",
     ROOT / "images" / "worker.Dockerfile",
     ROOT / "compose.gpu.yaml",
-    ROOT / "components" / "egress-proxy" / "proxy.yaml",
+    ROOT / "chart" / "values.yaml",
 )
 _IMAGE = re.compile(r"(?P<tagged>[\w./-]+:[\w.-]+)@(?P<digest>sha256:[0-9a-f]{64})")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")

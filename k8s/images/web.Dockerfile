@@ -13,6 +13,8 @@ RUN npm run build
 
 FROM ${PYTHON_IMAGE} AS packages
 WORKDIR /build
+# With it compiled modules hold the hash of their source and not its time: the same packages make the same files.
+ARG SOURCE_DATE_EPOCH=0
 RUN python -m venv /opt/venv
 ENV PATH=/opt/venv/bin:$PATH PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 COPY requirements/ requirements/

@@ -11,6 +11,8 @@ RUN apt-get update \
 
 FROM python AS packages
 WORKDIR /build
+# With it compiled modules hold the hash of their source and not its time: the same packages make the same files.
+ARG SOURCE_DATE_EPOCH=0
 RUN python3 -m venv /opt/venv
 ENV PATH=/opt/venv/bin:$PATH PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 COPY requirements/ requirements/

@@ -23,6 +23,12 @@ class Copied:
     damaged: list[str] = field(default_factory=list)
     """Digests of objects whose bytes have another digest. They were not copied."""
 
+    def add(self, later: "Copied") -> None:
+        """Add what a second pass copied; it found what the first one copied."""
+        self.new += later.new
+        self.new_bytes += later.new_bytes
+        self.damaged += later.damaged
+
 
 def copy_objects(*, source: LocalStore, target: LocalStore) -> Copied:
     """Copy the objects that the target lacks, each whole or not at all, and check each one that is copied."""

@@ -1,7 +1,7 @@
 """Backups: a folder with dumps of the database, objects and uploaded checkpoints, and `backup.json`, written last.
 
-The dump is made before the objects are copied: objects are only ever added, so that all which the dump names are among
-those copied after it. A backup into the same folder copies only what is new.
+Objects are copied before the dump and again after it: what the dump names was there at first or is too new for garbage
+collection. A backup into the same folder copies only what is new.
 """
 
 import hashlib
@@ -23,6 +23,7 @@ from leaderboard.backups.database import BackupError
 from leaderboard.backups.losses import CHECKPOINTS, STORES, Loss, described, losses, site_store, still_lost
 from leaderboard.backups.objects import Copied, copy_checkpoints, copy_objects
 from leaderboard.planners.checkpoints import CheckpointStore, checkpoint_store
+from leaderboard.site.hooks import Hook
 
 MANIFEST = "backup.json"
 INCOMPLETE_MANIFEST = "incomplete.json"
@@ -30,6 +31,8 @@ _WHOLE, _INCOMPLETE = "database-", "incomplete-"
 """How names of dumps begin: of backups that hold all that the dump names, and of others."""
 _DUMP_NAME = re.compile(r"(database|incomplete)-[0-9TZ]+\.dump")
 _VERSION = "backup/1"
+backed_up: Hook[Path] = Hook()
+"""Called with the folder of a whole backup that has been made."""
 _CHUNK = 1 << 20
 _PRIVATE_FOLDER, _PRIVATE_FILE = 0o700, 0o600
 
@@ -53,10 +56,10 @@ def back_up(*, folder: Path, keep: int, allow_missing: bool = False) -> dict[str
     # Password hashes, the secrets of webhooks and hidden data: for nobody else on this machine.
     for private in (folder, folder / "hidden"):
         private.mkdir(parents=True, exist_ok=True, mode=_PRIVATE_FOLDER)
+    copied = _copied(folder)
     dump = _dump(folder)
-    copied = {
-        name: copy_objects(source=site_store(name), target=LocalStore(folder / name, durable=True)) for name in STORES
-    }
+    for name, later in _copied(folder).items():
+        copied[name].add(later)
     copied[CHECKPOINTS] = copy_checkpoints(source=checkpoint_store(), target=CheckpointStore(folder / CHECKPOINTS))
     damaged = {Loss(store=name, digest=digest) for name, one in copied.items() for digest in one.damaged}
     lost = losses()
@@ -70,9 +73,17 @@ def back_up(*, folder: Path, keep: int, allow_missing: bool = False) -> dict[str
     target = folder / (MANIFEST if whole else INCOMPLETE_MANIFEST)
     write_atomically([(target, (json.dumps(manifest, indent=1) + "\n").encode())], durable=True)
     _forget_old_dumps(folder=folder, keep=keep, whole=whole)
+    if whole:
+        backed_up.call(folder)
     if lost and not allow_missing:
         raise BackupError(_losses_sentence(lost=lost, missing=missing, folder=folder))
     return manifest
+
+
+def _copied(folder: Path) -> dict[str, Copied]:
+    return {
+        name: copy_objects(source=site_store(name), target=LocalStore(folder / name, durable=True)) for name in STORES
+    }
 
 
 def _losses_sentence(*, lost: Sequence[Loss], missing: Sequence[Loss], folder: Path) -> str:

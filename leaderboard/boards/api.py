@@ -317,7 +317,7 @@ class SnapshotsView(Selected, generics.ListAPIView[Snapshot]):
         suites = Suite.objects.filter(slug=self.kwargs["slug"])
         if not suites:
             raise NotFound("There is no such suite.")
-        return Snapshot.objects.filter(suite__in=suites).select_related("suite", "signature").defer("content")
+        return Snapshot.objects.filter(suite__in=suites).select_related("suite", "signature").defer("stored", "packed")
 
 
 class SnapshotView(APIView):
@@ -325,7 +325,7 @@ class SnapshotView(APIView):
 
     @extend_schema(responses={200: WholeSnapshotOutput, 404: _UNPUBLISHED})
     def get(self, request: Request, slug: str, number: int) -> Response:
-        rows = Snapshot.objects.filter(suite__slug=slug).select_related("suite", "signature").defer("content")
+        rows = Snapshot.objects.filter(suite__slug=slug).select_related("suite", "signature").defer("stored", "packed")
         snapshot = get_object_or_404(rows, number=number)
         signature = signature_of(snapshot)
         etag = f'"{snapshot.digest}{signature.key_id[:12] if signature else ""}"'

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from django.contrib.postgres.aggregates import BitXor
 from django.db.models import Count, F, Func, IntegerField, Max
 
-from leaderboard.boards.models import Snapshot
+from leaderboard.boards.models import Snapshot, read_packed
 from leaderboard.boards.ranking import rank_entries, to_row
 from leaderboard.boards.scales import scale_of
 from leaderboard.boards.selecting import FACETS, known_facts
@@ -68,11 +68,13 @@ _all: SharedCache[tuple[int, Conditions, AllVersion], BoardContent] = SharedCach
 
 
 def contents_of(snapshots: Iterable[Snapshot]) -> dict[int, BoardContent]:
-    """The contents of snapshots by primary key: one query for those that are not cached, else none."""
+    """The contents of snapshots by primary key: one query for those that are not cached, and one for each of these that
+    is packed."""
     wanted = {snapshot.pk: snapshot.digest for snapshot in snapshots}
     found = {pk: kept for pk, digest in wanted.items() if (kept := _snapshots.get((pk, digest))) is not None}
     if missing := wanted.keys() - found.keys():
-        for pk, content in Snapshot.objects.filter(pk__in=missing).order_by("pk").values_list("pk", "content"):
+        for pk, stored in Snapshot.objects.filter(pk__in=missing).order_by("pk").values_list("pk", "stored"):
+            content = read_packed(pk) if stored is None else stored
             found[pk] = BoardContent(rows=tuple(content["rows"]), coverage=content["coverage"])
             _snapshots.put((pk, wanted[pk]), found[pk])
     return found

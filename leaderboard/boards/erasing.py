@@ -4,6 +4,8 @@ from django.db import transaction
 
 from evaluator import canonical_json
 from leaderboard.boards.models import Snapshot
+from leaderboard.boards.storing.packing import pack_suite, unpack_all
+from leaderboard.evaluations.board_of import lock_board
 
 
 def replace_owner(*, before: str, after: str) -> int:
@@ -13,15 +15,33 @@ def replace_owner(*, before: str, after: str) -> int:
     After: every row of the owner has the new name, with the digest that belongs to its snapshot's new content. Nothing
     else of any row is another one.
     """
-    named = Snapshot.objects.filter(content__contains={"rows": [{"owner": before}]})
     count = 0
-    for pk in list(named.order_by("pk").values_list("pk", flat=True)):
+    for slug in sorted(set(Snapshot.objects.order_by().values_list("suite__slug", flat=True))):
         with transaction.atomic():
-            snapshot = Snapshot.objects.select_for_update().get(pk=pk)
-            rows = snapshot.content["rows"]
-            renamed = [{**row, "owner": after} if row["owner"] == before else row for row in rows]
-            snapshot.content = {**snapshot.content, "rows": renamed}
-            snapshot.digest = canonical_json.digest(snapshot.content)
-            snapshot.save(update_fields=["content", "digest"])
-        count += 1
+            lock_board(slug)
+            count += _replace_in(slug, before=before, after=after)
     return count
+
+
+def _replace_in(slug: str, *, before: str, after: str) -> int:
+    """In the snapshots of a suite, which is locked."""
+    of_suite = Snapshot.objects.filter(suite__slug=slug)
+    packed = of_suite.filter(packed__isnull=False).order_by("number").values_list("pk", flat=True)
+    if any(_names(Snapshot.objects.get(pk=pk), owner=before) for pk in list(packed)):
+        unpack_all(slug)
+    named = of_suite.filter(stored__contains={"rows": [{"owner": before}]})
+    pks = list(named.order_by("number").values_list("pk", flat=True))
+    for pk in pks:
+        snapshot = Snapshot.objects.select_for_update().get(pk=pk)
+        rows = snapshot.content["rows"]
+        renamed = [{**row, "owner": after} if row["owner"] == before else row for row in rows]
+        snapshot.stored = {**snapshot.content, "rows": renamed}
+        snapshot.digest = canonical_json.digest(snapshot.stored)
+        snapshot.save(update_fields=["stored", "digest"])
+    if pks:
+        pack_suite(slug)
+    return len(pks)
+
+
+def _names(snapshot: Snapshot, *, owner: str) -> bool:
+    return any(row["owner"] == owner for row in snapshot.content["rows"])

@@ -1,7 +1,11 @@
 """Published boards: immutable snapshots of a suite's ranking."""
 
-from django.db import models
+import json
+from typing import Any
 
+from django.db import connection, models
+
+from leaderboard.boards.storing.differences import unpack
 from leaderboard.catalog.models import Season, Suite
 from leaderboard.evaluations.models import Evaluation
 
@@ -18,8 +22,13 @@ class Snapshot(models.Model):
     data_digest = models.CharField(max_length=64, blank=True, default="", db_default="")
     season = models.ForeignKey(Season, on_delete=models.PROTECT, null=True, related_name="snapshots")
     number = models.PositiveIntegerField()
-    content = models.JSONField()
-    """`{"rows": [...], "coverage": {"run", "total"}}`; the row format is documented in `ranking.py`."""
+    stored = models.JSONField(null=True, db_column="content")
+    """The content, of the newest snapshot of a board; null where it is packed."""
+    packed = models.BinaryField(null=True)
+    """The content as its difference from the base's, or compressed without one (`storing/differences.py`)."""
+    base = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="differences")
+    links = models.PositiveSmallIntegerField(default=0, db_default=0)
+    """How many older snapshots in a row are differences from each other, down from this one."""
     digest = models.CharField(max_length=64)
     """SHA-256 of the canonical JSON of `content`; part of every ETag."""
     task_order = models.BinaryField(null=True)
@@ -37,6 +46,44 @@ class Snapshot(models.Model):
 
     def __str__(self) -> str:
         return f"{self.suite} #{self.number}"
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """`{"rows": [...], "coverage": {"run", "total"}}`; the row format is documented in `ranking.py`.
+
+        Takes one query if it is packed.
+        """
+        if self.stored is None:
+            self.stored = read_packed(self.pk)
+        found: dict[str, Any] = self.stored
+        return found
+
+    @content.setter
+    def content(self, content: dict[str, Any]) -> None:
+        self.stored = content
+
+
+_CHAIN = """
+    WITH RECURSIVE chain AS (
+        SELECT content::text, packed, base_id, 0 AS link FROM boards_snapshot WHERE id = %s
+        UNION ALL
+        SELECT one.content::text, one.packed, one.base_id, chain.link + 1 FROM boards_snapshot one
+        JOIN chain ON one.id = chain.base_id AND chain.packed IS NOT NULL
+    ) SELECT content, packed FROM chain ORDER BY link DESC
+"""
+
+
+def read_packed(pk: int) -> dict[str, Any]:
+    """The content of a snapshot that is packed, in one query for it and all that it is a difference from."""
+    with connection.cursor() as cursor:
+        cursor.execute(_CHAIN, [pk])
+        chain = cursor.fetchall()
+    content: dict[str, Any] | None = None
+    for whole, packed in chain:
+        content = json.loads(whole) if packed is None else unpack(bytes(packed), base=content)
+    if content is None:
+        raise Snapshot.DoesNotExist(f"there is no snapshot {pk}")
+    return content
 
 
 class TaskValues(models.Model):

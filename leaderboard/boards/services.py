@@ -20,6 +20,7 @@ from leaderboard.boards.rank_tests import scores_of, tests_of
 from leaderboard.boards.ranking import Entry, rank_entries, read_metrics, runs_of, to_row
 from leaderboard.boards.reliability import dimensions_of
 from leaderboard.boards.signing.services import sign_when_possible
+from leaderboard.boards.storing.packing import pack_predecessor
 from leaderboard.boards.task_values.kept import keep_values
 from leaderboard.catalog.conditions import profile_of, samples_of, split_of
 from leaderboard.catalog.models import Suite
@@ -32,7 +33,7 @@ from leaderboard.evaluations.visibility import Reader, on_boards, visible_evalua
 from leaderboard.planners.kinds import KINDS
 from leaderboard.queue.publishing import Changed
 
-NOT_SHOWN = ("content", "task_order", "signature__envelope", "signature__rows", "signature__salts")
+NOT_SHOWN = ("stored", "packed", "task_order", "signature__envelope", "signature__rows", "signature__salts")
 """Fields of a snapshot and its signature that are large, and that pages do not read."""
 
 
@@ -75,6 +76,7 @@ def publish_locked(evaluation: Evaluation) -> Snapshot | None:
         task_order=packed_order(suite=suite, rows=content["rows"]),
         **conditions._asdict(),
     )
+    pack_predecessor(made)
     sign_when_possible(snapshot=made)
     Evaluation.objects.filter(pk__in=ranked, first_ranked=None).update(first_ranked=Now())
     return made

@@ -120,7 +120,7 @@ def comparison_of(evaluations: Sequence[Evaluation]) -> Comparison:
 def best_of_board(evaluation: Evaluation) -> list[Mapping[str, Any]]:
     """The first rows of the evaluation's board, without itself, in one query that reads no other rows."""
     first = Func(
-        F("content"), Value(f"$.rows[0 to {MOST_OFFERED}]"), function="jsonb_path_query_array",
+        F("stored"), Value(f"$.rows[0 to {MOST_OFFERED}]"), function="jsonb_path_query_array",
         template="%(function)s(%(expressions)s::jsonpath)", output_field=JSONField(),
     )  # fmt: skip
     rows = (

@@ -6,6 +6,7 @@ that the deadline of an attempt is bounded whatever its worker says.
 
 from collections.abc import Mapping
 from datetime import timedelta
+from uuid import UUID
 
 from django.conf import settings
 from django.db.models.functions import Now
@@ -54,6 +55,13 @@ def note_result(attempt: Attempt) -> None:
     """Give an attempt its full time for the phase that it is in again, because a task has ended."""
     if (seconds := attempt.allowances.get(attempt.phase)) is not None:
         Attempt.objects.filter(pk=attempt.pk).update(stalls_at=Now() + timedelta(seconds=seconds))
+
+
+def note_waiting(attempt_id: UUID) -> None:
+    """Give an attempt its full time again, because the site cannot store what its worker sends."""
+    attempt = Attempt.objects.filter(pk=attempt_id, state=AttemptState.LIVE).first()
+    if attempt is not None:
+        note_result(attempt)
 
 
 def enter_phase(*, attempt: Attempt, phase: Phase) -> None:

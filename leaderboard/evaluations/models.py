@@ -301,8 +301,8 @@ class Attempt(models.Model):
     state = models.CharField(max_length=20, choices=AttemptState, default=AttemptState.LIVE)
     worker = models.CharField(max_length=120)
     pool = ArrayField(models.CharField(max_length=100), default=list, db_default=[])
-    """Suites whose evaluations its worker may lease, `*` for all; empty: it serves one evaluation or one user only, so
-    that others gain nothing if it is free."""
+    """Suites whose evaluations its worker may lease, `*` for all, or `@` with its pool's name; empty: it serves one
+    evaluation or one user only, so that others gain nothing if it is free."""
     token_hash = models.CharField(max_length=64)
     leased_at = models.DateTimeField()
     expires_at = models.DateTimeField()

@@ -29,7 +29,8 @@ class StatusOutput(Output):
 
     at = serializers.DateTimeField()
     code = serializers.CharField(
-        default="", help_text="`running`, `idle`, `no_workers`, `paused`, `messages_late` or `control_late`."
+        default="",
+        help_text="`running`, `idle`, `no_workers`, `paused`, `messages_late`, `control_late` or `disk_full`.",
     )
     sentence = serializers.CharField(default="")
     shards = serializers.IntegerField(source="queue.shards", help_text="Not done.")

@@ -1,20 +1,23 @@
-"""Figures that the database knows: the same from whichever process they are asked. One cheap query each."""
+"""Figures that are the same in every process: most are of the database, with one cheap query each."""
 
 import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 
+from django.db import connection
 from django.db.models import Count, F, Max
 from django.db.models.functions import Now
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 
-from leaderboard.backups.losses import CHECKPOINTS, STORES
-from leaderboard.backups.repair import quarantined
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
-from leaderboard.monitoring.models import ToolUsage
+from leaderboard.monitoring.messages import broker_figures, outbox_figures
+from leaderboard.monitoring.models import EndedAttempts, ToolUsage
+from leaderboard.monitoring.moments import moment_figures
+from leaderboard.monitoring.volumes import damage_figures, space_figures
+from leaderboard.queue.pools.demand import demands, evaluations_without_pool
 
 CACHE_SECONDS = 10.0
 """How long figures are shown again, so that scraping often costs the database nothing."""
@@ -47,9 +50,14 @@ class DatabaseFigures:
 def _figures() -> Iterator[Metric]:
     yield from _evaluations()
     yield _shards()
-    yield _attempts()
+    yield from _attempts()
     yield from _tools()
-    yield from _stores()
+    yield from _pools()
+    yield from outbox_figures()
+    yield from broker_figures()
+    yield from moment_figures()
+    yield from damage_figures()
+    yield from space_figures()
 
 
 def _evaluations() -> Iterator[Metric]:
@@ -81,11 +89,23 @@ def _shards() -> Metric:
     return family
 
 
-def _attempts() -> Metric:
-    family = GaugeMetricFamily("planarena_attempts", "Tries at shards by how they stand or ended.", labels=["state"])
-    rows = Attempt.objects.values_list("state").annotate(Count("pk")).order_by()
-    _add_all(family=family, states=AttemptState.values, found=dict(rows))
-    return family
+def _attempts() -> Iterator[Metric]:
+    live = GaugeMetricFamily("planarena_live_attempts", "Attempts whose worker holds a shard.")
+    ended = CounterMetricFamily("planarena_attempts", "Attempts that have ended, by how.", labels=["state"])
+    # One statement and so one snapshot: an attempt that is deleted meanwhile is in one of the two.
+    sql = (
+        f"SELECT state, count(*) FROM {Attempt._meta.db_table} GROUP BY state "  # noqa: S608 - our own names
+        f"UNION ALL SELECT state, deleted FROM {EndedAttempts._meta.db_table}"
+    )
+    found = dict.fromkeys(AttemptState.values, 0)
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        for state, number in cursor.fetchall():
+            found[state] += number
+    live.add_metric([], found.pop(AttemptState.LIVE))
+    for state, number in found.items():
+        ended.add_metric([state], number)
+    yield from (live, ended)
 
 
 def _add_all(*, family: GaugeMetricFamily, states: list[str], found: dict[str, int]) -> None:
@@ -106,17 +126,20 @@ def _tools() -> Iterator[Metric]:
     yield from (steps, seconds)
 
 
-def _stores() -> Iterator[Metric]:
-    """From the folders: a quarantine is empty unless something is wrong."""
-    files = GaugeMetricFamily(
-        "planarena_store_quarantined", "Damaged files in the quarantine of the site's stores.", labels=["store"]
+def _pools() -> Iterator[Metric]:
+    """Of worker pools on Kubernetes, for the scaler of an installation without KEDA too."""
+    workers, models, open_shards = (
+        GaugeMetricFamily(f"planarena_pool_{what}", said, labels=["pool"])
+        for what, said in (
+            ("workers", "Workers that a pool needs now, at most its size."),
+            ("models", "Model servers that a pool needs now, at most its size."),
+            ("open_shards", "Shards that are not done, by the pool that is scaled for them."),
+        )
     )
-    lost = GaugeMetricFamily(
-        "planarena_store_lost", "Objects whose damaged file is in quarantine and that no store has.", labels=["store"]
-    )
-    found = quarantined()
-    for store in (*STORES, CHECKPOINTS):
-        of_store = [one for one in found if one.store == store]
-        files.add_metric([store], len(of_store))
-        lost.add_metric([store], len({one.file.digest for one in of_store if not one.is_repaired}))
-    yield from (files, lost)
+    for name, demand in demands().items():
+        workers.add_metric([name], demand.workers)
+        models.add_metric([name], demand.models)
+        open_shards.add_metric([name], demand.open_shards)
+    untaken = GaugeMetricFamily("planarena_evaluations_without_pool", "Evaluations that no worker pool takes.")
+    untaken.add_metric([], evaluations_without_pool())
+    yield from (workers, models, open_shards, untaken)

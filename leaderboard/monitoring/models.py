@@ -15,3 +15,23 @@ class ToolUsage(models.Model):
 
     def __str__(self) -> str:
         return self.tool
+
+
+class EndedAttempts(models.Model):
+    """Ended attempts by state whose rows were deleted, so that their number never falls; a trigger adds them."""
+
+    state = models.CharField(max_length=20, primary_key=True)
+    deleted = models.BigIntegerField()
+
+    def __str__(self) -> str:
+        return self.state
+
+
+class Moment(models.Model):
+    """When something that is done again and again was last done, by the database's clock."""
+
+    name = models.CharField(max_length=60, primary_key=True)
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,6 +1,5 @@
 """How long requests take, by view and method: measured in the process that answers them."""
 
-import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -8,14 +7,13 @@ from typing import Any
 from asgiref.sync import iscoroutinefunction
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.decorators import sync_and_async_middleware
-from prometheus_client import CollectorRegistry, Histogram
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client import Histogram
 
-_SEVERAL_PROCESSES = "PROMETHEUS_MULTIPROC_DIR"
+from leaderboard.monitoring.connections import POOL
+from leaderboard.monitoring.registry import REGISTRY
+
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
-REGISTRY = CollectorRegistry()
-"""What this process measures."""
 LATENCY = Histogram(
     "planarena_request_seconds",
     "Time from the arrival of a request to the beginning of its response.",
@@ -23,15 +21,6 @@ LATENCY = Histogram(
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0),
     registry=REGISTRY,
 )
-
-
-def measured() -> CollectorRegistry:
-    """What was measured: by this process, or by all that share the folder PROMETHEUS_MULTIPROC_DIR."""
-    if not os.environ.get(_SEVERAL_PROCESSES):
-        return REGISTRY
-    shared = CollectorRegistry()
-    MultiProcessCollector(shared)
-    return shared
 
 
 @sync_and_async_middleware
@@ -64,5 +53,6 @@ def note_answered(view: str, seconds: float) -> None:
 def _note(*, request: HttpRequest, seconds: float) -> None:
     # Nothing that a stranger makes up may become a label: each would be kept for ever.
     view = (request.resolver_match.view_name if request.resolver_match else "") or "none"
+    POOL.look()
     method = request.method if request.method in _METHODS else "other"
     LATENCY.labels(view=view, method=method).observe(seconds)

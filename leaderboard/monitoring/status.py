@@ -13,6 +13,7 @@ from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState
 from leaderboard.notifications.models import Fault, Incident, OutboxMessage
 from leaderboard.queue.estimates import Queue, queue_now
 from leaderboard.site.clock import database_now
+from leaderboard.site.storage.disk_space import SENTENCE, full_volumes
 from leaderboard.submissions.readiness import check_again
 
 RECENTLY = timedelta(minutes=10)
@@ -51,6 +52,9 @@ class SiteStatus:
     incidents: Sequence[Incident] = ()
     """Open faults of this installation; why is for operators only."""
 
+    full_disks: Sequence[str] = ()
+    """Volumes without room, as the process that answers finds them."""
+
     @property
     def paused(self) -> list[str]:
         """Slugs of suites that cannot be evaluated."""
@@ -64,7 +68,7 @@ class Verdict:
     tone: str
     """`success`, `warning` or `error`."""
     code: str
-    """`running`, `idle`, `no_workers`, `paused`, `messages_late` or `control_late`."""
+    """`running`, `idle`, `no_workers`, `paused`, `messages_late`, `control_late` or `disk_full`."""
     sentence: str
 
 
@@ -99,6 +103,7 @@ def site_status() -> SiteStatus:
         last_lease=attempts.order_by("-leased_at").values_list("leased_at", flat=True).first(),
         published=Snapshot.objects.order_by("-pk").values_list("created", flat=True).first(),
         incidents=_open_incidents(),
+        full_disks=full_volumes(),
     )
 
 
@@ -119,6 +124,8 @@ def checked_status() -> SiteStatus:
 
 def verdict(status: SiteStatus) -> Verdict:
     """What the figures come to, the worst first."""
+    if status.full_disks:
+        return Verdict("error", "disk_full", f"{SENTENCE} Without room: {', '.join(status.full_disks)}.")
     if status.late_for > PATIENCE:
         return Verdict(
             "error",

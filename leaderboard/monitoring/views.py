@@ -1,18 +1,22 @@
-"""`GET /metrics`, for Prometheus and nobody else, and `/status/` for everybody."""
+"""`GET /metrics`, for Prometheus and the scalers of worker pools alone, and `/status/` for everybody."""
 
 import hmac
+from dataclasses import asdict
 from ipaddress import ip_address
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
+from leaderboard.monitoring.connections import POOL
 from leaderboard.monitoring.figures import DatabaseFigures
-from leaderboard.monitoring.requests import measured
+from leaderboard.monitoring.registry import measured
 from leaderboard.monitoring.status import checked_status, verdict
+from leaderboard.queue.pools.demand import demand_of
+from leaderboard.queue.pools.scope import pool_named
 from leaderboard.site.operators import is_operator
 
 _FIGURES = DatabaseFigures()
@@ -26,12 +30,22 @@ def metrics(request: HttpRequest) -> HttpResponse:
     With PLANARENA_METRICS_TOKEN set the caller must send it as a bearer token. Without it there is no such page, but
     in demo mode this machine itself may look.
     """
-    if settings.METRICS_TOKEN:
-        if not _has_token(request):
-            return HttpResponse("the token is wrong\n", content_type="text/plain", status=401)
-    elif not (settings.DEMO and _is_from_here(request)):
-        raise Http404("There is no such page.")
+    if (refusal := _refusal(request)) is not None:
+        return refusal
+    POOL.look()
     return HttpResponse(_database_figures() + generate_latest(measured()), content_type=CONTENT_TYPE_LATEST)
+
+
+@never_cache
+@require_safe
+def pool_demand(request: HttpRequest, name: str) -> HttpResponse:
+    """What a worker pool needs now (`Demand`), as JSON for its scaler. Who may call: as `metrics`."""
+    if (refusal := _refusal(request)) is not None:
+        return refusal
+    pool = pool_named(name)
+    if pool is None:
+        raise Http404("There is no such pool.")
+    return JsonResponse(asdict(demand_of(pool)))
 
 
 @never_cache
@@ -41,6 +55,20 @@ def status(request: HttpRequest) -> HttpResponse:
     found = checked_status()
     shown = {"status": found, "verdict": verdict(found), "is_operator": is_operator(request.user)}
     return render(request, "monitoring/status.html", shown)
+
+
+def _refusal(request: HttpRequest) -> HttpResponse | None:
+    """The answer to a caller who may not read figures; None to one who may.
+
+    Raises:
+        Http404: this installation shows none.
+    """
+    if settings.METRICS_TOKEN:
+        if not _has_token(request):
+            return HttpResponse("the token is wrong\n", content_type="text/plain", status=401)
+    elif not (settings.DEMO and _is_from_here(request)):
+        raise Http404("There is no such page.")
+    return None
 
 
 def _database_figures() -> bytes:

@@ -145,6 +145,11 @@ def _claimed(message: OutboxMessage) -> "QuerySet[OutboxMessage]":
 
 def prune() -> int:
     """Delete messages that were sent or given up long ago, and return how many."""
-    old = Q(sent_at__lt=Now() - KEEP_SENT) | Q(given_up_at__lt=Now() - KEEP_GIVEN_UP)
-    deleted, _ = OutboxMessage.objects.filter(old).delete()
+    deleted, _ = old_messages().delete()
     return deleted
+
+
+def old_messages() -> "QuerySet[OutboxMessage]":
+    """Messages that were sent or given up long ago."""
+    old = Q(sent_at__lt=Now() - KEEP_SENT) | Q(given_up_at__lt=Now() - KEEP_GIVEN_UP)
+    return OutboxMessage.objects.filter(old)

@@ -14,9 +14,10 @@ from evaluator.suites.base import IntervalMethod, Panel
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.events import LATEST
 from leaderboard.evaluations.gold import withheld_from
-from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.pages.line_plot import LinePlot
+from leaderboard.pages.progress import MOVING, waiting_sentence
 from leaderboard.pages.turn_plot import turn_plot
 from leaderboard.queue.estimates import place_of
 from leaderboard.results.breakdowns import Breakdown, ScoreRow, ShareRow, score_breakdowns, share_breakdowns
@@ -41,9 +42,6 @@ from leaderboard.site.lru_cache import SharedCache
 
 TASKS_PER_PAGE = 50
 OUTCOME_ORDER = ("scored", "planner_fault", "infra_fault", "not_run", "cancelled", PENDING)
-MOVING = frozenset(
-    {EvaluationState.QUEUED, EvaluationState.LAUNCHING, EvaluationState.RUNNING, EvaluationState.AGGREGATING}
-)
 _KEPT = 32
 """Evaluations whose tasks are kept in memory; one of 2,500 tasks takes some 3 MB."""
 
@@ -230,14 +228,13 @@ def _score_breakdowns(*, evaluation: Evaluation, rows: Sequence[TaskRow]) -> tup
 def _progress(*, rows: Sequence[TaskRow], evaluation: Evaluation) -> Progress:
     counted = Counter(row.outcome for row in rows)
     is_moving = evaluation.state in MOVING
-    place = place_of(evaluation)
     return Progress(
         done=sum(row.outcome != PENDING and not row.was_left_out for row in rows),
         total=len(rows),
         counts=tuple((outcome, counted[outcome]) for outcome in OUTCOME_ORDER),
         is_moving=is_moving,
         latest=latest_rows(rows) if is_moving else (),
-        waiting=place.sentence if place else "",
+        waiting=waiting_sentence(evaluation=evaluation, place=place_of(evaluation)),
     )
 
 

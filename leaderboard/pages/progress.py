@@ -5,18 +5,29 @@ from uuid import UUID
 
 from evaluator.records import Outcome
 from leaderboard.evaluations.events import LATEST, NewResult, describe
-from leaderboard.evaluations.models import Evaluation, TaskResult
-from leaderboard.queue.estimates import place_of
+from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
+from leaderboard.queue.estimates import Place, place_of
+from leaderboard.site.storage.disk_space import SENTENCE, full_volumes
+
+MOVING = frozenset(
+    {EvaluationState.QUEUED, EvaluationState.LAUNCHING, EvaluationState.RUNNING, EvaluationState.AGGREGATING}
+)
 
 
 def progress(evaluation: Evaluation) -> dict[str, Any]:
     """Where an evaluation stands, with the tasks that ended last and its place in the queue."""
-    place = place_of(evaluation)
     return {
         **describe(evaluation.pk),
         "results": latest_results(evaluation.pk),
-        "waiting": place.sentence if place else "",
+        "waiting": waiting_sentence(evaluation=evaluation, place=place_of(evaluation)),
     }
+
+
+def waiting_sentence(*, evaluation: Evaluation, place: Place | None) -> str:
+    """What an evaluation at a place of the queue waits for; empty if for nothing."""
+    if evaluation.state in MOVING and full_volumes():
+        return SENTENCE
+    return place.sentence if place else ""
 
 
 def latest_results(evaluation_id: UUID) -> list[NewResult]:

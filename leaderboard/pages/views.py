@@ -15,12 +15,13 @@ from django.views.decorators.http import require_POST, require_safe
 from leaderboard.accounts.signed_in import user_of
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.models import Snapshot
+from leaderboard.boards.pages.page_cache import shareable
 from leaderboard.catalog.library import TryLaterError
 from leaderboard.compare.services import best_of_rows, can_be_compared
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.acting import NotPossibleError, may_act, reader_in_team, remember_reader
 from leaderboard.evaluations.gold import not_shared, withheld_from
-from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.evaluations.models import Evaluation, TaskResult, Visibility
 from leaderboard.evaluations.submitted import submitted
 from leaderboard.evaluations.unfinished import never_ran
 from leaderboard.evaluations.visibility import may_see, visible_evaluations
@@ -76,7 +77,9 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
         "offered": _offered(evaluation=evaluation, snapshot=sharing.snapshot),
         "log": tail(evaluation) if may_read(user=request.user, evaluation=evaluation) else None,
     }
-    return for_readers_of(evaluation.submission, response=render(request, "evaluations/detail.html", context))
+    response = for_readers_of(evaluation.submission, response=render(request, "evaluations/detail.html", context))
+    is_settled = evaluation.state in transitions.FINAL and evaluation.submission.visibility == Visibility.PUBLIC
+    return shareable(response) if is_settled else response
 
 
 @require_safe

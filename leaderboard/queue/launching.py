@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -12,15 +11,13 @@ from django.utils.module_loading import import_string
 
 from gpu_jobs.launchers import Launcher, Limits, LocalLauncher, NoLauncher
 from gpu_jobs.launchers.machine import default_worker_memory
+from gpu_jobs.launchers.pools import Needs
 from gpu_jobs.worker_secrets import proxies_in
-from leaderboard.evaluations.models import Evaluation, ShardState
-from leaderboard.planners.kinds import kind_of
+from leaderboard.evaluations.models import Evaluation
+from leaderboard.queue.pools.scope import needs_of
 
 if TYPE_CHECKING:
-    from gpu_jobs.launchers.kubernetes import ClusterClient, EvaluationFacts, KubernetesLauncher, KubernetesSettings
-
-
-_CLOCKS_DIFFER = timedelta(hours=1)
+    from gpu_jobs.launchers.kubernetes import ClusterClient, KubernetesLauncher, KubernetesSettings
 
 
 def launcher() -> Launcher:
@@ -32,7 +29,7 @@ def launcher() -> Launcher:
 def local_launcher() -> LocalLauncher:
     """Workers as processes on this machine. Their store is their own and never served: what the public may read comes
     to the server through the protocol alone, which knows hidden data."""
-    from leaderboard.queue.workers.launches import PoolEnrolments
+    from leaderboard.queue.workers.launches import LocalEnrolments
 
     return LocalLauncher(
         folder=settings.DATA_DIR / "workers",
@@ -40,7 +37,7 @@ def local_launcher() -> LocalLauncher:
         store=settings.DATA_DIR / "workers" / "store",
         workers=settings.LOCAL_WORKERS,
         environment=os.environ,
-        enrolments=PoolEnrolments(),
+        enrolments=LocalEnrolments(),
         secrets=proxies_in(os.environ),
         home=settings.BASE_DIR,
         limits=Limits(memory_bytes=_worker_memory(), seconds=settings.LOCAL_WORKER_SECONDS),
@@ -60,20 +57,16 @@ def no_launcher() -> NoLauncher:
 
 @cache  # one connection to the cluster per process
 def kubernetes_launcher() -> "KubernetesLauncher":
-    """Workers as pods of one Job per evaluation.
+    """Workers as pods of the pools that the Helm chart installs.
 
     Raises:
         ImproperlyConfigured: a setting is wrong, or there are no credentials for a cluster.
     """
     from gpu_jobs.launchers.kubernetes import KubernetesLauncher
-    from leaderboard.queue.workers.launches import EvaluationEnrolments
+    from leaderboard.queue.workers.launches import PoolEnrolments
 
     chosen, client = connected_cluster()
-    # Longer than a Job may run, and extended while it waits to run.
-    valid = timedelta(seconds=chosen.active_deadline_seconds) + _CLOCKS_DIFFER
-    return KubernetesLauncher(
-        client=client, settings=chosen, enrolments=EvaluationEnrolments(valid=valid), facts=evaluation_facts
-    )
+    return KubernetesLauncher(client=client, settings=chosen, enrolments=PoolEnrolments(), needs=needs_by_id)
 
 
 def connected_cluster() -> "tuple[KubernetesSettings, ClusterClient]":
@@ -86,23 +79,12 @@ def connected_cluster() -> "tuple[KubernetesSettings, ClusterClient]":
     from gpu_jobs.launchers.kubernetes import ClusterClient, ClusterError, SettingsError, connect, settings_from
 
     try:
-        chosen = settings_from(environment=os.environ, api_url=settings.API_URL)
+        chosen = settings_from(os.environ)
         return chosen, ClusterClient(api=connect(chosen), namespace=chosen.namespace)
     except (SettingsError, ClusterError) as error:
         raise ImproperlyConfigured(str(error)) from error
 
 
-def evaluation_facts(evaluation_id: str) -> "EvaluationFacts":
-    """What the Job of an evaluation depends on."""
-    from gpu_jobs.launchers.kubernetes import EvaluationFacts
-
-    evaluation = Evaluation.objects.select_related("suite", "submission__planner").get(pk=evaluation_id)
-    kind = kind_of(evaluation.submission.planner)
-    return EvaluationFacts(
-        evaluation_id=evaluation_id,
-        open_shards=evaluation.shards.exclude(state=ShardState.DONE).count(),
-        calls_endpoint=kind.needs_network,
-        needs_gpu=kind.needs_gpu or evaluation.suite.runs_experts,
-        loads_model=kind.loads_model,
-        executes_plans=evaluation.suite.runs_experts,
-    )
+def needs_by_id(evaluation_id: str) -> Needs:
+    """What an evaluation needs of its pool."""
+    return needs_of(Evaluation.objects.select_related("suite", "submission__planner").get(pk=evaluation_id))

@@ -59,6 +59,8 @@ class WorkerToken(models.Model):
     """The only evaluation that its workers may lease; null: any."""
     suite = models.SlugField(blank=True)
     """The only suite that its workers may lease; empty: any."""
+    pool = models.SlugField(blank=True, default="", db_default="")
+    """The worker pool whose evaluations its workers may lease; empty: any."""
     expires_at = models.DateTimeField(null=True)
     """After this time it opens no session. Set for the tokens that launchers mint; null: valid until revoked."""
 

@@ -21,11 +21,13 @@ from django.contrib.postgres.aggregates import ArrayAgg
 from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Now
 
-from gpu_jobs.launchers import Launcher, PoolsWorkers
+from gpu_jobs.launchers import Launcher, PoolsWorkers, TendsPools
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
+from leaderboard.evaluations.states import note_progress
 from leaderboard.queue import steps, verification
 from leaderboard.queue.launching import launcher
+from leaderboard.queue.workers.liveness import has_lost, lacks_worker, worker_runs
 from leaderboard.site.coordination.services import exclusive
 
 logger = logging.getLogger(__name__)
@@ -49,6 +51,8 @@ class Do(Enum):
     """launching or running -> aggregating."""
     SUMMARISE = auto()
     """aggregating -> completed or on_hold."""
+    WAIT_LONGER = auto()
+    """The state lasted too long because no worker of the site came: it gets its full time again."""
     FAIL = auto()
     """The state lasted too long."""
     ABANDON = auto()
@@ -103,6 +107,8 @@ class View:
     canary_ended: bool = False
     """Whether the shards that may be leased are done while the others wait for what they came to."""
     live_attempts: tuple[AttemptView, ...] = ()
+    lacks_worker: bool = False
+    """Whether its shards wait, and have for minutes, for nothing but a worker of the site."""
     worker_runs: bool = False
     """Whether the launcher knows of a living worker for this evaluation."""
     unsettled: bool = False
@@ -135,7 +141,7 @@ def _decide_active(view: View) -> Step:
     if not view.open_shards:
         return Step(do=Do.AGGREGATE)
     if _overdue(view):
-        return Step(do=Do.FAIL)
+        return Step(do=Do.WAIT_LONGER if view.lacks_worker else Do.FAIL)
     if view.pending_shards and not view.worker_runs:
         return Step(do=Do.ENSURE_WORKER)
     return Step(do=Do.NOTHING)
@@ -169,7 +175,6 @@ def look(*, evaluations: Sequence[Evaluation], launching: Launcher) -> dict[UUID
         )
         if evaluation.state in transitions.LEASABLE:
             counts = shards.get(evaluation.pk, _NO_SHARDS)
-            handle = evaluation.launch_handle
             view = replace(
                 view,
                 open_shards=counts["open"],
@@ -177,7 +182,8 @@ def look(*, evaluations: Sequence[Evaluation], launching: Launcher) -> dict[UUID
                 exhausted_shards=tuple(counts["exhausted"]),
                 canary_ended=evaluation.leasable_shards is not None and not counts["open_canaries"],
                 live_attempts=tuple(attempts[evaluation.pk]),
-                worker_runs=bool(handle) and launching.alive(handle=handle).alive is True,
+                lacks_worker=not attempts[evaluation.pk] and lacks_worker(evaluation),
+                worker_runs=worker_runs(evaluation, launching=launching),
             )
         views[evaluation.pk] = view
     return views
@@ -213,7 +219,7 @@ def _attempts_of(evaluations: Sequence[UUID], *, launching: Launcher) -> dict[UU
     live = Attempt.objects.filter(shard__evaluation__in=evaluations, state=AttemptState.LIVE).order_by("leased_at")
     for attempt in live.select_related("shard"):
         liveness = launching.alive(handle=attempt.worker)
-        dead = liveness.reason if liveness.alive is False else ""
+        dead = liveness.reason if has_lost(liveness, leased_at=attempt.leased_at) else ""
         view = AttemptView(
             id=attempt.pk,
             expires_at=attempt.expires_at,
@@ -268,6 +274,9 @@ def _act(*, step: Step, evaluation: Evaluation, launching: Launcher) -> bool:
             return steps.give_up_shards(evaluation=evaluation, shard_ids=step.shards)
         case Do.SETTLE_CANARY:
             return steps.settle_canary(evaluation)
+        case Do.WAIT_LONGER:
+            note_progress(evaluation.pk)
+            return True
         case Do.AGGREGATE:
             return steps.aggregate(evaluation)
         case Do.SUMMARISE:
@@ -303,6 +312,7 @@ def sweep(*, budget: timedelta = SWEEP_BUDGET) -> int:
         until = time.monotonic() + budget.total_seconds()
         turns = [*waiting[turn:], *waiting[:turn]]
         launching = launcher()
+        _tend(launching)
         for start in range(0, len(turns), _LOOKED_AT_TOGETHER):
             for evaluation, step in _steps_of(turns[start : start + _LOOKED_AT_TOGETHER], launching=launching):
                 if time.monotonic() >= until:
@@ -312,6 +322,13 @@ def sweep(*, budget: timedelta = SWEEP_BUDGET) -> int:
                     return len(waiting)
                 _act_for_sweep(step=step, evaluation=evaluation, launching=launching)
         return len(waiting)
+
+
+def _tend(launching: Launcher) -> None:
+    """Do what pools need that somebody else scales."""
+    if isinstance(launching, TendsPools):
+        live = Attempt.objects.filter(state=AttemptState.LIVE).order_by()
+        launching.tend(busy=set(live.values_list("worker", flat=True)))
 
 
 def _steps_of(evaluation_ids: Sequence[UUID], *, launching: Launcher) -> list[tuple[Evaluation, Step]]:

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from evaluator.planners.breaker import UNREACHABLE_TASKS
 from evaluator.records import Outcome, Reason
-from gpu_jobs.launchers import Launcher, LaunchError, LaunchGivenUpError
+from gpu_jobs.launchers import Launcher, LaunchError
 from leaderboard.agents.presence import is_waiting_for_agent
 from leaderboard.catalog.library import library
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Loss, Shard, ShardState, TaskResult
@@ -60,8 +60,6 @@ def ensure_worker(*, evaluation: Evaluation, launching: Launcher) -> bool:
         return False
     try:
         handle = launching.ensure(evaluation_id=str(evaluation.pk))
-    except LaunchGivenUpError as error:
-        return _give_up_launching(evaluation=evaluation, why=str(error))
     except LaunchError as error:
         if explain(evaluation.pk, source=state, reason=EvaluationReason.LAUNCH_FAILED, detail=str(error)[:1000]):
             logger.warning("no worker for evaluation %s: %s", evaluation.pk, error)
@@ -76,21 +74,6 @@ def _say_what_it_waits_for(evaluation: Evaluation, reason: EvaluationReason) -> 
     # Each sweep comes here with each evaluation that waits: what is said already needs no transaction.
     if evaluation.state == EvaluationState.LAUNCHING and evaluation.reason != reason:
         explain(evaluation.pk, source=EvaluationState.LAUNCHING, reason=reason)
-
-
-def _give_up_launching(*, evaluation: Evaluation, why: str) -> bool:
-    """launching or running -> failed: somebody has to change something first, and trying again would only hide that."""
-    logger.warning("no worker for evaluation %s, given up: %s", evaluation.pk, why)
-    with transaction.atomic():
-        done = advance(
-            evaluation,
-            target=EvaluationState.FAILED,
-            reason=EvaluationReason.LAUNCH_GIVEN_UP,
-            facts={"detail": why[:1000]},
-        )
-        if done:
-            cancel_attempts(evaluation.pk)
-    return done
 
 
 def lose_attempts(attempts: Sequence[LostAttempt]) -> bool:

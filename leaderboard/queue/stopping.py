@@ -1,13 +1,12 @@
 """Stopping the workers of an evaluation that was cancelled or has failed, at once and through the launcher.
 
-It saves time and GPUs, no more: a worker that nobody stops learns from its next heartbeat that its attempt is over, and
-what outlives its evaluation on a cluster is found by `orphans`.
+It saves time and GPUs, no more: a worker that nobody stops learns from its next heartbeat that its attempt is over.
 """
 
 import logging
 from uuid import UUID
 
-from gpu_jobs.launchers import FindsOrphans, Launcher, LaunchError, PoolsWorkers
+from gpu_jobs.launchers import Launcher, LaunchError, PoolsWorkers
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.site.celery import send_on_commit
@@ -26,12 +25,12 @@ def stop_workers(*, evaluation_id: UUID, launching: Launcher) -> list[str]:
     """Stop what works for an evaluation that is over, and return the handles. An error is logged.
 
     Before: nothing; the evaluation may be in any state, and the message may come twice.
-    After: if the evaluation was over, its Job or the workers that held its cancelled attempts were told to stop.
+    After: if the evaluation was over, the workers that held its cancelled attempts were told to stop.
     """
     stopped = []
     # A worker of a pool may take a task of somebody else's between our look and the stop: it decides by itself.
     stop = launching.stop_if_over if isinstance(launching, PoolsWorkers) else launching.stop
-    for handle in _handles(evaluation_id=evaluation_id, one_each=isinstance(launching, FindsOrphans)):
+    for handle in _handles(evaluation_id):
         try:
             stop(handle=handle)
             stopped.append(handle)
@@ -64,18 +63,11 @@ def stop_hung_worker(*, worker: str, launching: Launcher) -> bool:
     return True
 
 
-def _handles(*, evaluation_id: UUID, one_each: bool) -> list[str]:
-    """What is to be stopped.
-
-    Args:
-        one_each: whether what the launcher starts works for one evaluation. Else a handle is one of a pool's workers,
-            and the one that the evaluation was launched with may be working for somebody else by now.
-    """
+def _handles(evaluation_id: UUID) -> list[str]:
+    """The workers that held tasks of an evaluation that is over, and have not moved on."""
     over = Evaluation.objects.filter(pk=evaluation_id, state__in=[state.value for state in FINAL]).first()
     if over is None:
         return []
-    if one_each:
-        return [over.launch_handle] if over.launch_handle else []
     cancelled = Attempt.objects.filter(shard__evaluation=over, state=AttemptState.CANCELLED).order_by("worker")
     busy = Attempt.objects.filter(state=AttemptState.LIVE).values("worker")
     # Who holds another lease has noticed already and moved on.

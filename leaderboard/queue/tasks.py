@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from leaderboard.queue import orphans, reconcile, stopping
+from leaderboard.queue import reconcile, stopping
 from leaderboard.queue.launching import launcher
 from leaderboard.site.celery import task
 
@@ -27,16 +27,6 @@ def sweep() -> None:
     left behind has moved on.
     """
     reconcile.sweep()
-
-
-@task
-def stop_orphans() -> None:
-    """Stop workers whose evaluation wants none any more.
-
-    Before: nothing; it may run twice at once.
-    After: no worker that the launcher started runs for an evaluation that was over before this task began.
-    """
-    orphans.stop_orphans(launcher())
 
 
 @task

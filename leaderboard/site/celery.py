@@ -6,6 +6,7 @@ lost message would have started.
 
 import logging
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -18,12 +19,17 @@ from kombu.exceptions import OperationalError
 from kombu.transport import TRANSPORT_ALIASES
 
 from leaderboard.site.health import alive_file
+from leaderboard.site.hooks import Hook
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.site.settings")
 
 logger = logging.getLogger(__name__)
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
+SENT_HEADER = "planarena_sent"
+"""When a message was sent, in seconds since 1970 by the sender's clock."""
+task_succeeded: Hook[str] = Hook()
+"""Called in the queue's process with the name of a task that has ended well."""
 
 TRANSPORT_ALIASES["filesystem"] = "leaderboard.site.file_broker:Transport"
 
@@ -38,6 +44,16 @@ app.autodiscover_tasks()
 def _give_connections_back(**_: Any) -> None:
     """As at the end of a request: the pool keeps the connection, and looks whether it still works when it is needed."""
     close_old_connections()
+
+
+@signals.before_task_publish.connect
+def _note_when(headers: dict[str, Any], **_: Any) -> None:
+    headers[SENT_HEADER] = time.time()
+
+
+@signals.task_success.connect
+def _tell_of_success(sender: Any, **_: Any) -> None:
+    task_succeeded.call(sender.name)
 
 
 class SignOfLife(bootsteps.StartStopStep):

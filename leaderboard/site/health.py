@@ -9,6 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from leaderboard.site.storage.disk_space import full_volumes
+
 ALIVE_FILE = "PLANARENA_ALIVE_FILE"
 
 
@@ -22,12 +24,14 @@ def live(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - the view's sig
 @never_cache
 @require_safe
 def ready(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - the view's signature
-    """200 if the database answers, else 503."""
+    """200 if the database answers and the disks have room, else 503."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except DatabaseError:
         return HttpResponse("no database\n", content_type="text/plain", status=503)
+    if full := full_volumes():
+        return HttpResponse(f"disk full: {', '.join(full)}\n", content_type="text/plain", status=503)
     return HttpResponse("ready\n", content_type="text/plain")
 
 

@@ -36,6 +36,11 @@ class SharedCache(Generic[Key, Value]):
         with self._lock:
             self._values[key] = value
 
+    def drop(self, key: Key) -> None:
+        """Forget a value, if it is cached."""
+        with self._lock:
+            self._values.pop(key, None)
+
     def get_or_make(self, key: Key, make: Callable[[], Value]) -> Value:
         """The cached value, made now if it is missing. Two threads may make the same value at once.
 

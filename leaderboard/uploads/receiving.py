@@ -17,6 +17,7 @@ from django.db import connection
 
 from leaderboard.site.http.bodies import Receive, Refusal, Scope, Send, announced, refuse
 from leaderboard.site.http.steady_bodies import SteadyBody, TooSlowError
+from leaderboard.site.storage.disk_space import is_disk_full, note_failure
 from leaderboard.uploads import services
 from leaderboard.uploads.models import UploadTicket
 
@@ -105,7 +106,9 @@ async def _write(ticket: UploadTicket, *, body: SteadyBody) -> str | Refusal:
                 more = message.get("more_body", False)
     except TooSlowError as error:
         return Refusal(HTTPStatus.REQUEST_TIMEOUT, "too_slow", str(error))
-    except OSError:
+    except OSError as error:
+        if is_disk_full(error):
+            note_failure(error)
         text = "The site has no room for uploads at present: try again later."
         return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "no_room", text)
     if received < ticket.bytes:

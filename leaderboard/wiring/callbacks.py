@@ -2,8 +2,10 @@
 
 from leaderboard.accounts import credentials
 from leaderboard.agents import presence
+from leaderboard.backups import services as backups
 from leaderboard.boards.services import publish_changed
 from leaderboard.evaluations import states
+from leaderboard.monitoring.moments import note_backup, note_task
 from leaderboard.monitoring.usage import count_steps
 from leaderboard.notifications import notices, passwords
 from leaderboard.queue import publishing
@@ -13,7 +15,7 @@ from leaderboard.quotas.refunds import refund_if_due
 from leaderboard.reliability.measuring import measure_when_ended
 from leaderboard.results import results
 from leaderboard.results.finding_causes import renew_causes
-from leaderboard.site import problems
+from leaderboard.site import celery, problems
 from leaderboard.submissions.readiness import report_unavailable
 
 
@@ -28,5 +30,7 @@ def register() -> None:
     publishing.changed.register(publish_changed)
     problems.refused.register(report_unavailable)
     results.taken_in.register(count_steps)
+    backups.backed_up.register(note_backup)
+    celery.task_succeeded.register(note_task)
     credentials.password_set.register(passwords.tell_user)
     credentials.SOURCES.append(WorkerTokens())

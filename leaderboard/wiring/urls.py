@@ -4,7 +4,7 @@ from django.urls import include, path
 
 from leaderboard.boards.pages.page_cache import for_everybody
 from leaderboard.boards.signing.views import keys
-from leaderboard.monitoring.views import metrics, status
+from leaderboard.monitoring.views import metrics, pool_demand, status
 from leaderboard.results.objects import artefact, hidden_artefact
 from leaderboard.site.admin import site
 from leaderboard.site.health import live, ready
@@ -16,6 +16,8 @@ _ACCOUNT_PAGES = [
     path("", include("leaderboard.leaving.urls")),
     path("", include("leaderboard.profiles.team_urls")),
 ]
+
+handler500 = "leaderboard.site.http.refusals.view_failed"
 
 urlpatterns = [
     path("admin/", site.urls),
@@ -29,6 +31,7 @@ urlpatterns = [
     path("health/live", for_everybody(live), name="live"),
     path("health/ready", for_everybody(ready), name="ready"),
     path("metrics", metrics, name="metrics"),
+    path("metrics/pools/<slug:name>", pool_demand, name="pool-demand"),
     path("status/", status, name="status"),
     path("accounts/", include("allauth.urls")),
     path("", include((_ACCOUNT_PAGES, "accounts"))),

@@ -35,7 +35,7 @@ def test_the_palette_finds_and_opens(looker: Looker, width: int):
     assert not looker.examine(width=width, rules=EVERY_RULE)
     looker.picture("palette")
     looker.page.keyboard.press("Enter")
-    expect(looker.page).to_have_url(re.compile(r"/boards/toolmini/$"))
+    expect(looker.page).to_have_url(re.compile(r"/suites/toolmini/$"))
 
 
 def test_arrows_go_round_and_escape_leaves(lookers: tuple[Looker, Looker]):

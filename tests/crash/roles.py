@@ -195,7 +195,7 @@ def launcher() -> Any:
     from django.conf import settings
 
     from gpu_jobs.launchers import local
-    from leaderboard.queue.workers.launches import PoolEnrolments
+    from leaderboard.queue.workers.launches import LocalEnrolments
 
     local.subprocess = _Subprocess()  # type: ignore[assignment]
     return local.LocalLauncher(
@@ -204,7 +204,7 @@ def launcher() -> Any:
         store=settings.DATA_DIR / "workers" / "store",
         workers=1,
         environment={},
-        enrolments=PoolEnrolments(),
+        enrolments=LocalEnrolments(),
         home=Path(settings.DATA_DIR),
         command=("worker",),
     )

@@ -51,7 +51,7 @@ from leaderboard.queue import tasks
 conf = app.conf
 assert conf.broker_connection_retry_on_startup is True
 assert conf.broker_transport_options["visibility_timeout"] > 2 * conf.task_time_limit, conf.broker_transport_options
-for task in (tasks.reconcile_evaluation, tasks.sweep, tasks.stop_orphans):
+for task in (tasks.reconcile_evaluation, tasks.sweep, tasks.stop_workers):
     assert task.acks_late and task.reject_on_worker_lost, task
 print("as wanted")
 """

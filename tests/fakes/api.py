@@ -49,6 +49,8 @@ class FakeApi:
         self.session_seconds = 3600.0
         self.opened: list[dict[str, Any]] = []
         """What sessions were asked for."""
+        self.enrolments = {"operator"}
+        """Tokens that workers come with."""
         self.enrolment_refused = ""
         """Code with which sessions are refused; empty: they are opened."""
         self.seed = ""
@@ -88,7 +90,7 @@ class FakeApi:
         return self._attempt(path.split("/", 2)[2], request)
 
     def _open_session(self, request: httpx.Request) -> httpx.Response:
-        assert request.headers["Authorization"] == "Bearer operator"
+        assert request.headers["Authorization"] in {f"Bearer {token}" for token in self.enrolments}
         if self.enrolment_refused:
             return httpx.Response(403, json={"code": self.enrolment_refused, "detail": "refused"})
         self.opened.append(json.loads(request.content))

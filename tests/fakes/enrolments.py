@@ -8,19 +8,20 @@ class FakeEnrolments:
         """Args:
         token: what every launch gets; empty: each gets one of its own.
         """
-        self.minted: dict[str, tuple[str, str]] = {}
-        """Evaluation and name of each launch, by its token."""
-        self.extended: list[str] = []
+        self.minted: dict[str, str] = {}
+        """The name of each launch or pool, by its token."""
+        self.stale: set[str] = set()
+        """Tokens that are to be renewed."""
         self.withdrawn: list[str] = []
         self._token = token
 
-    def mint(self, *, evaluation_id: str, name: str) -> str:
+    def mint(self, *, name: str = "", pool: str = "") -> str:
         token = self._token or f"token-{len(self.minted) + 1}"
-        self.minted[token] = (evaluation_id, name)
+        self.minted[token] = name or pool
         return token
 
-    def extend(self, *, evaluation_id: str) -> None:
-        self.extended.append(evaluation_id)
+    def is_fresh(self, *, pool: str, token: str) -> bool:
+        return self.minted.get(token) == pool and token not in self.stale
 
     def withdraw(self, token: str) -> None:
         self.withdrawn.append(token)

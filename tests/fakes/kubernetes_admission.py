@@ -1,76 +1,120 @@
-"""What a real API server and Kueue's webhook refuse although the schema allows it, with status and words. Pure."""
+"""What a real API server refuses although the schema allows it, with status and words: PodSecurity, immutable fields,
+quotas, and what a role does not permit. Pure."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 Json = dict[str, Any]
 
-_MIN_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
+_VOLUMES = {"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"}
 _IMMUTABLE = {
-    "Job": (
-        "spec.selector", "spec.template", "spec.completions", "spec.completionMode", "spec.podFailurePolicy",
-        "spec.backoffLimitPerIndex", "spec.successPolicy", "spec.managedBy",
-    ),
     "Deployment": ("spec.selector",),
+    "Job": ("spec.selector", "spec.template", "spec.completions", "spec.completionMode", "spec.podFailurePolicy",
+            "spec.podReplacementPolicy", "spec.backoffLimitPerIndex", "spec.successPolicy", "spec.managedBy"),
     "RoleBinding": ("roleRef",),
-    "PersistentVolumeClaim": ("spec.accessModes", "spec.storageClassName", "spec.selector", "spec.volumeMode"),
+    "PersistentVolumeClaim": ("spec.accessModes", "spec.storageClassName", "spec.selector", "spec.volumeMode",
+                              "spec.volumeName"),
+    "PersistentVolume": ("spec.local", "spec.nodeAffinity", "spec.volumeMode"),
+    "Service": ("spec.clusterIP", "spec.clusterIPs"),
+    "PriorityClass": ("value", "preemptionPolicy"),
+    "Secret": ("type",),
+    "LocalQueue": ("spec.clusterQueue",),
+    "Pod": ("spec.containers", "spec.initContainers", "spec.volumes", "spec.nodeName", "spec.serviceAccountName"),
 }  # fmt: skip
-_GROUPS = {"Job": ".batch", "Deployment": ".apps", "RoleBinding": ".rbac.authorization.k8s.io"}
+_GROUPS = {"deployments": "apps", "jobs": "batch", "scaledobjects": "keda.sh", "workloads": "kueue.x-k8s.io"}
+_USER = "system:serviceaccount:planarena:planarena-controller"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Refusal:
-    """The answer to a create or update that is not admitted."""
+def forbidden(rules: Sequence[Json], *, verb: str, kind: str, name: str) -> str:
+    """Why a role with these rules does not permit a call, in the server's words; empty if it does.
 
-    status: int
-    message: str
-    reason: str
-    """Of the Status object: `Invalid`, `Forbidden`, ..."""
-
-
-def refusal_of_create(item: Json) -> Refusal | None:
-    """Why this object may not be created, if it may not."""
-    return _partial_admission(item) if item["kind"] == "Job" else None
-
-
-def refusal_of_update(*, before: Json, after: Json) -> Refusal | None:
-    """Why `before` may not become `after`, if it may not."""
-    kind = after["kind"]
-    changed = [path for path in _IMMUTABLE.get(kind, ()) if _at(before, path) != _at(after, path)]
-    if changed:
-        name = after["metadata"]["name"]
-        why = ", ".join(f"{path}: Invalid value: ...: field is immutable" for path in changed)
-        return Refusal(
-            status=422, message=f'{kind}{_GROUPS.get(kind, "")} "{name}" is invalid: {why}', reason="Invalid"
-        )
-    if kind == "Job" and _annotation(before) != _annotation(after):
-        return _partial_admission(after)
-    return None
-
-
-def _partial_admission(job: Json) -> Refusal | None:
-    """Kueue's `validatePartialAdmissionCreate`: the minimum must be positive and less than the number of pods."""
-    given = _annotation(job)
-    if given is None:
-        return None
-    pods = _pods(job["spec"])
-    if given.isdecimal() and 0 < int(given) < pods:
-        return None
-    why = (
-        f'admission webhook "vjob.kb.io" denied the request: metadata.annotations[{_MIN_PARALLELISM}]: '
-        f"Invalid value: {given}: should be between 0 and {pods - 1}"
+    Args:
+        rules: of a Role, as in its manifest.
+        verb: `get`, `list`, `watch`, `create`, `patch`, `delete`.
+        kind: plural, lower case.
+        name: of the object; empty for lists and creates, which no rule with names permits.
+    """
+    group = _GROUPS.get(kind, "")
+    for rule in rules:
+        names = rule.get("resourceNames")
+        if (
+            group in rule["apiGroups"]
+            and kind in rule["resources"]
+            and verb in rule["verbs"]
+            and (not names or name in names)
+        ):
+            return ""
+    what = f"{kind}{f'.{group}' if group else ''}{f' {chr(34)}{name}{chr(34)}' if name else ''}"
+    return (
+        f'{what} is forbidden: User "{_USER}" cannot {verb} resource "{kind}" in API group "{group}" in the namespace '
+        '"planarena-jobs"'
     )
-    return Refusal(status=403, message=why, reason="Forbidden")
 
 
-def _pods(spec: Json) -> int:
-    parallelism = int(spec.get("parallelism", 1))
-    return min(parallelism, int(spec.get("completions", parallelism)))
+def refused_changes(*, before: Json, after: Json) -> list[str]:
+    """Immutable fields that differ between two manifests of one object."""
+    paths = _IMMUTABLE.get(after["kind"], ())
+    changed = [path for path in paths if _at(before, path) != _at(after, path)]
+    if after["kind"] == "PersistentVolumeClaim" and _size(after) < _size(before):
+        changed.append("spec.resources.requests.storage")
+    return changed
 
 
-def _annotation(job: Json) -> str | None:
-    found = (job["metadata"].get("annotations") or {}).get(_MIN_PARALLELISM)
-    return None if found is None else str(found)
+def not_restricted(pod: Json) -> Iterator[str]:
+    """Why PodSecurity's level `restricted` refuses a pod; nothing if it admits it.
+
+    Args:
+        pod: the pod's spec.
+    """
+    general = pod.get("securityContext", {})
+    yield from (f"{name} is set" for name in ("hostNetwork", "hostPID", "hostIPC") if pod.get(name))
+    for volume in pod.get("volumes", []):
+        if not set(volume) - {"name"} <= _VOLUMES:
+            yield f"volume {volume['name']} is of a kind that is not allowed"
+    for container in [*pod.get("initContainers", []), *pod["containers"]]:
+        own = container.get("securityContext", {})
+        yield from (f"{container['name']}: {why}" for why in _of_container(general | own, own=own))
+        if any(port.get("hostPort") for port in container.get("ports", [])):
+            yield f"{container['name']}: a port of the host"
+
+
+def over_quota(quota: Json, *, pods: Sequence[Json], pod: Json) -> str:
+    """Why a ResourceQuota does not admit a further pod, in the server's words; empty if it does.
+
+    Args:
+        quota: its manifest; counted are `pods` and `requests.*` of whole numbers, such as GPUs.
+        pods: those that there are and have not ended.
+        pod: the further one.
+    """
+    for resource, hard in quota["spec"]["hard"].items():
+        used, asked = sum(_amount(one, resource) for one in pods), _amount(pod, resource)
+        if asked and used + asked > int(hard):
+            return (
+                f"exceeded quota: {quota['metadata']['name']}, requested: {resource}={asked}, used: {resource}={used}, "
+                f"limited: {resource}={hard}"
+            )
+    return ""
+
+
+def _amount(pod: Json, resource: str) -> int:
+    if resource == "pods":
+        return 1
+    requested = (container.get("resources", {}).get("requests", {}) for container in pod["spec"]["containers"])
+    return sum(int(one.get(resource.removeprefix("requests."), 0)) for one in requested)
+
+
+def _of_container(both: Json, *, own: Json) -> Iterator[str]:
+    if own.get("allowPrivilegeEscalation") is not False:
+        yield "allowPrivilegeEscalation is not false"
+    if own.get("privileged"):
+        yield "privileged"
+    capabilities = own.get("capabilities", {})
+    if capabilities.get("drop") != ["ALL"] or set(capabilities.get("add", [])) - {"NET_BIND_SERVICE"}:
+        yield "capabilities are not dropped"
+    if both.get("runAsNonRoot") is not True or both.get("runAsUser") == 0:
+        yield "may run as root"
+    if both.get("seccompProfile", {}).get("type") not in {"RuntimeDefault", "Localhost"}:
+        yield "no seccomp profile"
 
 
 def _at(item: Json, path: str) -> Any:
@@ -78,3 +122,8 @@ def _at(item: Json, path: str) -> Any:
     for part in path.split("."):
         found = (found or {}).get(part)
     return found
+
+
+def _size(claim: Json) -> int:
+    text = str(claim["spec"]["resources"]["requests"]["storage"])
+    return int(text[:-2]) * {"Mi": 2**20, "Gi": 2**30, "Ti": 2**40}[text[-2:]]

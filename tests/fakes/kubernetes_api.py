@@ -1,8 +1,8 @@
-"""An API server that speaks Kubernetes' protocol over real HTTP, for the real client: Jobs, pods, Kueue's Workloads.
+"""An API server that speaks Kubernetes' protocol over real HTTP, for the real client.
 
-It keeps objects with versions, answers lists in pages and watches as streams, refuses what the schema, a Job's
-immutable fields or Kueue's webhook refuse (`tests.fakes.kubernetes_admission`), and fails as it is told. What the
-cluster does with the Jobs is `tests.fakes.kubernetes_cluster`.
+It keeps objects with versions, answers lists in pages and watches as streams, refuses what the caller's role, the
+schema or an immutable field forbid (`tests.fakes.kubernetes_admission`), and fails as it is told. What the cluster does
+with the objects is `tests.fakes.kubernetes_cluster`.
 """
 
 import copy
@@ -11,7 +11,7 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,12 +22,39 @@ import kubernetes_validate
 from kubernetes.client import Configuration
 
 from gpu_jobs.launchers.kubernetes.client import ClusterClient, api_client
-from gpu_jobs.launchers.kubernetes.job import merge_patch
-from tests.fakes.kubernetes_admission import Refusal, refusal_of_create, refusal_of_update
-from tests.fakes.kubernetes_schemas import validate
+from tests.fakes.kubernetes_admission import forbidden, refused_changes
+from tests.k8s.schemas import validate
 
 Json = dict[str, Any]
 NAMESPACE = "planarena-jobs"
+CONTROLLER: tuple[Json, ...] = (
+    {"apiGroups": [""], "resources": ["pods"], "verbs": ["delete", "get", "list", "patch", "watch"]},
+    {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["list"]},
+    {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "patch"],
+     "resourceNames": ["planarena-pool-cpu", "planarena-pool-gpu"]},
+    {"apiGroups": ["kueue.x-k8s.io"], "resources": ["workloads"], "verbs": ["list"]},
+    {"apiGroups": ["keda.sh"], "resources": ["scaledobjects"], "verbs": ["list"]},
+)  # fmt: skip
+"""The rules of the controller's role, as the Helm chart gives them for the pools `cpu` and `gpu`."""
+_KINDS = {
+    "pods": "/api/v1", "secrets": "/api/v1", "services": "/api/v1", "deployments": "/apis/apps/v1",
+    "jobs": "/apis/batch/v1", "workloads": "/apis/kueue.x-k8s.io/v1beta2", "scaledobjects": "/apis/keda.sh/v1alpha1",
+}  # fmt: skip
+_VERBS = {"GET": "get", "POST": "create", "PATCH": "patch", "DELETE": "delete"}
+
+
+def merge_patch(target: Mapping[str, Any], patch: Mapping[str, Any]) -> Json:
+    """RFC 7386: objects merge, null removes, everything else replaces."""
+    merged = dict(target)
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        elif isinstance(value, Mapping):
+            before = merged.get(key)
+            merged[key] = merge_patch(before if isinstance(before, Mapping) else {}, value)
+        else:
+            merged[key] = value
+    return merged
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +88,10 @@ class FakeKubernetesApi:
         self.requests: list[tuple[str, str]] = []
         self.url = ""
         self.schema_version = "1.37"
+        self.rules: Sequence[Json] = CONTROLLER
+        """What the caller's role permits."""
+        self.operators = {"workloads", "scaledobjects"}
+        """Kinds of custom resources whose operators (Kueue, KEDA) are installed."""
         self._version = 100
         self._events: deque[tuple[int, str, str, Json]] = deque()
         self._oldest = 0
@@ -92,7 +123,7 @@ class FakeKubernetesApi:
             return copy.deepcopy(item)
 
     def remove(self, kind: str, name: str) -> None:
-        """Remove an object, and all that it owns with it."""
+        """Remove an object."""
         with self._changed:
             item = self.objects.pop((kind, name), None)
             if item is None:
@@ -100,9 +131,6 @@ class FakeKubernetesApi:
             self._version += 1
             item["metadata"]["resourceVersion"] = str(self._version)
             self._tell("DELETED", kind, item)
-            owned = [(which, own) for (which, own), other in self.objects.items() if _is_owned(other, by=item)]
-            for which, own in owned if kind == "jobs" else []:
-                self.remove(which, own)
 
     def forget_events(self) -> None:
         """As after compaction: whoever watches from before now gets 410."""
@@ -180,24 +208,10 @@ class FakeKubernetesApi:
         return self._version
 
 
-def _is_owned(item: Json, *, by: Json) -> bool:
-    return any(
-        one["kind"] == "Job" and one["name"] == by["metadata"]["name"]
-        # The cluster's own fakes name no uid.
-        and one.get("uid", by["metadata"]["uid"]) == by["metadata"]["uid"]
-        for one in item["metadata"].get("ownerReferences", [])
-    )  # fmt: skip
-
-
-def _of_fields(item: Json, selector: str) -> bool:
-    """Whether an event has these fields, the only ones that the launcher asks by."""
-    fields = {"involvedObject.uid": item.get("involvedObject", {}).get("uid"), "reason": item.get("reason")}
-    return all(fields[key] == value for key, _, value in (part.partition("=") for part in selector.split(",")))
-
-
 def _selected(item: Json, selector: str) -> bool:
     labels = item["metadata"].get("labels", {})
-    return all(labels.get(key) == value for key, _, value in (part.partition("=") for part in selector.split(",")))
+    wanted = [part.partition("=") for part in filter(None, selector.split(","))]
+    return all(key in labels and (not equals or labels[key] == value) for key, equals, value in wanted)
 
 
 class _Server(ThreadingHTTPServer):
@@ -210,6 +224,7 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     fake: FakeKubernetesApi
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
         self._serve()
@@ -234,6 +249,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self.headers.get("Authorization", "").lower() != "bearer of-the-tests":
             return self._answer(401, _status(401, "Unauthorized"))
         query = {key: values[-1] for key, values in parse_qs(urlsplit(self.path).query).items()}
+        if why := self._forbidden(query):
+            return self._answer(403, _status(403, why))
         if query.get("watch"):
             return self._watch(query)
         status, answer = self._do(query, json.loads(body or b"{}"))
@@ -248,18 +265,11 @@ class _Handler(BaseHTTPRequestHandler):
         """Kind and name; the path ends with .../namespaces/NAMESPACE/KIND[/NAME]."""
         before, _, rest = urlsplit(self.path).path.partition(f"/namespaces/{NAMESPACE}/")
         kind, _, name = rest.partition("/")
-        known = {
-            "jobs": "/apis/batch/v1", "pods": "/api/v1", "events": "/api/v1", "services": "/api/v1",
-            "secrets": "/api/v1", "networkpolicies": "/apis/networking.k8s.io/v1",
-            "workloads": "/apis/kueue.x-k8s.io/v1beta2",
-        }  # fmt: skip
-        return (kind, name) if known.get(kind) == before else ("", "")
+        return (kind, name) if _KINDS.get(kind) == before else ("", "")
 
     def _do(self, query: dict[str, str], body: Json) -> tuple[int, Json]:
         kind, name = self._named
-        if kind == "secrets" and self.command != "POST":
-            return 403, _status(403, "secrets is forbidden")
-        if kind in ("", "workloads") and not self.fake.all("workloads"):
+        if not kind or (kind in {"workloads", "scaledobjects"} and kind not in self.fake.operators):
             return 404, _status(404, "the server could not find the requested resource")
         if self.command == "POST":
             return self._create(kind, body)
@@ -269,19 +279,25 @@ class _Handler(BaseHTTPRequestHandler):
         if found is None:
             return 404, _status(404, f'{kind} "{name}" not found')
         if self.command == "PATCH":
-            assert self.headers["Content-Type"] == "application/merge-patch+json"
-            after = merge_patch(found, body)
-            if refused := refusal_of_update(before=found, after=after):
-                return _refused(refused)
-            return 200, self.fake.put(kind, after)
+            return self._patch(kind, before=found, patch=body)
         if self.command == "DELETE":
-            wanted = body.get("preconditions", {}).get("uid", found["metadata"]["uid"])
-            if wanted != found["metadata"]["uid"]:
-                return 409, _status(409, "the UID in the precondition does not match", reason="Conflict")
-            if kind == "jobs":
-                assert body["propagationPolicy"] == "Background", "without it a Job's pods would stay"
             self.fake.remove(kind, name)
         return 200, found
+
+    def _forbidden(self, query: dict[str, str]) -> str:
+        kind, name = self._named
+        verb = _VERBS[self.command]
+        if verb == "get" and not name:
+            verb = "watch" if query.get("watch") else "list"
+        return forbidden(self.fake.rules, verb=verb, kind=kind, name=name)
+
+    def _patch(self, kind: str, *, before: Json, patch: Json) -> tuple[int, Json]:
+        assert self.headers["Content-Type"] == "application/merge-patch+json"
+        after = merge_patch(before, patch)
+        if changed := refused_changes(before=before, after=after):
+            why = ", ".join(f"{path}: Invalid value: ...: field is immutable" for path in changed)
+            return 422, _status(422, f'{after["kind"]} "{after["metadata"]["name"]}" is invalid: {why}')
+        return 200, self.fake.put(kind, after)
 
     def _create(self, kind: str, body: Json) -> tuple[int, Json]:
         if self.fake.get(kind, body["metadata"]["name"]) is not None:
@@ -290,16 +306,10 @@ class _Handler(BaseHTTPRequestHandler):
             validate(body, version=self.fake.schema_version)
         except kubernetes_validate.ValidationError as error:
             return 422, _status(422, error.message)
-        if refused := refusal_of_create(body):
-            return _refused(refused)
         return 201, self.fake.put(kind, body)
 
     def _list(self, kind: str, query: dict[str, str]) -> tuple[int, Json]:
-        found = self.fake.all(kind)
-        if "fieldSelector" in query:
-            found = [item for item in found if _of_fields(item, query["fieldSelector"])]
-        else:
-            found = [item for item in found if _selected(item, query["labelSelector"])]
+        found = [item for item in self.fake.all(kind) if _selected(item, query.get("labelSelector", ""))]
         start, limit = int(query.get("continue", 0)), int(query.get("limit", 10_000))
         metadata = {"resourceVersion": str(self.fake.version)}
         if start + limit < len(found):
@@ -355,7 +365,3 @@ _REASONS = {
 def _status(code: int, message: str, *, reason: str = "") -> Json:
     reason = reason or _REASONS.get(code, "")
     return {"kind": "Status", "apiVersion": "v1", "code": code, "reason": reason, "message": message}
-
-
-def _refused(refusal: Refusal) -> tuple[int, Json]:
-    return refusal.status, _status(refusal.status, refusal.message, reason=refusal.reason)

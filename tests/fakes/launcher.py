@@ -1,6 +1,6 @@
 """A launcher that starts nothing and says what the test told it."""
 
-from gpu_jobs.launchers import LaunchError, LaunchGivenUpError, Liveness
+from gpu_jobs.launchers import LaunchError, Liveness
 
 
 class FakeLauncher:
@@ -11,12 +11,9 @@ class FakeLauncher:
         self.dead: dict[str, str] = {}
         self.living: set[str] = set()
         self.refusal = ""
-        self.final_refusal = ""
         self.stopped: list[str] = []
 
     def ensure(self, *, evaluation_id: str) -> str:
-        if self.final_refusal:
-            raise LaunchGivenUpError(self.final_refusal)
         if self.refusal:
             raise LaunchError(self.refusal)
         self.ensured.append(evaluation_id)

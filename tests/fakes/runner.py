@@ -27,6 +27,7 @@ class FakeRunner:
         self.store: Store = store or MemoryStore()
         self.phase = CurrentPhase()
         self.ran: list[str] = []
+        self.idled = 0
         self._pace = pace
         self._profile_digest = profile_digest
         self._fails_at = fails_at
@@ -41,6 +42,9 @@ class FakeRunner:
                 raise self._error
             self.ran.append(task)
             yield self._record(lease=lease, task=task)
+
+    def idle(self) -> None:
+        self.idled += 1
 
     def provenance(self) -> dict[str, Any]:
         return {"fake": True}

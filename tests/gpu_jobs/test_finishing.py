@@ -7,7 +7,7 @@ from gpu_jobs import delivery
 from gpu_jobs.client import ApiClient
 from gpu_jobs.delivery import Known
 from gpu_jobs.exits import Exit
-from gpu_jobs.worker import Terminated
+from gpu_jobs.worker import Terminated, Worker
 from tests.fakes.api import LEASE, FakeApi
 from tests.fakes.runner import FakeRunner
 from tests.gpu_jobs.test_worker import make_worker
@@ -124,3 +124,13 @@ def test_what_is_known_is_bounded_and_of_one_split():
     assert known.unknown(split="hidden", digests=["b"]) == ["b"]
     known.forget(split="public", digests=["b"])
     assert known.unknown(split="public", digests=["b", "c"]) == ["b"]
+
+
+def test_a_worker_without_work_for_a_minute_gives_back_what_others_may_wait_for(monkeypatch):
+    monkeypatch.setattr("gpu_jobs.worker._IDLE_AFTER_SECONDS", 0.15)
+    api, runner = FakeApi(LEASE), FakeRunner()
+    client = ApiClient(url="http://site", token="operator", transport=api.transport, sleep=lambda _: None)
+    Worker(client=client, runner=runner, name="w", idle_seconds=0.1, poll_seconds=0.02).run()
+    assert runner.idled == 0
+    Worker(client=client, runner=runner, name="w", idle_seconds=0.3, poll_seconds=0.02).run()
+    assert runner.idled > 0

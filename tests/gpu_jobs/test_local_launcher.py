@@ -102,7 +102,7 @@ def test_a_launch_gets_a_token_of_its_own_that_no_other_worker_has(make):
     enrolments = FakeEnrolments()
     make(workers=2, enrolments=enrolments).ensure(evaluation_id="e1")
     assert len(enrolments.minted) == 2
-    assert {evaluation for evaluation, _ in enrolments.minted.values()} == {"e1"}
+    assert len(set(enrolments.minted.values())) == 2, "each under its own name"
 
 
 def test_one_pool_serves_all_evaluations(make):

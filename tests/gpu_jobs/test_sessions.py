@@ -8,7 +8,7 @@ import pytest
 from gpu_jobs.attempt_secrets import HeldLease
 from gpu_jobs.client import ApiClient, EnrolmentExpiredError
 from gpu_jobs.contract.lease import LeaseRequest
-from gpu_jobs.exits import FAIL_AT_ONCE, Exit
+from gpu_jobs.exits import REFUSED, Exit
 from gpu_jobs.worker import Terminated, Worker
 from tests.fakes.api import LEASE, FakeApi
 from tests.fakes.runner import FakeRunner
@@ -85,7 +85,7 @@ def test_an_expired_enrolment_ends_the_worker_with_a_code_that_lets_another_star
     api = FakeApi()
     api.enrolment_refused = "enrolment_expired"
     assert run(api) == Exit.ENROLMENT_EXPIRED
-    assert Exit.ENROLMENT_EXPIRED not in FAIL_AT_ONCE
+    assert Exit.ENROLMENT_EXPIRED not in REFUSED
     with pytest.raises(EnrolmentExpiredError):
         client_of(api).lease(request())
 

@@ -1,100 +1,51 @@
 """Flows that the site needs, and flows that nobody may have, against the policies as they will be applied."""
 
-import re
-from ipaddress import ip_address, ip_network
-
+import helm_python
 import pytest
 
-from evaluator.egress_policy import DEFAULT_PORTS, egress_policy, parse_ports
-from evaluator.planners.public_addresses import is_public
-from gpu_jobs.launchers.kubernetes import build_job
-from gpu_jobs.launchers.kubernetes.model_servers import PORT, build_model_servers
-from tests.evaluator.planners.test_public_addresses import PUBLIC, SPECIAL
-from tests.gpu_jobs.kubernetes.making import EVALUATION, OTHER, make_facts, make_settings
-from tests.k8s.kustomize import build
+from tests.k8s.chart import JOBS, merged, named, of_kind, render
+from tests.k8s.chart import SITE as SITE_NAMESPACE
+from tests.k8s.peers import (
+    ANYWHERE_IN_VPC,
+    BEAT,
+    CALLING,
+    DNS,
+    ENGINE_PORT,
+    GATEWAY,
+    GITHUB,
+    HUB,
+    KEDA,
+    LOADING,
+    MIGRATE,
+    MIRROR,
+    MODEL_SERVER,
+    NODE_LOCAL_DNS,
+    OTHER_LOADING,
+    OTHER_MODEL_SERVER,
+    PLAIN,
+    PLANNER,
+    PLANNER_6,
+    POOLS,
+    PORT,
+    PRIVATE,
+    PROGRAMS,
+    PROMETHEUS,
+    PROXY,
+    QUEUE,
+    SITE,
+    WATCH,
+    WAYS,
+    WEB,
+    calls,
+    policies_of,
+)  # fmt: skip
 from tests.k8s.policies import Host, Pod, allowed
 
-VARIANTS = {
-    "dev": ("overlays/dev",),
-    "production": ("overlays/production",),
-    "production without proxy": ("overlays/production", "-components/egress-proxy", "components/direct-egress"),
-    "production with a gateway": ("overlays/production", "-components/egress-proxy"),
-}
-GITHUB = Host(address="140.82.121.4")
-HUB = Host(address="18.164.174.23")
-PLANNER = Host(address="93.184.215.14")
-PLANNER_6 = Host(address="2606:2800:21f::1")
-NODE_LOCAL_DNS = Host(address="169.254.20.10")
-PRIVATE = (
-    "10.1.2.3", "172.20.1.1", "192.168.1.1", "127.0.0.1", "169.254.169.254", "100.64.0.1", "0.0.0.1", "192.0.0.8",
-    "198.18.0.1", "224.0.0.1", "255.255.255.255", "192.88.99.1", "192.0.2.1", "198.51.100.1", "203.0.113.1",
-    "fd00::1", "fe80::1", "::1", "::ffff:10.1.2.3", "64:ff9b::a01:203", "2002:a01:203::1", "2001:db8::1", "2001::1",
-    "3fff::1", "5f00::1", "4000::1", "100::1", "ff02::1",
-)  # fmt: skip
-ANYWHERE_IN_VPC = Host(address="10.0.7.7")
 
-
-def site(component):
-    return Pod(namespace="planarena", labels={"app.kubernetes.io/component": component})
-
-
-def evaluation(evaluation_id, **settings):
-    """An evaluation of a submitted model: its worker, its model server, and the policies that come with them."""
-    facts = make_facts(evaluation_id=evaluation_id, loads_model=True, calls_endpoint=True)
-    job = build_job(facts=facts, generation=1, settings=make_settings(**settings))
-    job["metadata"]["uid"] = "uid"
-    made = build_model_servers(job=job, settings=make_settings(**settings))
-    pods = [
-        Pod(namespace="planarena-jobs", labels=one["spec"]["template"]["metadata"]["labels"]) for one in (job, made[-1])
-    ]
-    return (*pods, [item for item in made if item["kind"] == "NetworkPolicy"])
-
-
-def worker(**facts):
-    job = build_job(facts=make_facts(**facts), generation=1, settings=make_settings())
-    return Pod(namespace="planarena-jobs", labels=job["spec"]["template"]["metadata"]["labels"])
-
-
-LOADING, MODEL_SERVER, OWN_POLICIES = evaluation(EVALUATION)
-OTHER_LOADING, OTHER_MODEL_SERVER, OTHER_POLICIES = evaluation(OTHER)
-WEB, QUEUE, BEAT, WATCH = map(site, ("web", "queue", "beat", "watch"))
-SITE = (WEB, QUEUE, BEAT, WATCH)
-PLAIN, CALLING = worker(), worker(calls_endpoint=True)
-PROGRAMS = Pod(namespace="planarena-jobs", labels={"app.kubernetes.io/component": "programs"})
-PROXY = Pod(namespace="planarena-egress", labels={"app.kubernetes.io/component": "egress-proxy"})
-GATEWAY = Pod(namespace="planarena-egress", labels={"app.kubernetes.io/component": "egress-gateway"})
-MIRROR = site("model-mirror")
-# As CoreDNS is labelled by kubeadm, by its Helm chart, and by a distribution of its own.
-DNS = [
-    Pod(namespace="kube-system", labels=labels)
-    for labels in ({"k8s-app": "kube-dns"}, {"k8s-app": "coredns", "app.kubernetes.io/name": "coredns"}, {"app": "dns"})
-]
-PROMETHEUS = [
-    Pod(namespace="monitoring", labels={"app.kubernetes.io/name": "prometheus", "prometheus": "k8s"}),
-    Pod(namespace="observability", labels={"app.kubernetes.io/name": "prometheus"}),
-]
-
-
-@pytest.fixture(params=VARIANTS, scope="module")
+@pytest.fixture(params=WAYS, scope="module")
 def policies(request):
     """The policies of one way to install."""
-    return [item for item in build(*VARIANTS[request.param]) if item["kind"] == "NetworkPolicy"]
-
-
-@pytest.fixture
-def with_models(policies):
-    """The same while two evaluations of submitted models run."""
-    return [*policies, *OWN_POLICIES, *OTHER_POLICIES]
-
-
-def calls(policies, *, source, target, port):
-    """Whether a pod reaches a server, itself or through the proxy."""
-    through = allowed(policies, source=source, target=PROXY, port=3128)
-    # Without it no policy selects such a pod: there is no such namespace.
-    has_proxy = any(one["metadata"]["namespace"] == PROXY.namespace for one in policies)
-    return allowed(policies, source=source, target=target, port=port) or (
-        has_proxy and through and allowed(policies, source=PROXY, target=target, port=port)
-    )
+    return policies_of(request.param)
 
 
 @pytest.mark.parametrize("port", [80, 443, 1024, 8000, 65535])
@@ -167,7 +118,13 @@ def test_the_site_reaches_database_broker_and_mail_server_wherever_they_are(poli
 
 def test_only_queue_and_watch_reach_the_api_server(policies):
     server = Host(address="10.0.0.1")
-    assert [allowed(policies, source=one, target=server, port=6443) for one in SITE] == [False, True, False, True]
+    assert [allowed(policies, source=one, target=server, port=6443) for one in SITE] == [
+        False,
+        True,
+        False,
+        True,
+        False,
+    ]
     assert not allowed(policies, source=PLAIN, target=server, port=443)
 
 
@@ -183,7 +140,7 @@ def test_workers_that_call_endpoints_reach_no_private_or_reserved_address(polici
 
 
 def test_workers_that_call_endpoints_go_out_by_the_proxy_the_gateway_or_directly():
-    of = {name: [one for one in build(*parts) if one["kind"] == "NetworkPolicy"] for name, parts in VARIANTS.items()}
+    of = {name: policies_of(name) for name in WAYS}
     assert calls(of["production"], source=CALLING, target=PLANNER, port=443)
     assert not allowed(of["production"], source=CALLING, target=PLANNER, port=443)
     assert not allowed(of["production"], source=CALLING, target=GATEWAY, port=443)
@@ -194,175 +151,187 @@ def test_workers_that_call_endpoints_go_out_by_the_proxy_the_gateway_or_directly
     assert not any(allowed(found, source=PLAIN, target=GATEWAY, port=443) for found in of.values())
 
 
-def test_a_worker_reaches_the_model_server_of_its_own_evaluation_on_its_one_port(with_models):
-    assert allowed(with_models, source=LOADING, target=MODEL_SERVER, port=PORT)
-    assert allowed(with_models, source=OTHER_LOADING, target=OTHER_MODEL_SERVER, port=PORT)
+def test_a_worker_reaches_the_model_servers_of_its_own_pool_on_their_one_port(policies):
+    assert allowed(policies, source=LOADING, target=MODEL_SERVER, port=PORT)
+    assert allowed(policies, source=OTHER_LOADING, target=OTHER_MODEL_SERVER, port=PORT)
     for port in (22, 80, 443, 8000, PORT - 1, PORT + 1):
-        assert not allowed(with_models, source=LOADING, target=MODEL_SERVER, port=port), port
-    assert not allowed(with_models, source=LOADING, target=MODEL_SERVER, port=PORT, protocol="UDP")
+        assert not allowed(policies, source=LOADING, target=MODEL_SERVER, port=port), port
+    assert not allowed(policies, source=LOADING, target=MODEL_SERVER, port=PORT, protocol="UDP")
 
 
-def test_nobody_else_reaches_a_model_server(with_models):
+def test_nobody_else_reaches_a_model_server(policies):
     strangers = [
         OTHER_LOADING, OTHER_MODEL_SERVER, MODEL_SERVER, *SITE, MIRROR, GATEWAY, *DNS, *PROMETHEUS,
         Pod(namespace="planarena-jobs"), Pod(namespace="default", labels=LOADING.labels),
         Pod(namespace="planarena", labels=LOADING.labels), Host(address="10.0.0.1"), PLANNER,
     ]  # fmt: skip
     for source in strangers:
-        assert not allowed(with_models, source=source, target=MODEL_SERVER, port=PORT), source
+        assert not allowed(policies, source=source, target=MODEL_SERVER, port=PORT), source
 
 
 @pytest.mark.parametrize("protocol", ["TCP", "UDP"])
-def test_a_model_server_reaches_nothing_not_even_a_name_server(with_models, protocol):
+def test_a_model_server_reaches_nothing_not_even_a_name_server(policies, protocol):
     targets = [
         LOADING, OTHER_LOADING, OTHER_MODEL_SERVER, *SITE, MIRROR, GATEWAY, *DNS, *PROMETHEUS, NODE_LOCAL_DNS, GITHUB,
         HUB, PLANNER, PLANNER_6, ANYWHERE_IN_VPC, *(Host(address=address) for address in PRIVATE),
     ]  # fmt: skip
     for port in (22, 53, 80, 443, 5432, 6379, 6443, PORT, 8000, 8080):
         for target in targets:
-            assert not allowed(with_models, source=MODEL_SERVER, target=target, port=port, protocol=protocol), target
+            assert not allowed(policies, source=MODEL_SERVER, target=target, port=port, protocol=protocol), target
 
 
-def test_model_servers_without_their_policies_are_shut_off(policies):
-    # As while they are created, or if somebody deletes them.
-    assert not allowed(policies, source=LOADING, target=MODEL_SERVER, port=PORT)
-    assert not allowed(policies, source=MODEL_SERVER, target=DNS[0], port=53, protocol="UDP")
-
-
-def test_the_policies_of_one_evaluation_open_nothing_for_workers_of_another(with_models):
-    assert not allowed(with_models, source=LOADING, target=OTHER_MODEL_SERVER, port=PORT)
+def test_the_policies_of_one_pool_open_nothing_for_workers_of_another(policies):
+    assert not allowed(policies, source=LOADING, target=OTHER_MODEL_SERVER, port=PORT)
     for target in (OTHER_LOADING, LOADING, QUEUE):
-        assert not allowed(with_models, source=LOADING, target=target, port=PORT)
+        assert not allowed(policies, source=LOADING, target=target, port=PORT)
 
 
-def test_workers_reach_the_pods_of_programs_on_one_port_and_nobody_else_does(with_models):
+def test_workers_reach_the_pods_of_programs_on_one_port_and_nobody_else_does(policies):
     for source in (PLAIN, CALLING, LOADING):
-        assert allowed(with_models, source=source, target=PROGRAMS, port=7071)
+        assert allowed(policies, source=source, target=PROGRAMS, port=7071)
         for port in (22, 80, 443, 7070, 7072, 8000):
-            assert not allowed(with_models, source=source, target=PROGRAMS, port=port), port
+            assert not allowed(policies, source=source, target=PROGRAMS, port=port), port
     strangers = [
         MODEL_SERVER, PROGRAMS, *SITE, MIRROR, GATEWAY, PROXY, *DNS, *PROMETHEUS, Pod(namespace="planarena-jobs"),
         Pod(namespace="default", labels=PLAIN.labels), Host(address="10.0.0.1"), PLANNER,
     ]  # fmt: skip
     for source in strangers:
-        assert not allowed(with_models, source=source, target=PROGRAMS, port=7071), source
+        assert not allowed(policies, source=source, target=PROGRAMS, port=7071), source
 
 
 @pytest.mark.parametrize("protocol", ["TCP", "UDP"])
-def test_programs_reach_nothing_not_even_a_name_server(with_models, protocol):
+def test_programs_reach_nothing_not_even_a_name_server(policies, protocol):
     targets = [
         PLAIN, LOADING, MODEL_SERVER, *SITE, MIRROR, GATEWAY, PROXY, *DNS, *PROMETHEUS, NODE_LOCAL_DNS, GITHUB, HUB,
         PLANNER, PLANNER_6, ANYWHERE_IN_VPC, *(Host(address=address) for address in PRIVATE),
     ]  # fmt: skip
     for port in (22, 53, 80, 443, 3128, 5432, 6379, 6443, PORT, 7071, 8000, 8080):
         for target in targets:
-            assert not allowed(with_models, source=PROGRAMS, target=target, port=port, protocol=protocol), target
+            assert not allowed(policies, source=PROGRAMS, target=target, port=port, protocol=protocol), target
 
 
-def in_production():
-    return [one for one in build("overlays/production") if one["kind"] == "NetworkPolicy"]
+def test_only_vllm_s_engine_has_a_second_port():
+    vllm = {"kind": "pod", "engine": "vllm"}
+    image = {"images": {"vllm": {"digest": f"sha256:{'ef' * 32}"}}}
+    pools = [pool | ({"modelServer": vllm} if pool["name"] == "loading" else {}) for pool in POOLS["pools"]]
+    found = of_kind(render(merged(WAYS["production"], image, {"pools": pools})), "NetworkPolicy")
+    for port in (PORT, ENGINE_PORT):
+        assert allowed(found, source=LOADING, target=MODEL_SERVER, port=port)
+        assert not allowed(found, source=OTHER_LOADING, target=MODEL_SERVER, port=port)
+    assert allowed(found, source=OTHER_LOADING, target=OTHER_MODEL_SERVER, port=PORT)
+    assert not allowed(found, source=OTHER_LOADING, target=OTHER_MODEL_SERVER, port=ENGINE_PORT)
 
 
-def test_in_production_nobody_but_the_proxy_reaches_the_internet():
-    policies = in_production()
-    for source in (*SITE, PLAIN, CALLING):
-        for target in (PLANNER, PLANNER_6, GITHUB, HUB):
-            for port in (22, 53, 80, 443, 1024, 6443, 8000, 8443, 65535):
-                assert not allowed(policies, source=source, target=target, port=port), (source, target, port)
-    assert allowed(policies, source=PROXY, target=PLANNER, port=443)
+def test_keda_reads_the_numbers_of_the_pools(policies):
+    assert allowed(policies, source=KEDA, target=WEB, port=8000)
+    assert not allowed(policies, source=KEDA, target=QUEUE, port=8000)
+    assert not allowed(policies, source=KEDA, target=PLAIN, port=8000)
 
 
-def test_the_proxy_is_asked_by_those_who_call_strangers_and_by_nobody_else():
-    policies = in_production()
-    asking = [one for one in (*SITE, PLAIN, CALLING) if allowed(policies, source=one, target=PROXY, port=3128)]
-    assert asking == [WEB, QUEUE, CALLING]
-    strangers = [
-        Pod(namespace="default"), Pod(namespace="default", labels=WEB.labels), *DNS, *PROMETHEUS, PLANNER,
-        Pod(namespace="planarena-egress"), Pod(namespace="planarena-jobs", labels={"planarena.io/egress": "endpoint"}),
-    ]  # fmt: skip
-    assert not any(allowed(policies, source=one, target=PROXY, port=3128) for one in strangers)
-    assert not any(allowed(policies, source=WEB, target=PROXY, port=port) for port in (22, 80, 443, 3127, 3129))
+MINIO = Pod(namespace="storage", labels={"app": "minio"})
+S3 = {
+    "enabled": True,
+    "ports": [9000],
+    "peers": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "storage"}}}],
+}
+ENTERPRISE = {"peers": [{"ipBlock": {"cidr": "10.9.0.0/16"}}]}
+VPC = ANYWHERE_IN_VPC
+WAYS_OF_VALUES = [
+    # The value, who calls whom, and the port.
+    ("from.ingress", Pod(namespace="ingress-nginx"), WEB, 8000),
+    ("from.prometheus", PROMETHEUS[0], WEB, 8000),
+    ("from.keda", KEDA, WEB, 8000),
+    ("to.database", MIGRATE, VPC, 5432),
+    ("to.redis", QUEUE, VPC, 6379),
+    ("to.rabbitmq", QUEUE, VPC, 5672),
+    ("to.rabbitmq", WEB, VPC, 5671),
+    ("to.mail", WEB, VPC, 587),
+    ("to.apiServer", WATCH, VPC, 6443),
+    ("to.s3", PLAIN, MINIO, 9000),
+    ("to.modelMirror", WEB, MIRROR, 8080),
+    ("to.modelMirror", PLAIN, MIRROR, 8080),
+    ("to.testCalls", WEB, PLANNER, 8443),
+    ("to.webhooks", QUEUE, PLANNER, 8443),
+    ("to.endpoints", CALLING, PLANNER, 8443),
+]
 
 
-def test_the_proxy_reaches_nothing_of_the_cluster_but_name_servers():
-    policies = in_production()
-    assert all(allowed(policies, source=PROXY, target=one, port=53, protocol="UDP") for one in (*DNS, NODE_LOCAL_DNS))
-    for port in (22, 53, 80, 443, 3128, 5432, 6379, 6443, 8000, 8080):
-        for target in (
-            *SITE,
-            PLAIN,
-            CALLING,
-            MIRROR,
-            GATEWAY,
-            ANYWHERE_IN_VPC,
-            *(Host(address=one) for one in PRIVATE),
-        ):
-            assert not allowed(policies, source=PROXY, target=target, port=port), (target, port)
-    assert not any(allowed(policies, source=PROXY, target=PLANNER, port=port) for port in (22, 25, 53, 445, 1023))
+@pytest.mark.parametrize(("value", "source", "target", "port"), WAYS_OF_VALUES)
+def test_each_way_is_a_value_that_closes_it(value, source, target, port):
+    side, name = value.split(".")
+    further = {"network": {"to": {"s3": S3}}}
+    opened = policies_of("production without proxy", **further)
+    closed = policies_of("production without proxy", **merged(further, {"network": {side: {name: {"enabled": False}}}}))
+    assert allowed(opened, source=source, target=target, port=port)
+    assert not allowed(closed, source=source, target=target, port=port)
 
 
-SQUID = next(
-    item["data"]["squid.conf"]
-    for item in build("overlays/production")
-    if item["kind"] == "ConfigMap" and item["metadata"]["name"] == "planarena-egress-proxy"
-)
-NETWORKS = [ip_network(word) for line in re.findall(r"^acl special dst (.*)$", SQUID, re.M) for word in line.split()]
-(ISATAP,) = map(re.compile, re.findall(r"^acl isatap dstdom_regex -n (.*)$", SQUID, re.M))
+def test_every_way_of_the_values_is_among_them():
+    from tests.k8s.chart import chart_values
+
+    network = chart_values()["network"]
+    known = {value for value, *_ in WAYS_OF_VALUES}
+    # Sign-in and look-ups leave at 443, and so do test calls: the next test tells them apart.
+    assert {f"{side}.{name}" for side in ("from", "to") for name in network[side]} == known | {
+        "to.githubSignIn", "to.hubChecks",
+    }  # fmt: skip
 
 
-def squid_refuses(address):
-    found = ip_address(address.partition("%")[0])
-    # As Squid keeps them.
-    found = getattr(found, "ipv4_mapped", None) or found
-    host = f"[{found}]" if found.version == 6 else str(found)
-    in_network = any(found in network for network in NETWORKS if network.version == found.version)
-    return in_network or ISATAP.search(host) is not None
+def test_sign_in_and_the_hub_need_no_test_calls_and_leave_at_443_only():
+    only = {name: {"enabled": name == "githubSignIn"} for name in ("testCalls", "githubSignIn", "hubChecks")}
+    for name in ("githubSignIn", "hubChecks"):
+        only = {other: {"enabled": other == name} for other in only}
+        found = policies_of("production without proxy", network={"to": only})
+        assert allowed(found, source=WEB, target=GITHUB, port=443)
+        assert not allowed(found, source=WEB, target=PLANNER, port=8443)
+    none = policies_of("production without proxy", network={"to": {name: {"enabled": False} for name in only}})
+    assert not allowed(none, source=WEB, target=GITHUB, port=443)
+    for way in WAYS:
+        closed = policies_of(way, network={"to": {name: {"enabled": False} for name in only}})
+        assert not calls(closed, source=WEB, target=GITHUB, port=443), way
 
 
-def test_the_proxy_s_rules_refuse_the_addresses_that_the_client_refuses():
-    own = [found for found in SPECIAL if found != "::ffff:8.8.8.8"]
-    assert [address for address in own if not squid_refuses(address)] == []
-    assert [address for address in PUBLIC if squid_refuses(address)] == []
+def test_a_github_enterprise_server_at_a_private_address_is_reached_directly():
+    found = policies_of("production", network={"to": {"githubSignIn": ENTERPRISE}})
+    assert allowed(found, source=WEB, target=Host(address="10.9.1.1"), port=443)
+    assert not allowed(found, source=WEB, target=Host(address="10.8.1.1"), port=443)
 
 
-@pytest.mark.parametrize("prefix", ["2a01::", "2a01:1:2:3:", "2400:cb00:2048:1:"])
-@pytest.mark.parametrize("bits", ["0", "100", "200", "300"])
-@pytest.mark.parametrize("embedded", ["10.0.0.1", "169.254.169.254", "127.0.0.1", "8.8.8.8"])
-def test_the_proxy_refuses_isatap_as_the_client_does(prefix, bits, embedded):
-    address = str(ip_address(f"{prefix}{bits}:5efe:{embedded}"))
-    assert not is_public(address)
-    assert squid_refuses(address)
+def test_services_can_be_restricted_to_their_addresses_and_pgbouncer_is_one():
+    peers = [{"ipBlock": {"cidr": "10.5.0.0/16"}}]
+    found = policies_of(
+        "production", network={"to": {"database": {"peers": peers}}}, database={"host": "db", "pooler": {"host": "p"}}
+    )
+    assert allowed(found, source=WEB, target=Host(address="10.5.0.1"), port=5432)
+    assert not allowed(found, source=WEB, target=VPC, port=5432)
+    assert allowed(found, source=WEB, target=VPC, port=6432)
+    assert not allowed(policies_of("production"), source=WEB, target=VPC, port=6432)
 
 
-@pytest.mark.parametrize(
-    "address",
-    ["2a01:0:5efe::1", "2a01:1:2:3:400:5efe:808:808", "2a01:1:2:0:5efe:1:2:3", "2a01::5efe:1:2:3", "2a01::5efe"],
-)
-def test_the_proxy_refuses_no_public_address_that_only_resembles_isatap(address):
-    assert is_public(address)
-    assert not squid_refuses(address)
+def test_a_bucket_without_its_addresses_is_refused():
+    with pytest.raises(helm_python.HelmError, match=r"network\.to\.s3\.peers is empty"):
+        policies_of("production", network={"to": {"s3": {"enabled": True}}})
 
 
-def test_the_proxy_s_rules_do_not_cover_the_form_in_which_it_keeps_ipv4_addresses():
-    mapped = ip_network("::ffff:0:0/96")
-    assert not [one for one in NETWORKS if one.version == 6 and one.overlaps(mapped)]
+def test_nothing_is_allowed_that_is_not_named(policies):
+    denied = [item for item in policies if item["metadata"]["name"] == "default-deny"]
+    spaces = {item["metadata"]["namespace"] for item in policies}
+    assert {item["metadata"]["namespace"] for item in denied} == spaces >= {SITE_NAMESPACE, JOBS}
+    for item in denied:
+        assert item["spec"] == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+    jobs = [item for item in policies if item["metadata"]["namespace"] == JOBS]
+    with_ingress = {item["metadata"]["name"] for item in jobs if "ingress" in item["spec"]}
+    assert with_ingress == {"programs", "models-loading", "models-other"}
+    rules = [rule for item in jobs for rule in item["spec"].get("egress", [])]
+    assert all(rule.get("to") and rule.get("ports") for rule in rules)
 
 
-def test_the_proxy_opens_tunnels_only_and_to_the_ports_that_the_client_calls():
-    rules = re.findall(r"^http_access (.*)$", SQUID, re.M)
-    assert rules == ["deny !CONNECT", "deny !allowed_ports", "deny isatap", "deny special", "allow all"]
-    (ports,) = re.findall(r"^acl allowed_ports port (.*)$", SQUID, re.M)
-    assert parse_ports(ports.replace(" ", ",")) == parse_ports(DEFAULT_PORTS)
-
-
-def test_the_site_and_its_workers_know_the_proxy_by_its_service():
-    manifests = build("overlays/production")
-    (settings,) = [one["data"] for one in manifests if one["metadata"]["name"] == "planarena-settings"]
-    (service,) = [
-        one for one in manifests if one["kind"] == "Service" and one["metadata"]["name"] == "planarena-egress-proxy"
-    ]
-    proxy = egress_policy(settings).proxy
-    name, namespace = service["metadata"]["name"], service["metadata"]["namespace"]
-    assert (proxy.host, proxy.port) == (f"{name}.{namespace}.svc", service["spec"]["ports"][0]["port"])
-    without = build("overlays/production", "-components/egress-proxy")
-    assert not [one for one in without if one["metadata"].get("namespace") == "planarena-egress"]
+def test_only_pools_that_call_public_addresses_are_let_out():
+    values = merged(WAYS["production"], {"modelMirror": "http://mirror:8080", "pools": POOLS["pools"]})
+    with_mirror = {
+        name: "planarena.io/egress"
+        in named(render(values), "Deployment", f"planarena-pool-{name}")["spec"]["template"]["metadata"]["labels"]
+        for name in ("plain", "calling", "loading")
+    }
+    assert with_mirror == {"plain": False, "calling": True, "loading": False}
+    assert "planarena.io/egress" in LOADING.labels, "without a mirror, models come from the hub"

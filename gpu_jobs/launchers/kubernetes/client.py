@@ -1,8 +1,7 @@
 """The thin edge to the API server: the official client's connection and credentials, JSON in and out.
 
 Every call has a time limit, and is tried again with jitter where that may help: 429, 5xx, dropped connections, and 409
-where it says that others changed something at the same moment. A create whose answer was lost may have happened: tried
-again it meets 409, `AlreadyThereError`, and the caller adopts. Everything else from 400 on is a refusal, and says so.
+where it says that others changed something at the same moment. Everything else from 400 on is a refusal, and says so.
 """
 
 import os
@@ -21,7 +20,6 @@ from gpu_jobs.launchers.kubernetes.responses import (
     ClusterError,
     ClusterRefusedError,
     ClusterUnreachableError,
-    ConflictError,
     ExpiredError,
     Json,
     _error,
@@ -35,11 +33,8 @@ from gpu_jobs.launchers.kubernetes.settings import KubernetesSettings
 _PAGE = 500
 _LONGEST_WAIT_SECONDS = 5.0
 _KUEUE_VERSIONS = ("v1beta2", "v1beta1")
-JOBS = "/apis/batch/v1"
-PODS = "/api/v1"
-SECRETS = "/api/v1"
-SERVICES = "/api/v1"
-POLICIES = "/apis/networking.k8s.io/v1"
+_CORE, _APPS, _KUEUE, _KEDA = "/api/v1", "/apis/apps/v1", "/apis/kueue.x-k8s.io", "/apis/keda.sh/v1alpha1"
+_MERGE_PATCH = {"Content-Type": "application/merge-patch+json"}
 
 
 def connect(settings: KubernetesSettings) -> ApiClient:
@@ -71,7 +66,7 @@ def api_client(configuration: Configuration) -> ApiClient:
 
 
 class ClusterClient:
-    """Jobs and pods of one namespace."""
+    """What the launcher reads and changes in one namespace."""
 
     def __init__(
         self,
@@ -88,8 +83,8 @@ class ClusterClient:
         namespace: where everything is.
         timeout: seconds to connect, and between two bytes.
         patience_seconds: how long a call is tried again until it fails; less than a Celery task may take.
-        rest_seconds: how long calls fail at once after one has failed for so long. A sweep asks for many evaluations,
-            and must not wait for each of them when the server is away.
+        rest_seconds: how long calls fail at once after one has failed for so long: a sweep must not wait for each of
+            its calls when the server is away.
         sleep: how to wait.
         """
         self._api = api
@@ -100,103 +95,45 @@ class ClusterClient:
         self._sleep = sleep
         self._silent_until = 0.0
 
-    def create_job(self, manifest: Json) -> Json:
-        """Create a Job.
-
-        Raises:
-            AlreadyThereError: there is one of its name, perhaps from a try whose answer was lost.
-            ClusterError: it could not be created, or nobody knows.
-        """
-        return self._call("POST", self._path(JOBS, "jobs"), body=manifest)
-
-    def create(self, manifest: Json, *, api: str, kind: str) -> Json:
-        """Create something else, such as a Service. Secrets are never read. Raises as `create_job` does."""
-        return self._call("POST", self._path(api, kind), body=manifest)
-
-    def job(self, name: str) -> Json | None:
-        """A Job, or None if there is none of this name."""
-        return self._found(self._path(JOBS, "jobs", name))
-
-    def pod(self, name: str) -> Json | None:
-        """A pod, or None if there is none of this name."""
-        return self._found(self._path(PODS, "pods", name))
-
-    def jobs(self, selector: str) -> tuple[list[Json], str]:
-        """All Jobs with these labels, and the version of the list."""
-        return self._list(self._path(JOBS, "jobs"), selector)
+    def deployments(self, selector: str) -> list[Json]:
+        """All Deployments with these labels."""
+        return self._list(self._path(_APPS, "deployments"), selector)[0]
 
     def pods(self, selector: str) -> tuple[list[Json], str]:
         """All pods with these labels, and the version of the list."""
-        return self._list(self._path(PODS, "pods"), selector)
+        return self._list(self._path(_CORE, "pods"), selector)
 
-    def patch_job(self, *, name: str, patch: Json) -> bool:
-        """Change a Job by a JSON merge patch. False if it is not there."""
-        headers = {"Content-Type": "application/merge-patch+json"}
-        try:
-            self._call("PATCH", self._path(JOBS, "jobs", name), body=patch, headers=headers)
-        except ClusterRefusedError as error:
-            if error.status == 404:
-                return False
-            raise
-        return True
+    def pod(self, name: str) -> Json | None:
+        """A pod, or None if there is none of this name."""
+        return self._found(self._path(_CORE, "pods", name))
 
-    def delete_job(self, *, name: str, uid: str = "") -> bool:
-        """Delete a Job with its pods, which get SIGTERM. False if it is not there, or is another one by now.
+    def secret(self, name: str) -> Json | None:
+        """A Secret, or None if there is none of this name."""
+        return self._found(self._path(_CORE, "secrets", name))
 
-        Args:
-            name: its name.
-            uid: delete only this one, not a later one of the same name.
-        """
-        body: Json = {"propagationPolicy": "Background"}
-        if uid:
-            body["preconditions"] = {"uid": uid}
-        try:
-            self._call("DELETE", self._path(JOBS, "jobs", name), body=body)
-        except ConflictError:
-            return False
-        except ClusterRefusedError as error:
-            if error.status == 404:
-                return False
-            raise
-        return True
+    def patch_secret(self, *, name: str, patch: Json) -> bool:
+        """Change a Secret by a JSON merge patch. False if it is not there."""
+        return self._changed("PATCH", self._path(_CORE, "secrets", name), body=patch, headers=_MERGE_PATCH)
+
+    def patch_pod(self, *, name: str, patch: Json) -> bool:
+        """Change a pod by a JSON merge patch. False if it is not there."""
+        return self._changed("PATCH", self._path(_CORE, "pods", name), body=patch, headers=_MERGE_PATCH)
 
     def delete_pod(self, *, name: str) -> bool:
         """Delete one pod, which gets SIGTERM and after its grace period SIGKILL. False if it is not there."""
-        try:
-            self._call("DELETE", self._path(PODS, "pods", name), body={})
-        except ClusterRefusedError as error:
-            if error.status == 404:
-                return False
-            raise
-        return True
+        return self._changed("DELETE", self._path(_CORE, "pods", name), body={})
 
-    def workload(self, *, job_uid: str) -> Json | None:
-        """Kueue's Workload of a Job; None without Kueue, without the right to ask, or if there is none yet."""
-        query = {"labelSelector": f"kueue.x-k8s.io/job-uid={job_uid}"}
-        for version in _KUEUE_VERSIONS:
-            try:
-                found = self._call("GET", self._path(f"/apis/kueue.x-k8s.io/{version}", "workloads"), query=query)
-            except ClusterRefusedError as error:
-                if error.status in {403, 404}:
-                    continue
-                raise
-            items = found.get("items") or []
-            return items[0] if items else None
-        return None
+    def workloads(self) -> list[Json]:
+        """Kueue's Workloads; none without Kueue, or without the right to ask."""
+        found = (self._optional(f"{_KUEUE}/{version}", "workloads") for version in _KUEUE_VERSIONS)
+        return next((items for items in found if items is not None), [])
 
-    def refused_pods(self, *, job_uid: str) -> list[Json]:
-        """The events that tell why the Job controller could not create pods of a Job; none without the right to ask."""
-        query = {"fieldSelector": f"involvedObject.uid={job_uid},reason=FailedCreate", "limit": str(_PAGE)}
-        try:
-            found = self._call("GET", self._path(PODS, "events"), query=query)
-        except ClusterRefusedError as error:
-            if error.status == 403:
-                return []
-            raise
-        return found.get("items") or []
+    def scaled_objects(self) -> list[Json] | None:
+        """KEDA's ScaledObjects; None without KEDA, or without the right to ask."""
+        return self._optional(_KEDA, "scaledobjects")
 
-    def watch(self, *, api: str, kind: str, selector: str, version: str, seconds: int = 60) -> Iterator[Json]:
-        """The events after `version`, for at most so many seconds; then, or if the connection drops, it just ends.
+    def watch_pods(self, *, selector: str, version: str, seconds: int = 60) -> Iterator[Json]:
+        """What happens to pods after `version`, for at most so many seconds; then, or if the connection drops, it ends.
 
         Raises:
             ExpiredError: the server does not remember that version any more.
@@ -208,7 +145,8 @@ class ClusterClient:
         }  # fmt: skip
         # A dead peer would hold the watch forever without a limit on silence.
         try:
-            response = self._send("GET", self._path(api, kind), query=query, timeout=(self._timeout[0], seconds + 10.0))
+            timeout = (self._timeout[0], seconds + 10.0)
+            response = self._send("GET", self._path(_CORE, "pods"), query=query, timeout=timeout)
         except urllib3.exceptions.HTTPError as error:
             raise ClusterUnreachableError(f"the cluster's API does not answer ({type(error).__name__})") from error
         try:
@@ -235,8 +173,25 @@ class ClusterClient:
                 return None
             raise
 
+    def _optional(self, api: str, kind: str) -> list[Json] | None:
+        try:
+            return self._list(self._path(api, kind), "")[0]
+        except ClusterRefusedError as error:
+            if error.status in {403, 404}:
+                return None
+            raise
+
+    def _changed(self, method: str, path: str, *, body: Json, headers: Mapping[str, str] | None = None) -> bool:
+        try:
+            self._call(method, path, body=body, headers=headers)
+        except ClusterRefusedError as error:
+            if error.status == 404:
+                return False
+            raise
+        return True
+
     def _list(self, path: str, selector: str) -> tuple[list[Json], str]:
-        query = {"labelSelector": selector, "limit": str(_PAGE)}
+        query = {"labelSelector": selector, "limit": str(_PAGE)} if selector else {"limit": str(_PAGE)}
         items: list[Json] = []
         while True:
             try:
@@ -245,7 +200,7 @@ class ClusterClient:
                 if "continue" not in query:
                     raise
                 # The list grew too old between two pages.
-                items, query = [], {"labelSelector": selector}
+                items, query = [], {key: value for key, value in query.items() if key == "labelSelector"}
                 continue
             items += page.get("items") or []
             metadata = page.get("metadata", {})

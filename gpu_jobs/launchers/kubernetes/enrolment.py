@@ -1,42 +1,70 @@
-"""The enrolment token of a Job's pods: a Secret of the Job's name, owned by the Job and deleted with it. Pure."""
+"""The enrolment token of a pool's workers: a key in the pool's Secret, which the Helm chart makes without it."""
 
+import base64
+import binascii
+import logging
+import time
+from collections.abc import Callable
 from typing import Any
 
-Json = dict[str, Any]
+from gpu_jobs.launchers.enrolment import PoolEnrolments
+from gpu_jobs.launchers.kubernetes.client import ClusterClient
+from gpu_jobs.launchers.kubernetes.names import TOKEN_KEY, pool_handle
 
-TOKEN_KEY = "token"  # noqa: S105 - the key in the Secret
-VARIABLE = "PLANARENA_WORKER_TOKEN"
+logger = logging.getLogger(__name__)
 
-
-def build_secret(*, job: Json, token: str) -> Json:
-    """The manifest of the Secret.
-
-    Args:
-        job: the Job as the cluster answered it, with its uid.
-        token: the enrolment token that was minted for it.
-    """
-    metadata = job["metadata"]
-    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": metadata["name"], "uid": metadata["uid"]}
-    return {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {
-            "name": metadata["name"],
-            "namespace": metadata["namespace"],
-            "labels": dict(metadata.get("labels", {})),
-            # The garbage collector deletes it with the Job, also with one whose time to live has passed.
-            "ownerReferences": [owner],
-        },
-        "type": "Opaque",
-        "immutable": True,
-        "stringData": {TOKEN_KEY: token},
-    }
+_LOOKED_AT_EVERY_SECONDS = 60.0
 
 
-def token_variable(*, job: str) -> Json:
-    """The variable of the worker's container that holds the token. Its container waits until the Secret is there.
+class PoolTokens:
+    """Sees that each pool's Secret holds a token that opens sessions, whatever happened to it."""
 
-    Args:
-        job: the Job's name.
-    """
-    return {"name": VARIABLE, "valueFrom": {"secretKeyRef": {"name": job, "key": TOKEN_KEY, "optional": False}}}
+    def __init__(
+        self, *, client: ClusterClient, enrolments: PoolEnrolments, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Args:
+        client: the cluster.
+        enrolments: where tokens come from.
+        clock: the time in seconds; tests give their own.
+        """
+        self._client = client
+        self._enrolments = enrolments
+        self._clock = clock
+        self._good_until: dict[str, float] = {}
+
+    def renew(self, pool: str) -> bool:
+        """See that the pool's Secret holds a fresh token, at most once a minute. False if there is no Secret.
+
+        Whoever dies between minting and writing leaves a token that nobody has, and the next call mints another.
+
+        Raises:
+            ClusterError: the Secret could not be read or written, or nobody knows.
+        """
+        if self._good_until.get(pool, float("-inf")) > self._clock():
+            return True
+        secret = self._client.secret(pool_handle(pool))
+        if secret is None:
+            return False
+        if not self._enrolments.is_fresh(pool=pool, token=_token_in(secret)):
+            self._write(pool)
+        self._good_until[pool] = self._clock() + _LOOKED_AT_EVERY_SECONDS
+        return True
+
+    def _write(self, pool: str) -> None:
+        token = self._enrolments.mint(pool=pool)
+        data = {TOKEN_KEY: base64.b64encode(token.encode()).decode()}
+        try:
+            self._client.patch_secret(name=pool_handle(pool), patch={"data": data})
+        except BaseException:
+            # Written after all, where only the answer was lost: then the next look renews it.
+            self._enrolments.withdraw(token)
+            raise
+        logger.info("renewed the enrolment token of the pool %s", pool)
+
+
+def _token_in(secret: dict[str, Any]) -> str:
+    """The token that the Secret holds; empty if it holds none."""
+    try:
+        return base64.b64decode((secret.get("data") or {}).get(TOKEN_KEY, ""), validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError, TypeError):
+        return ""

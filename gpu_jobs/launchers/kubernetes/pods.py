@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from gpu_jobs.exits import BAD_SUBMISSION, REFUSED, Exit
+from gpu_jobs.exits import REFUSED, Exit
+from gpu_jobs.launchers.kubernetes.names import CONTAINER
 from gpu_jobs.launchers.kubernetes.reasons import Assessment, Reason, State
 
 Json = dict[str, Any]
@@ -23,7 +24,6 @@ _POD_REASONS = {
     "NodeShutdown": Reason.NODE_SHUTDOWN,
     "Shutdown": Reason.NODE_SHUTDOWN,
     "Terminated": Reason.NODE_SHUTDOWN,
-    "DeadlineExceeded": Reason.DEADLINE,
     "UnexpectedAdmissionError": Reason.NODE_REFUSED,
     "NodeAffinity": Reason.NODE_REFUSED,
     "TopologyAffinityError": Reason.NODE_REFUSED,
@@ -36,18 +36,19 @@ _CONTAINER = frozenset({
     "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "PreCreateHookError",
     "StartError", "ContainerCannotRun",
 })  # fmt: skip
+_STOPPED_BY_KUEUE = "TerminationTarget"
+"""Condition of a pod that Kueue is about to delete, for example since it was preempted."""
+_BACKOFF = frozenset({"CrashLoopBackOff"})
 _KILLED_EXIT = 137
 
 
 def assess_pod(pod: Json) -> Assessment:
     """How one pod stands."""
     phase = str(pod.get("status", {}).get("phase", "Pending"))
-    if phase == "Succeeded":
-        return Assessment(state=State.SUCCEEDED, reason=Reason.FINISHED)
     if disrupted := _disruption(pod):
         # Before the phase: a pod of a lost node says "Running" forever.
         return disrupted
-    if phase == "Failed":
+    if phase in {"Failed", "Succeeded"}:
         return _failure(pod)
     if phase == "Unknown":
         return Assessment(state=State.WAITING, reason=Reason.NODE_LOST, detail=_message(pod))
@@ -56,14 +57,23 @@ def assess_pod(pod: Json) -> Assessment:
     return _running(pod) if phase == "Running" else _pending(pod)
 
 
+def restarted(pod: Json) -> tuple[datetime, Assessment] | None:
+    """When the worker of a running pod was started again in its container, and how the one before had ended; None if it
+    is the first."""
+    for status in _workers(pod):
+        started = moment(status.get("state", {}).get("running", {}).get("startedAt"))
+        ended = status.get("lastState", {}).get("terminated")
+        if started is not None and ended:
+            return started, _of_ended(ended)
+    return None
+
+
 def exit_reason(code: int) -> Reason:
     """What the worker says by its exit code."""
-    if code in BAD_SUBMISSION:
-        return Reason.BAD_SUBMISSION
     if code in REFUSED:
         return Reason.REFUSED
     return {
-        Exit.IDLE.value: Reason.FINISHED,
+        Exit.IDLE.value: Reason.STOPPED,
         Exit.UNREACHABLE.value: Reason.UNREACHABLE,
         Exit.TERMINATED.value: Reason.STOPPED,
         Exit.ENROLMENT_EXPIRED.value: Reason.STOPPED,
@@ -93,6 +103,8 @@ def holds(found: Json | None) -> bool:
 
 
 def _disruption(pod: Json) -> Assessment | None:
+    if holds(found := condition(pod, _STOPPED_BY_KUEUE)):
+        return Assessment(state=State.GONE, reason=Reason.QUOTA_PREEMPTED, detail=str((found or {}).get("message", "")))
     found = condition(pod, "DisruptionTarget")
     if found is None or not holds(found):
         return None
@@ -109,15 +121,20 @@ def _failure(pod: Json) -> Assessment:
         reason = _POD_REASONS.get(said, Reason.NODE_REFUSED)
         return Assessment(state=State.FAILED, reason=reason, detail=_message(pod))
     for ended in _states(pod, "terminated"):
-        if ended.get("exitCode", 0) == 0 and ended.get("reason") != "OOMKilled":
-            continue
-        return Assessment(
-            state=State.FAILED,
-            reason=_ended_because(ended),
-            since=moment(ended.get("finishedAt")),
-            detail=f"exit code {ended.get('exitCode')}: {str(ended.get('message', '')).strip()[-500:]}",
-        )
+        if ended.get("exitCode", 0) != 0 or ended.get("reason") == "OOMKilled":
+            return _of_ended(ended)
+    if pod.get("status", {}).get("phase") == "Succeeded":
+        return Assessment(state=State.FAILED, reason=Reason.STOPPED)
     return Assessment(state=State.FAILED, reason=Reason.CRASHED, detail=f"{said}: {_message(pod)}")
+
+
+def _of_ended(ended: Json) -> Assessment:
+    return Assessment(
+        state=State.FAILED,
+        reason=_ended_because(ended),
+        since=moment(ended.get("finishedAt")),
+        detail=f"exit code {ended.get('exitCode')}: {str(ended.get('message', '')).strip()[-500:]}",
+    )
 
 
 def _ended_because(ended: Json) -> Reason:
@@ -131,13 +148,31 @@ def _ended_because(ended: Json) -> Reason:
 def _running(pod: Json) -> Assessment:
     if pod.get("status", {}).get("reason") == "NodeLost":
         return Assessment(state=State.WAITING, reason=Reason.NODE_LOST, detail=_message(pod))
+    # The phase stays while the worker's container waits to be started again.
+    if ended := next((found for status in _workers(pod) if (found := _last_end(status))), None):
+        return _of_ended(ended)
     since = moment(pod.get("status", {}).get("startTime"))
     return Assessment(state=State.RUNNING, reason=Reason.RUNNING, since=since)
+
+
+def _workers(pod: Json) -> list[Json]:
+    return [one for one in pod.get("status", {}).get("containerStatuses") or [] if one.get("name") == CONTAINER]
+
+
+def _last_end(status: Json) -> Json | None:
+    """How a container has ended that does not run at the moment."""
+    state = status.get("state", {})
+    ended: Json | None = (status.get("lastState", {}) if "waiting" in state else state).get("terminated")
+    return ended
 
 
 def _pending(pod: Json) -> Assessment:
     scheduled = condition(pod, "PodScheduled")
     since = moment((scheduled or {}).get("lastTransitionTime")) or moment(pod["metadata"].get("creationTimestamp"))
+    for status in pod.get("status", {}).get("initContainerStatuses") or []:
+        # A model server beside the worker, without which the worker does not start.
+        if status.get("state", {}).get("waiting", {}).get("reason") in _BACKOFF and (ended := _last_end(status)):
+            return _of_ended(ended)
     for waiting in _states(pod, "waiting"):
         said, detail = str(waiting.get("reason", "")), f"{waiting.get('reason')}: {waiting.get('message', '')}"
         if said in _IMAGE:

@@ -1,4 +1,4 @@
-"""Reasons for the state of a Job: a closed list with sentences and consequences. Pure.
+"""Reasons why a worker pool or pod is as it is: a closed list with sentences. Pure.
 
 The sentences are shown in public, so they name no image, node or address; those are in `Assessment.detail`, for the
 operator's log.
@@ -11,34 +11,16 @@ from enum import Enum, StrEnum, auto
 
 
 class State(Enum):
-    """Where a Job stands."""
+    """Where a pool or one of its pods stands."""
 
     WAITING = auto()
-    """No pod runs yet, or none any more, and the cluster is still trying."""
+    """No worker runs yet, or none any more, and the cluster is still trying."""
     RUNNING = auto()
-    """At least one worker runs."""
-    SUCCEEDED = auto()
-    """Its workers found nothing more to do."""
+    """A worker runs."""
     FAILED = auto()
-    """The cluster, or the launcher, has ended it."""
+    """Its worker has ended; the cluster starts another one."""
     GONE = auto()
     """It is not there, or is being deleted."""
-
-
-class Patience(Enum):
-    """How long a reason may last."""
-
-    NONE = auto()
-    """It is final or needs no patience."""
-    START = auto()
-    """It seldom heals by waiting."""
-    PULL = auto()
-    """Images of gigabytes are being pulled."""
-    SCHEDULE = auto()
-    """It heals when others are done. The Job is ended, so that it does not hold what it has of a queue's quota, and
-    another one takes its place; however often that happens, the launch is not given up."""
-    ANY = auto()
-    """Whoever set it ends it."""
 
 
 class Reason(StrEnum):
@@ -46,14 +28,15 @@ class Reason(StrEnum):
 
     STARTING = "starting"
     RUNNING = "running"
-    FINISHED = "finished"
     STOPPING = "stopping"
+    NOT_INSTALLED = "not_installed"
+    NOT_SCALED = "not_scaled"
     NO_PODS = "no_pods"
+    POD_SECURITY = "pod_security"
     QUOTA_EXCEEDED = "quota_exceeded"
     IMAGE_NOT_PULLED = "image_not_pulled"
     CONTAINER_NOT_CREATED = "container_not_created"
     UNSCHEDULABLE = "unschedulable"
-    SUSPENDED = "suspended"
     QUEUED_FOR_QUOTA = "queued_for_quota"
     INADMISSIBLE = "inadmissible"
     QUOTA_PREEMPTED = "quota_preempted"
@@ -67,68 +50,68 @@ class Reason(StrEnum):
     STOPPED = "stopped"
     UNREACHABLE = "unreachable"
     REFUSED = "refused"
-    BAD_SUBMISSION = "bad_submission"
     CRASHED = "crashed"
-    DEADLINE = "deadline"
     DELETED = "deleted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meaning:
-    """What a reason says and what follows."""
+    """What a reason says."""
 
     sentence: str
     short: str
     """The same as part of a sentence: why a worker is gone."""
-    patience: Patience = Patience.NONE
-    final: bool = False
-    """A further Job would end the same way until somebody changes something."""
 
 
 _R = Reason
 
 MEANINGS: Mapping[Reason, Meaning] = {
-    _R.STARTING: Meaning(
-        sentence="The worker is starting.", short="it has not started yet", patience=Patience.PULL
-    ),
+    _R.STARTING: Meaning(sentence="The worker is starting.", short="it has not started yet"),
     _R.RUNNING: Meaning(sentence="Workers are running.", short="it runs"),
-    _R.FINISHED: Meaning(sentence="The workers found nothing more to do and ended.", short="it found no more work"),
-    _R.STOPPING: Meaning(sentence="The worker is being stopped.", short="it is being stopped", patience=Patience.ANY),
+    _R.STOPPING: Meaning(sentence="The worker is being stopped.", short="it is being stopped"),
+    _R.NOT_INSTALLED: Meaning(
+        sentence="The worker pool is not in the cluster; the operator has to install it.",
+        short="its pool was removed from the cluster",
+    ),
+    _R.NOT_SCALED: Meaning(
+        sentence="The worker pool has not been scaled up, although evaluations wait for it; the operator has to check "
+        "its scaler.",
+        short="its pool was scaled down",
+    ),
     _R.NO_PODS: Meaning(
-        sentence="The cluster has not created a worker: a quota or an admission rule may forbid it.",
-        short="the cluster did not create it", patience=Patience.START,
+        sentence="The cluster has not created a worker: an admission rule may forbid it.",
+        short="the cluster did not create it",
+    ),
+    _R.POD_SECURITY: Meaning(
+        sentence="The cluster's security rules for pods forbid the worker; the operator has to correct its pool.",
+        short="the cluster's security rules forbade it",
     ),
     _R.QUOTA_EXCEEDED: Meaning(
         sentence="The cluster's quota for workers is used up; the worker starts when others have ended.",
-        short="a quota of the cluster was used up", patience=Patience.ANY,
+        short="a quota of the cluster was used up",
     ),
     _R.IMAGE_NOT_PULLED: Meaning(
         sentence="The worker's image cannot be pulled; the operator has to correct it or its registry's access.",
-        short="its image could not be pulled", patience=Patience.START,
+        short="its image could not be pulled",
     ),
     _R.CONTAINER_NOT_CREATED: Meaning(
         sentence="The worker's container cannot be created: something that it refers to, such as a secret, is missing.",
-        short="its container could not be created", patience=Patience.START,
+        short="its container could not be created",
     ),
     _R.UNSCHEDULABLE: Meaning(
-        sentence="No machine of the cluster has room for the worker at present.",
-        short="no machine had room for it", patience=Patience.SCHEDULE,
-    ),
-    _R.SUSPENDED: Meaning(
-        sentence="The workers are suspended and wait to be admitted.", short="it was suspended", patience=Patience.ANY
+        sentence="No machine of the cluster has room for the worker at present.", short="no machine had room for it"
     ),
     _R.QUEUED_FOR_QUOTA: Meaning(
-        sentence="The evaluation waits in the cluster's queue for its share of the GPUs.",
-        short="it waits for quota", patience=Patience.ANY,
+        sentence="The worker waits in the cluster's queue for its share of the GPUs.", short="it waits for quota"
     ),
     _R.INADMISSIBLE: Meaning(
         sentence="The cluster's queue cannot admit the workers: the queue is missing or stopped, or its quota is too "
         "small for one worker.",
-        short="the queue cannot admit it", patience=Patience.ANY,
+        short="the queue cannot admit it",
     ),
     _R.QUOTA_PREEMPTED: Meaning(
         sentence="The workers made way for others in the cluster's queue and wait to be admitted again.",
-        short="it made way for others in the queue", patience=Patience.ANY,
+        short="it made way for others in the queue",
     ),
     _R.OUT_OF_MEMORY: Meaning(sentence="The worker needed more memory than it may use.", short="it ran out of memory"),
     _R.KILLED: Meaning(sentence="The worker was killed.", short="it was killed"),
@@ -148,23 +131,17 @@ MEANINGS: Mapping[Reason, Meaning] = {
     _R.REFUSED: Meaning(
         sentence="The worker does not fit the site: their releases or their token differ. The operator has to correct "
         "this.",
-        short="it does not fit the site", final=True,
-    ),
-    _R.BAD_SUBMISSION: Meaning(
-        sentence="The worker found the submission unusable.", short="it found the submission unusable", final=True
+        short="it does not fit the site",
     ),
     _R.CRASHED: Meaning(sentence="The worker ended with an error.", short="it ended with an error"),
-    _R.DEADLINE: Meaning(
-        sentence="The workers took longer than an evaluation may.", short="the time of its evaluation was over"
-    ),
-    _R.DELETED: Meaning(sentence="The workers were deleted in the cluster.", short="it was deleted in the cluster"),
-}  # fmt: skip
+    _R.DELETED: Meaning(sentence="The worker was deleted in the cluster.", short="it was deleted in the cluster"),
+}
 
 
 DISRUPTIONS = frozenset(
     {
         Reason.QUOTA_PREEMPTED, Reason.EVICTED, Reason.PREEMPTED, Reason.NODE_LOST, Reason.NODE_SHUTDOWN,
-        Reason.NODE_REFUSED, Reason.STOPPED, Reason.DELETED, Reason.DEADLINE, Reason.UNREACHABLE, Reason.REFUSED,
+        Reason.NODE_REFUSED, Reason.STOPPED, Reason.DELETED, Reason.UNREACHABLE, Reason.REFUSED,
     }
 )  # fmt: skip
 """Why the cluster, its operators or the site ended a worker; the tasks that it had cannot have caused it."""
@@ -172,7 +149,7 @@ DISRUPTIONS = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
-    """How a Job or a pod stands."""
+    """How a pool or a pod stands."""
 
     state: State
     reason: Reason
@@ -191,13 +168,13 @@ class Assessment:
         """The reason as part of a sentence."""
         return MEANINGS[self.reason].short
 
-    @property
-    def final(self) -> bool:
-        """Whether a further Job would end the same way."""
-        return self.state is State.FAILED and MEANINGS[self.reason].final
-
 
 def is_about_quota(message: str) -> bool:
     """Whether the cluster's words say that a ResourceQuota is used up. Kubernetes has no code of its own for it: its
     admission plug-in answers 403 with these words, and tools like Tekton look for the same."""
     return "exceeded quota:" in message
+
+
+def is_about_pod_security(message: str) -> bool:
+    """Whether the cluster's words are those of its PodSecurity admission, which has no code of its own either."""
+    return "violates PodSecurity" in message

@@ -15,19 +15,19 @@ _ADDRESSES = (
 )
 
 
-def public_words(text: str, *, secrets: Iterable[str] = (), image: str = "") -> str:
+def public_words(text: str, *, secrets: Iterable[str] = (), images: Iterable[str] = ()) -> str:
     """What the cluster said, for everybody who may read the evaluation's page.
 
     Args:
-        text: a message of the API server, an admission webhook or an event.
+        text: a message of the API server, an admission webhook or a controller.
         secrets: values that must not be shown.
-        image: the worker's; its registry is the operator's affair.
+        images: the workers'; their registry is the operator's affair.
 
     Returns:
         One line of at most 300 characters that ends with a full stop, or nothing if there was no text.
     """
     words = Redactor(secrets=secrets)(" ".join(text.split()))
-    for name in filter(None, (image, image.partition("@")[0])):
+    for name in filter(None, (part for image in images for part in (image, image.partition("@")[0]))):
         words = words.replace(name, "the worker's image")
     for shape, instead in _ADDRESSES:
         words = shape.sub(instead, words)

@@ -151,21 +151,29 @@ def _kept(request: HttpRequest) -> HttpResponseBase | None:
 
 
 def _keep(*, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-    if not isinstance(response, HttpResponse) or response.status_code != 200 or response.cookies:
+    if not _is_from_stranger(request):
         return response
-    if getattr(response, "is_shareable", False) and _is_from_stranger(request):
-        patch_vary_headers(response, ["Accept-Encoding"])
-        page = KeptPage(
-            content=response.content,
-            packed=gzip.compress(response.content, compresslevel=5, mtime=0),
-            # How often somebody may still ask is theirs alone.
-            headers=tuple((name, value) for name, value in response.headers.items() if not _is_of_caller(name)),
-            match=request.resolver_match,
-            made=time.monotonic(),
-        )
-        _pages.put(_key(request), page)
-        return page.response(packed=_takes_gzip(request))
-    return response
+    if not _may_be_kept(response):
+        # Else whoever renews it would leave the old page to all others for ever: one that is private now, or "ready".
+        _pages.drop(_key(request))
+        return response
+    assert isinstance(response, HttpResponse), "checked above"
+    patch_vary_headers(response, ["Accept-Encoding"])
+    page = KeptPage(
+        content=response.content,
+        packed=gzip.compress(response.content, compresslevel=5, mtime=0),
+        # How often somebody may still ask is theirs alone.
+        headers=tuple((name, value) for name, value in response.headers.items() if not _is_of_caller(name)),
+        match=request.resolver_match,
+        made=time.monotonic(),
+    )
+    _pages.put(_key(request), page)
+    return page.response(packed=_takes_gzip(request))
+
+
+def _may_be_kept(response: HttpResponseBase) -> bool:
+    is_whole = isinstance(response, HttpResponse) and response.status_code == 200 and not response.cookies
+    return is_whole and getattr(response, "is_shareable", False)
 
 
 def _is_of_caller(name: str) -> bool:

@@ -40,7 +40,9 @@ def _snapshots(wanted: Q) -> int:
         for pk in list(numbers):
             with transaction.atomic():
                 lock_board(slug)
-                sign_when_possible(snapshot=Snapshot.objects.select_related("suite").defer("content").get(pk=pk))
+                sign_when_possible(
+                    snapshot=Snapshot.objects.select_related("suite").defer("stored", "packed").get(pk=pk)
+                )
                 signed += SnapshotSignature.objects.filter(pk=pk).exists()
     return signed
 

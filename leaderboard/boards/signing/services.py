@@ -90,7 +90,7 @@ def sign_snapshot(snapshot: Snapshot) -> SnapshotSignature | None:
     if key is None:
         return None
     # As PostgreSQL keeps it, which is how it is served: `jsonb` rewrites some numbers.
-    content = Snapshot.objects.values_list("content", flat=True).get(pk=snapshot.pk)
+    content = Snapshot.objects.get(pk=snapshot.pk).content
     salts = {row["evaluation"]: secrets.token_hex(_SALT_BYTES) for row in content["rows"]}
     sign_evaluations([UUID(evaluation) for evaluation in salts])
     rows = _row_digests(rows=content["rows"], salts=salts)

@@ -18,6 +18,7 @@ from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.visibility import visible_evaluations
 from leaderboard.pages.others import others_on
 from leaderboard.pages.presenters import gather
+from leaderboard.pages.progress import waiting_sentence
 from leaderboard.queue.estimates import WaitsFor, place_of, queue_now
 from leaderboard.results.task_rows import tasks_of
 from leaderboard.site.api.examples import ATTEMPT_ID, example
@@ -131,7 +132,8 @@ class OthersOutput(Output):
     "why": "One evaluation is ahead.",
 })  # fmt: skip
 class PlaceOutput(Output):
-    """Where a waiting evaluation stands at this moment. All fields are null where it does not wait."""
+    """Where a waiting evaluation stands at this moment. All fields are null where it does not wait; `why` also says
+    for what a running one waits, such as room on the site's disk."""
 
     place = serializers.IntegerField(allow_null=True, help_text="1: it is served next.")
     evaluations_before = serializers.IntegerField(allow_null=True)
@@ -239,14 +241,15 @@ class PlaceView(APIView):
 
     @extend_schema(responses=PlaceOutput)
     def get(self, request: Request, evaluation_id: UUID) -> Response:
-        place = place_of(_evaluation(request=request, evaluation_id=evaluation_id))
+        evaluation = _evaluation(request=request, evaluation_id=evaluation_id)
+        place = place_of(evaluation)
         return Response(
             {
                 "place": place and place.number,
                 "evaluations_before": place and place.before.evaluations,
                 "shards_before": place and place.before.shards,
                 "waits_for": place and place.waits_for.value,
-                "why": place and place.sentence,
+                "why": waiting_sentence(evaluation=evaluation, place=place) or None,
             }
         )
 

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.visibility import visible_evaluations
-from leaderboard.pages.presenters import MOVING
+from leaderboard.pages.progress import MOVING
 from leaderboard.pages.workers.presenters import shown_attempt
 from leaderboard.queue.workers import logs
 

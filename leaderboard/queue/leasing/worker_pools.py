@@ -26,6 +26,7 @@ from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Sh
 from leaderboard.planners.kinds import KINDS
 from leaderboard.planners.models import Planner
 from leaderboard.queue.leasing.time_slices import SLICED_PHASES, Holding, Standing, Waiting, lease_tiers, set_aside
+from leaderboard.queue.pools.scope import tagged, tags_sharing, taken_by
 
 EVERY_SUITE = "*"
 """In a pool: its workers lease evaluations of all suites."""
@@ -132,7 +133,8 @@ def _standing(prefix: str = "", *, suspects: Sequence[int]) -> Case:
 
 def _in_pool(pool: Sequence[str]) -> QuerySet[Attempt]:
     """Attempts on workers that could have taken some of the same work."""
-    shared = ~Q(pool=[]) if EVERY_SUITE in pool else Q(pool__overlap=[*pool, EVERY_SUITE])
+    named = tags_sharing(pool_name) if (pool_name := tagged(pool)) else pool
+    shared = ~Q(pool=[]) if EVERY_SUITE in pool else Q(pool__overlap=[*named, EVERY_SUITE])
     return Attempt.objects.filter(shared).order_by()
 
 
@@ -182,7 +184,9 @@ def _waiting(pool: Sequence[str], *, suspects: Sequence[int]) -> list[Waiting]:
         Exists(unserved), state__in=transitions.LEASABLE, own_worker_run__isnull=True
     ).exclude(waits_for_agent())
     waiting = waiting.annotate(standing=_standing(suspects=suspects))
-    if EVERY_SUITE not in pool:
+    if pool_name := tagged(pool):
+        waiting = waiting.filter(taken_by(pool_name))
+    elif EVERY_SUITE not in pool:
         waiting = waiting.filter(suite__slug__in=pool)
     rows = waiting.order_by().values_list("submission__submitted_by", "standing").distinct()
     return [Waiting(user=user, standing=Standing(standing)) for user, standing in rows]

@@ -1,8 +1,10 @@
 """What the calls of an attempt have in common, its heartbeats, and its secrets."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from uuid import UUID
 
+from django.db import DatabaseError, transaction
 from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from pydantic import SecretStr
@@ -17,6 +19,7 @@ from evaluator.values import Artefact
 from gpu_jobs.contract.attempt import FailRequest, Heartbeat, SecretHeader, Seed
 from gpu_jobs.contract.message import Message
 from leaderboard.catalog import seasons
+from leaderboard.evaluations import deadlines
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.planners.models import Planner
 from leaderboard.planners.secret_headers import HeaderUnreadableError, header_of
@@ -30,6 +33,7 @@ from leaderboard.queue.workers.own import TooMuchUploadedError, count_upload
 from leaderboard.queue.workers.tokens import Holder
 from leaderboard.results.objects import server_store
 from leaderboard.site.api.parsers import TooLargeError
+from leaderboard.site.storage.disk_space import is_disk_full
 
 DONE = OpenApiResponse(description="It is done.")
 ENDED = {409: OpenApiResponse(description="The attempt is not live any more: `code` says how it ended.")}
@@ -57,13 +61,25 @@ class AttemptView(APIView):
             TooLargeError: it may not; none was kept.
         """
         store = self.store()
-        if self.is_own:
-            new = sum(len(artefact.data) for artefact in artefacts if not store.has(artefact.digest))
-            try:
+        if not self.is_own:
+            store.put_all(artefacts)
+            return
+        new = sum(len(artefact.data) for artefact in artefacts if not store.has(artefact.digest))
+        try:
+            # What could not be written is sent again, and is not counted twice.
+            with transaction.atomic():
                 count_upload(attempt_id=attempt_id, size=new)
-            except TooMuchUploadedError as error:
-                raise TooLargeError(str(error)) from error
-        store.put_all(artefacts)
+                store.put_all(artefacts)
+        except TooMuchUploadedError as error:
+            raise TooLargeError(str(error)) from error
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """Answer, and give the attempt its full time again if the site has no room for what it sends."""
+        if is_disk_full(exc):
+            # Without effect where the database has no room either: then nothing finds the deadline to have passed.
+            with suppress(DatabaseError), transaction.atomic():
+                deadlines.note_waiting(self.kwargs["attempt_id"])
+        return super().handle_exception(exc)
 
 
 class HeartbeatView(AttemptView):

@@ -1,46 +1,38 @@
 """Enrolment tokens of the workers that this installation starts itself (`gpu_jobs.launchers.enrolment`)."""
 
 from datetime import timedelta
-from uuid import UUID
 
-from leaderboard.queue.workers.tokens import extend_launch_tokens, mint_launch_token, withdraw_launch_token
+from leaderboard.queue.workers.tokens import is_fresh_pool_token, mint_launch_token, withdraw_launch_token
 
 LOCAL_VALID = timedelta(hours=24)
 """A local worker ends by then, and the launcher starts another one if work is left."""
+POOL_VALID = timedelta(days=7)
+"""A pool's token is renewed when half of this is over. Workers open sessions with it every hour."""
 
 
-class PoolEnrolments:
-    """For local processes: they are one pool for all evaluations on the operator's workers, whatever their suites."""
+class LocalEnrolments:
+    """For local processes: they take all evaluations of the operator's workers, whatever their suites."""
 
-    def mint(self, *, evaluation_id: str, name: str) -> str:  # noqa: ARG002 - as the others
+    def mint(self, *, name: str) -> str:
         """See `Enrolments.mint`."""
         return mint_launch_token(name=name, valid=LOCAL_VALID)
-
-    def extend(self, *, evaluation_id: str) -> None:
-        """Does nothing: a local process starts at once."""
 
     def withdraw(self, token: str) -> None:
         """See `Enrolments.withdraw`."""
         withdraw_launch_token(token)
 
 
-class EvaluationEnrolments:
-    """For Kubernetes Jobs, each of which serves one evaluation."""
+class PoolEnrolments:
+    """For worker pools on Kubernetes, bound to what the pool takes."""
 
-    def __init__(self, *, valid: timedelta) -> None:
-        """Args:
-        valid: how long a token opens sessions; longer than a Job may run.
-        """
-        self._valid = valid
+    def is_fresh(self, *, pool: str, token: str) -> bool:
+        """See `PoolEnrolments.is_fresh`."""
+        return is_fresh_pool_token(pool=pool, token=token, remaining=POOL_VALID / 2)
 
-    def mint(self, *, evaluation_id: str, name: str) -> str:
-        """See `Enrolments.mint`."""
-        return mint_launch_token(name=name, valid=self._valid, evaluation_id=UUID(evaluation_id))
-
-    def extend(self, *, evaluation_id: str) -> None:
-        """See `Enrolments.extend`."""
-        extend_launch_tokens(evaluation_id=UUID(evaluation_id), valid=self._valid)
+    def mint(self, *, pool: str) -> str:
+        """See `PoolEnrolments.mint`."""
+        return mint_launch_token(name=f"pool {pool}", valid=POOL_VALID, pool=pool)
 
     def withdraw(self, token: str) -> None:
-        """See `Enrolments.withdraw`."""
+        """See `PoolEnrolments.withdraw`."""
         withdraw_launch_token(token)

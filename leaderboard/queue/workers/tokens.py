@@ -27,6 +27,7 @@ from leaderboard.queue.leasing.leases import lose
 from leaderboard.queue.leasing.next_shard import hash_token
 from leaderboard.queue.leasing.worker_pools import EVERY_SUITE
 from leaderboard.queue.models import AttemptToken, WorkerToken
+from leaderboard.queue.pools.scope import tag_of, taken_by
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.site.problems import ProblemError
 
@@ -90,16 +91,20 @@ class Holder:
             scope &= Q(pk=self.token.evaluation)
         if self.token is not None and self.token.suite:
             scope &= Q(suite__slug=self.token.suite)
+        if self.token is not None and self.token.pool:
+            scope &= taken_by(self.token.pool)
         if self.evaluation_id is not None:
             scope &= Q(pk=self.evaluation_id)
         return scope if self.suites is None else scope & Q(suite__slug__in=self.suites)
 
     def pool(self, *, suites: Sequence[str] | None, evaluation_id: UUID | None) -> list[str]:
-        """The suites of which this worker serves all users, where it asks for these suites or this evaluation
-        (`Attempt.pool`)."""
+        """The suites, or the pool, of which this worker serves all users, where it asks for these suites or this
+        evaluation (`Attempt.pool`)."""
         bound = self.evaluation_id or evaluation_id or (self.token is not None and self.token.evaluation)
         if bound or self.owner_id is not None:
             return []
+        if self.token is not None and self.token.pool:
+            return [tag_of(self.token.pool)]
         if self.token is not None and self.token.suite:
             return [self.token.suite]
         chosen = [set(some) for some in (self.suites, suites) if some is not None]
@@ -128,20 +133,20 @@ def create_worker_token(*, owner: User | None, name: str) -> NewWorkerToken:
     return NewWorkerToken(id=row.pk, name=name, token=text)
 
 
-def mint_launch_token(*, name: str, valid: timedelta, evaluation_id: UUID | None = None) -> str:
-    """Make the enrolment token of one launch, and return its text, which is kept nowhere.
+def mint_launch_token(*, name: str, valid: timedelta, pool: str = "") -> str:
+    """Make the enrolment token of a launch or a pool, and return its text, which is not stored here.
 
     Args:
-        name: what is launched, such as the Job's name.
+        name: what is launched, for people.
         valid: how long it opens sessions.
-        evaluation_id: the only evaluation that it covers; None: all that the operator's workers run.
+        pool: the worker pool whose evaluations it covers; empty: all that the operator's workers run.
     """
     text = f"{PREFIX}{secrets.token_urlsafe(32)}"
     WorkerToken.objects.create(
         owner=None,
         name=name[:80],
         token_hash=hash_token(text),
-        evaluation=evaluation_id,
+        pool=pool,
         expires_at=timezone.now() + valid,
     )
     return text
@@ -153,11 +158,10 @@ def withdraw_launch_token(token: str) -> None:
     minted.update(revoked_at=timezone.now())
 
 
-def extend_launch_tokens(*, evaluation_id: UUID, valid: timedelta) -> None:
-    """Let the tokens of an evaluation whose launch still waits be valid from now on for so long."""
-    now = timezone.now()
-    waiting = WorkerToken.objects.filter(evaluation=evaluation_id, revoked_at=None, expires_at__lt=now + valid / 2)
-    waiting.update(expires_at=now + valid)
+def is_fresh_pool_token(*, pool: str, token: str, remaining: timedelta) -> bool:
+    """Whether this is a token of the pool that was not revoked and opens sessions for at least `remaining`."""
+    own = WorkerToken.objects.filter(token_hash=hash_token(token), pool=pool, owner=None, revoked_at=None)
+    return bool(token) and own.filter(expires_at__gt=timezone.now() + remaining).exists()
 
 
 def _refuse_too_many(owner: User) -> None:

@@ -22,6 +22,7 @@ from rest_framework.views import exception_handler
 from leaderboard.site.api.problems import PROBLEM_CONTENT_TYPE
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.site.problems import ProblemError, refused
+from leaderboard.site.storage.disk_space import DiskFullError, is_disk_full, note_failure
 
 _TYPES = "/docs/#problems"
 _BROKEN = "Internal error. Try again later."
@@ -43,6 +44,10 @@ def handle(error: Exception, context: dict[str, Any]) -> Response:
             return _invalid(request=request, errors=error.detail)
         case SuspiciousOperation():
             found = _Found(400, "malformed", "The body has too many parts or fields.")
+        case _ if is_disk_full(error):
+            note_failure(error)
+            full = DiskFullError()
+            found, headers = _Found(full.status, full.code, full.sentence), dict(full.headers())
         case DataError():
             found = _Found(400, "unstorable", _UNSTORABLE)
         case ProblemError():

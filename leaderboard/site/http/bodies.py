@@ -15,6 +15,7 @@ from typing import Any
 from asgiref.sync import sync_to_async
 
 from leaderboard.site.http.steady_bodies import SteadyBody, TooSlowError
+from leaderboard.site.storage.disk_space import RETRY_SECONDS, DiskFullError, is_disk_full, note_failure
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -61,7 +62,7 @@ class BodyLimits:
 
 class BoundedBodies:
     """Passes on requests within the limits. Answers 413 to bodies that their address does not take, 401 to those of
-    unknown callers, 429 where there is no room for them, and 408 to those that come too slowly."""
+    unknown callers, 429 where there is no room for them, 408 to those that come too slowly, 503 if the disk is full."""
 
     def __init__(self, application: Callable[[Scope, Receive, Send], Awaitable[None]], *, limits: BodyLimits) -> None:
         self._application = application
@@ -75,11 +76,22 @@ class BoundedBodies:
         body = _CountedBody(receive, scope=scope, limits=self._limits)
         try:
             if await body.admits(announced(scope)):
-                await self._application(scope, body, send)
+                await self._answered(scope, body, send)
             if body.refusal is not None:
                 await refuse(body.refusal, scope=scope, send=send)
         finally:
             await body.release()
+
+    async def _answered(self, scope: Scope, body: "_CountedBody", send: Send) -> None:
+        try:
+            await self._application(scope, body, send)
+        except OSError as error:
+            # Only spooling a body fails out here: views' errors have become answers.
+            if not is_disk_full(error):
+                raise
+            note_failure(error)
+            full = DiskFullError()
+            body.refusal = Refusal(HTTPStatus(full.status), full.code, full.sentence, retry_after=RETRY_SECONDS)
 
 
 class _CountedBody:

@@ -1,8 +1,9 @@
-"""A page for addresses that only take forms.
+"""Pages for addresses that only take forms, and for views that fail.
 
 Django refuses a visit with an empty 405, for which browsers show a page of their own, as if the site were broken.
 """
 
+import sys
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
@@ -11,6 +12,9 @@ from asgiref.sync import iscoroutinefunction, sync_to_async
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
 from django.utils.decorators import sync_and_async_middleware
+from django.views.defaults import server_error
+
+from leaderboard.site.storage.disk_space import RETRY_SECONDS, is_disk_full, note_failure
 
 
 @sync_and_async_middleware
@@ -39,4 +43,15 @@ def _is_mute(request: HttpRequest, response: HttpResponseBase) -> bool:
 def _explained(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
     page = render(request, "405.html", status=HTTPStatus.METHOD_NOT_ALLOWED)
     page["Allow"] = response["Allow"]
+    return page
+
+
+def view_failed(request: HttpRequest) -> HttpResponseBase:
+    """The page for a view that raised: 503 if the disk is full, else 500. Called while the exception is handled."""
+    error = sys.exc_info()[1]
+    if error is None or not is_disk_full(error):
+        return server_error(request)
+    note_failure(error)
+    page = render(request, "503.html", status=HTTPStatus.SERVICE_UNAVAILABLE)
+    page["Retry-After"] = str(RETRY_SECONDS)
     return page

@@ -8,6 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 from evaluator.arbiters.naming import arbiter_from
 from evaluator.arbiters.protocol import ArbiterError
 from evaluator.egress_policy import EgressPolicyError, egress_policy
+from gpu_jobs.launchers.pools import VARIABLE, PoolsError, pools_from
 from leaderboard.site.environment import is_contact, upload_folder
 from leaderboard.site.settings.base import DATA_DIR, DEMO, env, keys
 
@@ -25,6 +26,11 @@ try:
     ARBITER = arbiter_from(os.environ)
     """Settles what the rules of judges leave undecided; None: nobody does. Workers must name the same one."""
 except ArbiterError as error:
+    raise ImproperlyConfigured(f"{error}.") from None
+try:
+    WORKER_POOLS = pools_from(env.text(VARIABLE))
+    """Worker pools on Kubernetes (`queue/pools`); none where workers are processes of this machine."""
+except PoolsError as error:
     raise ImproperlyConfigured(f"{error}.") from None
 API_URL = env.text("PLANARENA_API_URL", "http://127.0.0.1:8000")
 """Where workers that this installation starts reach the API."""
@@ -110,9 +116,7 @@ MAX_OWN_WORKER_BYTES = env.size("PLANARENA_MAX_OWN_WORKER_UPLOAD") or 4 * 1024**
 """Of the artefacts of one evaluation that a researcher's own worker sends."""
 MAX_LOG_CHARACTERS = env.integer("PLANARENA_MAX_LOG_CHARACTERS", default=256 * 1024, least=1000)
 """Of one attempt's log; what comes after it is dropped, and the log says so."""
-HUB_URL = (env.text("HF_ENDPOINT") or env.text("PLANARENA_KUBERNETES_MODEL_MIRROR") or "https://huggingface.co").rstrip(
-    "/"
-)
+HUB_URL = (env.text("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
 """The model hub that language models are submitted from. Workers get them from there too: they read `HF_ENDPOINT`."""
 GPU_MEMORY_GB = env.integer("PLANARENA_GPU_MEMORY_GB", default=24, least=1)
 """Memory of the GPU that a worker has. A submitted language model must fit into it."""
@@ -126,6 +130,14 @@ UPLOADS_DIR = Path(env.text("PLANARENA_UPLOADS", str(DATA_DIR / "uploads"))).res
 """Where uploads are written until they are checked. On the volume of the store they are kept without being copied."""
 UPLOADS_QUOTA = env.size("PLANARENA_UPLOADS_QUOTA") or 4 * MAX_CHECKPOINT_BYTES
 """Bytes that all uploads on their way may take there together."""
+DISK_RESERVE_BYTES = env.size("PLANARENA_DISK_RESERVE") or 16_000_000
+"""A disk with less room than this counts as full: as much as PostgreSQL writes ahead at once."""
+KEEP_ATTEMPT_DAYS = env.integer("PLANARENA_KEEP_ATTEMPT_DAYS", default=90, least=1)
+"""Days after the end of an evaluation that was never ranked for which logs and attempts without results stay."""
+GARBAGE_GRACE_HOURS = env.integer("PLANARENA_GARBAGE_GRACE_HOURS", default=168, least=1)
+"""Objects that nothing names stay for so long after their last use: the results that name them may be on their way."""
+COLLECT_ROWS = env.flag("PLANARENA_COLLECT_ROWS", default=False)
+"""Whether the beat deletes rows past their retention; `collect_garbage` does in any case."""
 FILE_UPLOAD_TEMP_DIR = upload_folder(UPLOADS_DIR)
 FILE_UPLOAD_HANDLERS = ["leaderboard.planners.uploading.BoundedUpload"]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024

@@ -84,5 +84,5 @@ CELERY_BEAT_SCHEDULE = {
     "remove-unconfirmed-accounts": _every(3600, "accounts.tasks.remove_unconfirmed_accounts", expires=3600),
     "finish-leaving": _every(60, "leaving.tasks.finish_leaving", expires=300),
     "clear-expired-sessions": _every(6 * 3600, "accounts.tasks.clear_expired_sessions", expires=3600),
-    "stop-orphans": _every(60, "queue.tasks.stop_orphans", expires=300),
+    "delete-old-rows": _every(6 * 3600, "backups.tasks.delete_old_rows", expires=3600),
 }

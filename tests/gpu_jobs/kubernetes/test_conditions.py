@@ -21,15 +21,14 @@ def container(kind, **state):
     return {"containerStatuses": [{"name": "worker", "state": {kind: state}}]}
 
 
+def crashing(code, *, kind="containerStatuses", **ended):
+    """A container that has ended and waits to be started again."""
+    state = {"waiting": {"reason": "CrashLoopBackOff"}}
+    return {kind: [{"name": "worker", "state": state, "lastState": {"terminated": {"exitCode": code, **ended}}}]}
+
+
 def conditions(*found):
     return {"conditions": [{"status": "True", "lastTransitionTime": T1, **one} for one in found]}
-
-
-def job(*found, suspend=False, annotations=None, deleted=False):
-    metadata = {"name": "j", "uid": "u", "creationTimestamp": T0, "annotations": annotations or {}}
-    if deleted:
-        metadata["deletionTimestamp"] = T1
-    return {"metadata": metadata, "spec": {"suspend": suspend}, "status": {"startTime": T0, **conditions(*found)}}
 
 
 UNSCHEDULABLE = conditions({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3"})
@@ -54,7 +53,13 @@ GATED = conditions({"type": "PodScheduled", "status": "False", "reason": "Schedu
         (pod("Running", startTime=T0), State.RUNNING, Reason.RUNNING),
         (pod("Running", deleted=True), State.GONE, Reason.STOPPING),
         (pod("Unknown"), State.WAITING, Reason.NODE_LOST),
-        (pod("Succeeded"), State.SUCCEEDED, Reason.FINISHED),
+        (pod("Succeeded"), State.FAILED, Reason.STOPPED),
+        (pod("Running", **crashing(10)), State.FAILED, Reason.REFUSED),
+        (pod("Running", **crashing(137, reason="OOMKilled")), State.FAILED, Reason.OUT_OF_MEMORY),
+        (pod("Running", **crashing(0)), State.FAILED, Reason.STOPPED),
+        (pod("Running", **container("terminated", exitCode=20)), State.FAILED, Reason.UNREACHABLE),
+        (pod("Running", **container("running", startedAt=T0)), State.RUNNING, Reason.RUNNING),
+        (pod(**crashing(1, kind="initContainerStatuses")), State.FAILED, Reason.CRASHED),
         (
             pod("Failed", **container("terminated", exitCode=137, reason="OOMKilled")),
             State.FAILED,
@@ -66,7 +71,7 @@ GATED = conditions({"type": "PodScheduled", "status": "False", "reason": "Schedu
         (pod("Failed", **container("terminated", exitCode=2, reason="Error")), State.FAILED, Reason.REFUSED),
         (pod("Failed", **container("terminated", exitCode=1, reason="Error")), State.FAILED, Reason.CRASHED),
         (pod("Failed", **container("terminated", exitCode=12, reason="Error")), State.FAILED, Reason.REFUSED),
-        (pod("Failed", **container("terminated", exitCode=13, reason="Error")), State.FAILED, Reason.BAD_SUBMISSION),
+        (pod("Failed", **container("terminated", exitCode=13, reason="Error")), State.FAILED, Reason.CRASHED),
         (pod("Failed", **container("terminated", exitCode=99, reason="Error")), State.FAILED, Reason.CRASHED),
         (
             pod("Failed", **container("terminated", exitCode=128, reason="StartError")),
@@ -99,82 +104,56 @@ def test_pods(given, state, reason):
     assert (found.state, found.reason) == (state, reason)
 
 
-def workload(kind, status, reason):
-    return {"status": conditions({"type": kind, "status": status, "reason": reason, "message": "m"})}
+def deployment(*found, replicas=1):
+    return {"metadata": {"name": "d"}, "spec": {"replicas": replicas}, "status": conditions(*found)}
+
+
+def refused(message):
+    return {"type": "ReplicaFailure", "reason": "FailedCreate", "message": message}
+
+
+GONE = pod("Failed", **conditions({"type": "DisruptionTarget", "reason": "DeletionByTaintManager"}))
+KILLED = pod("Running", **crashing(137, reason="OOMKilled"))
 
 
 @pytest.mark.parametrize(
     ("found", "state", "reason"),
     [
-        (assess(job=None), State.GONE, Reason.DELETED),
-        (assess(job=job(deleted=True)), State.GONE, Reason.DELETED),
-        (assess(job=job()), State.WAITING, Reason.NO_PODS),
-        (assess(job=job(), pods=[pod(), pod("Running")]), State.RUNNING, Reason.RUNNING),
-        (assess(job=job(), pods=[pod(), pod(**UNSCHEDULABLE)]), State.WAITING, Reason.UNSCHEDULABLE),
-        (assess(job=job(), pods=[pod("Succeeded")]), State.SUCCEEDED, Reason.FINISHED),
-        (
-            assess(job=job(), pods=[pod("Failed", **container("terminated", exitCode=137, reason="OOMKilled"))]),
-            State.WAITING,
-            Reason.OUT_OF_MEMORY,
-        ),
-        (assess(job=job({"type": "Complete"})), State.SUCCEEDED, Reason.FINISHED),
-        (assess(job=job({"type": "Failed", "reason": "DeadlineExceeded"})), State.FAILED, Reason.DEADLINE),
-        (
-            assess(
-                job=job(
-                    {
-                        "type": "FailureTarget",
-                        "reason": "PodFailurePolicy",
-                        "message": "... failed with exit code 2 ...",
-                    }
-                )
-            ),
-            State.FAILED,
-            Reason.REFUSED,
-        ),
-        (
-            assess(
-                job=job({"type": "Failed", "reason": "BackoffLimitExceeded"}),
-                pods=[pod("Failed", **container("terminated", exitCode=137, reason="OOMKilled", finishedAt=T0))],
-            ),
-            State.FAILED,
-            Reason.OUT_OF_MEMORY,
-        ),
-        (assess(job=job({"type": "Failed", "reason": "BackoffLimitExceeded"})), State.FAILED, Reason.CRASHED),
-        (
-            assess(
-                job=job(
-                    {"type": "Failed", "reason": "DeadlineExceeded"},
-                    annotations={"planarena.io/ended-because": "image_not_pulled"},
-                )
-            ),
-            State.FAILED,
-            Reason.IMAGE_NOT_PULLED,
-        ),
-        (assess(job=job(suspend=True)), State.WAITING, Reason.SUSPENDED),
-        (
-            assess(job=job(suspend=True), workload=workload("QuotaReserved", "False", "Inadmissible")),
-            State.WAITING,
-            Reason.INADMISSIBLE,
-        ),
-        (
-            assess(job=job(suspend=True), workload=workload("QuotaReserved", "False", "Pending")),
-            State.WAITING,
-            Reason.QUEUED_FOR_QUOTA,
-        ),
-        (
-            assess(job=job(suspend=True), workload=workload("Evicted", "True", "Preempted")),
-            State.WAITING,
-            Reason.QUOTA_PREEMPTED,
-        ),
+        (assess(deployment=None), State.GONE, Reason.NOT_INSTALLED),
+        (assess(deployment=deployment(replicas=0)), State.WAITING, Reason.NOT_SCALED),
+        (assess(deployment=deployment()), State.WAITING, Reason.STARTING),
+        (assess(deployment=deployment(), pods=[pod(), pod("Running")]), State.RUNNING, Reason.RUNNING),
+        (assess(deployment=deployment(replicas=0), pods=[pod("Running")]), State.RUNNING, Reason.RUNNING),
+        (assess(deployment=deployment(), pods=[pod(), pod(**UNSCHEDULABLE)]), State.WAITING, Reason.UNSCHEDULABLE),
+        (assess(deployment=deployment(), pods=[pod(**UNSCHEDULABLE), KILLED]), State.FAILED, Reason.OUT_OF_MEMORY),
+        (assess(deployment=deployment(), pods=[GONE]), State.WAITING, Reason.STARTING),
+        (assess(deployment=deployment(), pods=[GONE, pod("Running")]), State.RUNNING, Reason.RUNNING),
+        (assess(deployment=deployment(refused("exceeded quota: q"))), State.WAITING, Reason.QUOTA_EXCEEDED),
+        (assess(deployment=deployment(refused('violates PodSecurity "r"'))), State.WAITING, Reason.POD_SECURITY),
+        (assess(deployment=deployment(refused("denied the request"))), State.WAITING, Reason.NO_PODS),
+        (assess(deployment=deployment(refused("x")), pods=[pod("Running")]), State.RUNNING, Reason.RUNNING),
+        (assess(deployment=deployment(refused("x") | {"status": "False"})), State.WAITING, Reason.STARTING),
     ],
 )
-def test_jobs(found, state, reason):
+def test_pools(found, state, reason):
     assert (found.state, found.reason) == (state, reason)
 
 
+@pytest.mark.parametrize("link", ["label", "owner"])
+def test_a_held_pod_is_explained_by_its_own_workload(link):
+    held = pod(**GATED)
+    held["metadata"]["uid"] = "u1"
+    workloads = []
+    for uid, why in (("u2", "Inadmissible"), ("u1", "Pending")):
+        named = {"label": {"labels": {"kueue.x-k8s.io/job-uid": uid}}, "owner": {"ownerReferences": [{"uid": uid}]}}
+        reserved = conditions({"type": "QuotaReserved", "status": "False", "reason": why, "message": uid})
+        workloads.append({"metadata": named[link], "status": reserved})
+    found = assess(deployment=deployment(), pods=[held], workloads=workloads)
+    assert (found.reason, found.detail) == (Reason.QUEUED_FOR_QUOTA, "u1")
+
+
 def test_what_is_waited_for_has_a_beginning():
-    found = assess(job=job(), pods=[pod(**UNSCHEDULABLE)])
+    found = assess(deployment=deployment(), pods=[pod(**UNSCHEDULABLE)])
     assert found.since == datetime(2026, 1, 1, 0, 5, tzinfo=UTC)
     assert found.detail == "0/3"
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import signal
 import socket
 import struct
 import time
@@ -18,8 +19,7 @@ from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.planners.language_models.protocol import Failure, FailureKind, GenerateCall, Message, ScoreCall
 from gpu_jobs.model_server import protocol as wire
 from gpu_jobs.model_server.channel import ChannelError
-from gpu_jobs.model_server.client import Deadlines
-from gpu_jobs.model_server.endings import Ending
+from gpu_jobs.model_server.client import Deadlines, NoServerFreeError
 from gpu_jobs.model_server.opening import submitted_model_opener
 from gpu_jobs.model_server.remote import RemoteOpener, greeted
 from tests.fakes.tiny_models import NAMES, AnyOrder, byte_level_bpe, gpt2, livelier, saved
@@ -97,17 +97,46 @@ def test_a_model_in_another_container_answers_as_in_this_process_and_serves_nobo
                 greeted(address)
         finally:
             there.close()
-        assert process.wait(20) == Ending.SERVED
+        # The next worker, whose model is loaded by a fresh process.
+        again = opener(model_folder, name="m", device="cpu", source={"model_id": "own/planner"})
+        assert again.answer(calls[:1]) == here.answer(calls[:1])
+        again.close()
+        assert process.poll() is None
 
 
-def test_a_receiver_keeps_the_files_as_they_were_sent_and_ends(small_folder, tmp_path):
+def test_a_server_that_is_told_to_stop_finishes_with_its_worker_first(model_folder, tmp_path, listen):
+    with process_serving(tmp_path / "inbox", listen=listen) as (address, process):
+        opener = opener_of(address)
+        model = opener(model_folder, name="m", device="cpu", source={})
+        process.send_signal(signal.SIGTERM)
+        time.sleep(1.5)
+        assert not isinstance(model.answer([FREE])[0], Failure)
+        model.close()
+        assert process.wait(20) == 0
+        with pytest.raises(OSError, match=r"."):
+            greeted(address)
+
+
+def test_a_server_without_a_worker_stops_at_once(tmp_path):
+    with process_serving(tmp_path / "inbox") as (address, process):
+        greeted_soon(address).close()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(40) == 0
+
+
+def test_an_engine_gets_the_files_as_they_were_sent_for_as_long_as_the_worker_stays(small_folder, tmp_path):
     inbox = tmp_path / "inbox"
-    with process_serving(inbox, arguments=["--receive-only"]) as (address, process):
-        opener_of(address).deliver(small_folder)
-        assert process.wait(20) == Ending.RECEIVED
-    files = {path.relative_to(small_folder) for path in small_folder.rglob("*") if path.is_file()}
-    assert {path.relative_to(inbox) for path in inbox.rglob("*") if path.is_file()} == files
-    assert all((inbox / name).read_bytes() == (small_folder / name).read_bytes() for name in files)
+    with thread_serving(inbox, most_bytes=6_000_000) as (address, exits, thread):
+        opener = opener_of(address)
+        opener.deliver(small_folder)
+        files = {path.relative_to(small_folder) for path in small_folder.rglob("*") if path.is_file()}
+        assert {path.relative_to(inbox) for path in inbox.rglob("*") if path.is_file()} == files
+        assert all((inbox / name).read_bytes() == (small_folder / name).read_bytes() for name in files)
+        assert exits == []
+        opener.drop()
+        thread.join(10)
+        assert exits == [None]
+        assert list(inbox.iterdir()) == []
 
 
 def announced(*files, **changes):
@@ -158,7 +187,7 @@ def test_names_sizes_and_nonsense_are_refused_before_a_byte_is_written_and_the_n
         (small_folder / "nested" / "weights-1.safetensors").write_bytes(b"w")
         opener_of(address).deliver(small_folder)
         thread.join(10)
-        assert exits == [Ending.RECEIVED]
+        assert exits == [None]
 
 
 @pytest.mark.parametrize(
@@ -183,7 +212,7 @@ def test_a_file_that_is_not_as_announced_leaves_nothing_behind(frames, said, tmp
         assert not reply.unusable
         worker.close()
         thread.join(10)
-        assert exits == [Ending.SERVED]
+        assert exits == [None]
         assert list(inbox.iterdir()) == []
 
 
@@ -195,7 +224,7 @@ def test_a_worker_that_dies_within_a_file_leaves_nothing_behind(tmp_path):
             message = announced(GOOD)
             connection.sendall(struct.pack(">I", len(message)) + message + struct.pack(">I", 3) + b"a")
         thread.join(10)
-        assert exits == [Ending.SERVED]
+        assert exits == [None]
         assert list(inbox.iterdir()) == []
 
 
@@ -205,7 +234,7 @@ def test_silent_clients_do_not_keep_a_worker_out(small_folder, tmp_path, monkeyp
         silent = socket.create_connection((address.host, address.port))
         opener_of(address).deliver(small_folder)
         thread.join(10)
-        assert exits == [Ending.RECEIVED]
+        assert exits == [None]
         silent.close()
 
 
@@ -233,7 +262,7 @@ def test_a_model_that_ends_hangs_or_talks_nonsense_is_the_planner_s_fault(child,
         assert said in failure.message
         assert model.is_broken
         thread.join(10)
-        assert exits == [Ending.SERVED]
+        assert exits == [None]
 
 
 def test_a_server_that_is_gone_without_a_word_is_an_infrastructure_fault(small_folder, tmp_path):
@@ -265,9 +294,8 @@ def test_a_server_that_is_lost_while_it_is_asked_is_an_infrastructure_fault(smal
 
 def test_where_no_server_is_free_in_time_the_model_is_unavailable(small_folder):
     nowhere = parse_address("127.0.0.1:1")
-    with pytest.raises(ModelError, match=r"No model server was free at 127.0.0.1:1 within 0.2 seconds") as caught:
+    with pytest.raises(NoServerFreeError, match=r"No model server was free at 127.0.0.1:1 within 0.2 seconds"):
         opener_of(nowhere, patience_seconds=0.2).deliver(small_folder)
-    assert type(caught.value) is ModelError
 
 
 def test_a_file_with_a_tricky_name_makes_the_model_unusable(small_folder):

@@ -3,6 +3,7 @@
 import json
 import socket
 import threading
+import time
 from contextlib import contextmanager, suppress
 
 import pytest
@@ -14,13 +15,13 @@ from evaluator.planners.language_models.admission.rules import ModelRefusedError
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.planners.language_models.protocol import GenerateCall, Message, ScoreCall
-from gpu_jobs.model_server.client import Deadlines
+from gpu_jobs.model_server.client import Deadlines, NoServerFreeError
 from gpu_jobs.model_server.opening import submitted_model_opener
 from gpu_jobs.model_server.serving import serve_one
 from gpu_jobs.model_server.vllm_opening import VllmOpener, facts_of
 from tests.fakes.tiny_models import NAMES, AnyOrder, byte_level_bpe, gpt2, livelier, saved
 from tests.fakes.vllm_server import FakeVllm
-from tests.gpu_jobs.model_server.serving import free_port
+from tests.gpu_jobs.model_server.serving import engine_loop, engine_of, free_port
 
 SAID = (Message("user", "Text"),)
 SOURCE = {"model_id": "own/planner", "commit": "c" * 40}
@@ -42,34 +43,43 @@ def model_folder(tmp_path):
 
 @contextmanager
 def pod(inbox, *, address, crashes=0):
-    """What the containers of the pod do one after the other. Yields how many receivers there were."""
-    stop, receivers = threading.Event(), []
+    """What both containers of the pod do. Yields how often vLLM was started."""
+    stop, control = threading.Event(), inbox.with_name(f"{inbox.name}-control")
 
-    def run() -> None:
-        while len(receivers) <= crashes:
-            receivers.append(address.listening())
-            try:
-                serve_one(receivers[-1], folder=inbox, device="cpu", most_bytes=1 << 26, sandbox=None)
-            except OSError:
-                return
+    def receive() -> None:
+        while not stop.is_set():
+            serve_one(
+                address.listening(), folder=inbox, device="cpu", most_bytes=1 << 26,
+                runs=engine_of(control), draining=stop,
+            )  # fmt: skip
+
+    @contextmanager
+    def vllm():
         module, tokenizer = AutoModelForCausalLM.from_pretrained(inbox), AutoTokenizer.from_pretrained(inbox)
-        with FakeVllm(module=module.eval(), tokenizer=tokenizer).serving(port=address.port):
-            stop.wait()
+        with FakeVllm(module=module.eval(), tokenizer=tokenizer).serving(port=address.port + 1):
+            yield
 
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    try:
-        yield receivers
-    finally:
-        stop.set()
-        with suppress(OSError):
-            receivers[-1].shutdown(socket.SHUT_RDWR)
-        thread.join(10)
+    with engine_loop(control, engine=vllm, crashes=crashes) as starts:
+        thread = threading.Thread(target=receive, daemon=True)
+        thread.start()
+        try:
+            yield starts
+        finally:
+            stop.set()
+            thread.join(10)
 
 
 @pytest.fixture
 def address():
-    return Address(host="127.0.0.1", port=free_port())
+    return two_ports()
+
+
+def two_ports() -> Address:
+    """An address whose next port is free, too."""
+    while True:
+        port = free_port()
+        with suppress(OSError), socket.create_server(("127.0.0.1", port + 1)):
+            return Address(host="127.0.0.1", port=port)
 
 
 def opener_of(address, **changes):
@@ -77,13 +87,13 @@ def opener_of(address, **changes):
     return VllmOpener(address, **given)
 
 
-def test_vllm_serves_what_the_worker_delivered_and_further_workers_find_it_serving(model_folder, tmp_path, address):
+def test_vllm_serves_what_the_worker_delivered_and_is_started_again_for_the_next(model_folder, tmp_path, address):
     calls = [
         GenerateCall(messages=SAID, constraint=AnyOrder(most=2), max_tokens=60),
         ScoreCall(messages=SAID, continuations=NAMES),
     ]
     here = LocalModel.from_folder(model_folder, name="m")
-    with pod(tmp_path / "inbox", address=address) as receivers:
+    with pod(tmp_path / "inbox", address=address) as starts:
         for _ in range(2):
             opener = opener_of(address)
             opener.deliver(model_folder)
@@ -95,15 +105,17 @@ def test_vllm_serves_what_the_worker_delivered_and_further_workers_find_it_servi
             assert identity["weights_digest"] == here.identity()["weights_digest"]
             assert identity["model_id"] == "own/planner"
             assert not there.is_broken
+            with pytest.raises(ModelError, match="No model server was free"):
+                opener_of(address, patience_seconds=0.2).deliver(model_folder)
             there.close()
-        assert len(receivers) == 1
+        assert len(starts) == 2
 
 
-def test_one_end_while_it_loads_is_forgiven_and_three_are_the_model_s(model_folder, tmp_path, address):
-    with pod(tmp_path / "inbox", address=address, crashes=1) as receivers:
+def test_two_ends_while_it_loads_are_forgiven_and_three_are_the_model_s(model_folder, tmp_path, address):
+    with pod(tmp_path / "inbox", address=address, crashes=2) as starts:
         opener_of(address)(model_folder, name="m", device="cuda", source=SOURCE).close()
-        assert len(receivers) == 2
-    elsewhere = Address(host="127.0.0.1", port=free_port())
+        assert len(starts) == 3
+    elsewhere = two_ports()
     with (
         pod(tmp_path / "other", address=elsewhere, crashes=9),
         pytest.raises(ModelUnusableError, match="vLLM ended 3 times while it loaded the model"),
@@ -111,22 +123,60 @@ def test_one_end_while_it_loads_is_forgiven_and_three_are_the_model_s(model_fold
         opener_of(elsewhere)(model_folder, name="m", device="cuda", source=SOURCE)
 
 
-def test_vllm_that_never_loads_the_model_is_the_model_s_fault(model_folder, tmp_path, address):
-    listener = address.listening()
-    thread = threading.Thread(
-        target=serve_one, args=(listener,),
-        kwargs={"folder": tmp_path / "inbox", "device": "cpu", "most_bytes": 1 << 26, "sandbox": None},
-    )  # fmt: skip
-    thread.start()
-    with pytest.raises(ModelUnusableError, match=r"did not load the model within 0\.5 seconds"):
-        opener_of(address, deadlines=Deadlines(load=0.5))(model_folder, name="m", device="cuda", source=SOURCE)
-    thread.join()
+def test_vllm_that_never_loads_the_model_is_the_model_s_fault_and_makes_room(model_folder, tmp_path, address):
+    control = tmp_path / "control"
+    with engine_loop(control):
+        thread = threading.Thread(
+            target=serve_one, args=(address.listening(),),
+            kwargs={"folder": tmp_path / "inbox", "device": "cpu", "most_bytes": 1 << 26,
+                    "runs": engine_of(control)},
+        )  # fmt: skip
+        thread.start()
+        with pytest.raises(ModelUnusableError, match=r"did not load the model within 0\.5 seconds"):
+            opener_of(address, deadlines=Deadlines(load=0.5))(model_folder, name="m", device="cuda", source=SOURCE)
+        thread.join(10)
+        assert not thread.is_alive()
+
+
+def test_an_engine_of_an_earlier_process_is_ended_before_anything_is_served(tmp_path):
+    control = tmp_path / "control"
+    with engine_loop(control) as starts:
+        (control / "serve").touch()
+        wait_for(lambda: starts)
+        engine_of(control).stop()
+        assert list(control.iterdir()) == []
+        engine_of(control).stop()
+
+
+def test_an_engine_that_was_asked_for_a_moment_only_is_waited_for(tmp_path):
+    control = tmp_path / "control"
+    with engine_loop(control):
+        (control / "serve").touch()
+        engine_of(control).stop()
+        assert list(control.iterdir()) == []
+
+
+def test_a_pod_that_is_ended_sends_its_worker_to_another(model_folder, tmp_path, address):
+    with pod(tmp_path / "inbox", address=address) as starts:
+        (tmp_path / "inbox-control" / "stopped").touch()
+        opener = opener_of(address)
+        opener.deliver(model_folder)
+        # The engine of this one never comes; the next look at the pod finds it as before.
+        (tmp_path / "inbox-control" / "stopped").unlink()
+        opener(model_folder, name="m", device="cuda", source=SOURCE).close()
+        assert starts
+
+
+def wait_for(condition):
+    until = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.01)
 
 
 def test_where_nothing_takes_the_files_the_model_is_unavailable(model_folder, address):
-    with pytest.raises(ModelError, match="No model server was free") as caught:
+    with pytest.raises(NoServerFreeError, match="No model server was free"):
         opener_of(address, patience_seconds=0.2).deliver(model_folder)
-    assert type(caught.value) is ModelError
 
 
 def test_the_setting_chooses_the_engine(monkeypatch):

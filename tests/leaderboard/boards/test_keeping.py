@@ -97,6 +97,18 @@ def test_an_answer_to_who_has_a_token_is_given_to_nobody_else():
     assert serve_kept_pages(site)(request).content == b"page 3"
 
 
+@pytest.mark.parametrize("status", [404, 503])
+def test_a_page_that_is_gone_is_served_to_nobody_any_more(monkeypatch, status):
+    now = [100.0]
+    monkeypatch.setattr(page_cache.time, "monotonic", lambda: now[0])
+    site = Site()
+    ask(site)
+    now[0] += 1.5
+    gone = serve_kept_pages(lambda _: HttpResponse("gone", status=status))
+    for _ in range(2):
+        assert gone(RequestFactory().get("/boards/x/")).status_code == status
+
+
 def test_how_often_somebody_may_still_ask_is_not_kept():
     site = Site(**{"RateLimit": "1", "RateLimit-Policy": "2", "Allow": "GET"})
     ask(site)

@@ -1,6 +1,7 @@
 """What Prometheus reads, and who may."""
 
 import os
+import re
 import subprocess
 import sys
 from datetime import timedelta
@@ -14,10 +15,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from evaluator.engine.store import MemoryStore
 from evaluator.records import SampleResult, StepRun
-from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Shard
 from leaderboard.monitoring import views
 from leaderboard.monitoring.figures import DatabaseFigures
-from leaderboard.monitoring.models import ToolUsage
+from leaderboard.monitoring.models import EndedAttempts, ToolUsage
+from leaderboard.monitoring.registry import REGISTRY
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.leasing.leases import AttemptEndedError
 from leaderboard.queue.workers.finishing import deliver
@@ -73,9 +75,39 @@ def test_shards_and_attempts_are_counted_by_state(settings):
     make_lease(evaluation)
     found = scrape(settings)
     assert (found["planarena_shards", "leased"], found["planarena_shards", "pending"]) == (1, 2)
-    assert (found["planarena_attempts", "live"], found["planarena_attempts", "lost"]) == (1, 0)
+    assert (found["planarena_live_attempts",], found["planarena_attempts_total", "lost"]) == (1, 0)
     Evaluation.objects.update(state=EvaluationState.FAILED)
     assert scrape(settings)["planarena_shards", "pending"] == 0
+
+
+@pytest.mark.django_db
+def test_ended_attempts_stay_counted_when_their_rows_are_deleted(settings):
+    evaluations = [make_evaluation(suite=make_suite(runnable=20), state=EvaluationState.LAUNCHING) for _ in range(2)]
+    for evaluation in evaluations:
+        assert leases.lose(attempt_id=make_lease(evaluation).attempt.pk, detail="it was not heard of")
+    make_lease(evaluations[0])
+    for left in (3, 1, 1):
+        found = scrape(settings)
+        assert Attempt.objects.count() == left
+        assert (found["planarena_attempts_total", "lost"], found["planarena_live_attempts",]) == (2, 1)
+        Attempt.objects.exclude(state="live").delete()
+    Shard.objects.update(state="pending")
+    Attempt.objects.all().delete()
+    assert scrape(settings)["planarena_live_attempts",] == 0
+    assert EndedAttempts.objects.values_list("state", "deleted").get() == ("lost", 2)
+
+
+@pytest.mark.django_db
+def test_counters_end_in_total_and_names_have_base_units(settings):
+    scrape(settings)
+    for family in [*DatabaseFigures().collect(), *REGISTRY.collect()]:
+        names = {sample.name for sample in family.samples}
+        assert family.type in {"gauge", "counter", "histogram"}
+        # `_created` is prometheus_client's own.
+        ends = {name.removeprefix(family.name) for name in names} - {"_created"}
+        assert ends <= {"counter": {"_total"}, "gauge": {""}, "histogram": {"_bucket", "_count", "_sum"}}[family.type]
+        assert not re.search(r"_(ms|milliseconds|minutes|hours|days|kb|mb|gb|mib|percent)(_|$)", family.name)
+        assert family.type == "counter" or not family.name.endswith("_total")
 
 
 @pytest.mark.django_db
@@ -118,11 +150,11 @@ def test_a_scrape_asks_the_database_once_for_each_figure_and_then_waits():
     ) as queries:
         figures.collect()
         figures.collect()
-    assert len(queries) == 4
+    assert len(queries) == 6
     now[0] = 10.0
     with CaptureQueriesContext(connection) as queries:
         figures.collect()
-    assert len(queries) == 4
+    assert len(queries) == 6
 
 
 @pytest.mark.django_db
@@ -155,7 +187,8 @@ def test_without_a_token_only_a_demo_answers_and_only_its_own_machine(settings, 
 def test_several_processes_with_one_folder_are_measured_as_one(tmp_path):
     program = """
 from prometheus_client import generate_latest
-from leaderboard.monitoring.requests import LATENCY, measured
+from leaderboard.monitoring.registry import measured
+from leaderboard.monitoring.requests import LATENCY
 LATENCY.labels(view="lease", method="POST").observe(0.02)
 print(generate_latest(measured()).decode())
 """

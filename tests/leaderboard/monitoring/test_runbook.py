@@ -2,11 +2,11 @@
 
 import re
 
+import promql_parser
 import pytest
 
 from leaderboard.docs_pages.chapters import DOCS
-from leaderboard.monitoring.figures import DatabaseFigures
-from leaderboard.monitoring.requests import REGISTRY
+from tests.leaderboard.monitoring.promql import faults, given_series
 
 TEXT = (DOCS / "runbook.md").read_text()
 ALERTS = re.findall(r"^\| \[(\w+)\]\(#(\w+)\) \| `([^`]+)` \|", TEXT, re.MULTILINE)
@@ -20,14 +20,27 @@ def test_each_alert_has_a_section_with_steps_and_each_section_an_alert():
 
 
 @pytest.mark.django_db
-@pytest.mark.usefixtures("own_store")
-def test_conditions_use_metrics_and_states_that_exist():
-    given = {}
-    for family in [*DatabaseFigures().collect(), *REGISTRY.collect()]:
-        for sample in family.samples:
-            given.setdefault(sample.name, set()).add(sample.labels.get("state"))
-        given.setdefault(f"{family.name}_bucket", set())
-    for _, _, condition in ALERTS:
-        for name, state in re.findall(r'(planarena_\w+)(?:\{state="(\w+)")?', condition):
-            assert name in given, name
-            assert not state or state in given[name], (name, state)
+@pytest.mark.usefixtures("everything")
+def test_conditions_use_metrics_labels_and_values_that_exist():
+    given = given_series()
+    assert ALERTS
+    for name, _, condition in ALERTS:
+        text = condition.replace(r"\|", "|")
+        assert list(faults(text, given)) == [], name
+        # What is true of every series would always alert.
+        assert str(promql_parser.parse(text).op) in {"==", ">", "<", "and", "or"}
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("everything")
+def test_a_condition_with_a_fault_is_found():
+    given = given_series()
+    for text, fault in {
+        'max(planarena_attempts{state="lost"}) > 5': "planarena_attempts does not exist",
+        'max(planarena_attempts_total{state="gone"}) > 5': "planarena_attempts_total has no state=gone",
+        'max(planarena_attempts_total{kind="lost"}) > 5': "planarena_attempts_total has no label kind",
+        "max by (view) (planarena_shards) > 5": "no series has the label view",
+    }.items():
+        assert list(faults(text, given)) == [fault]
+    with pytest.raises(ValueError, match="expected type matrix"):
+        list(faults("rate(planarena_shards) > 1", given))

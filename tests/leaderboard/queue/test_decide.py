@@ -47,6 +47,13 @@ def test_waiting_for_a_worker_never_fails_however_long_it_lasts(deadline):
     assert decide(replace(waiting, worker_runs=True)).do is Do.NOTHING
 
 
+def test_running_never_fails_for_want_of_a_worker():
+    waiting = view("running", deadline=PAST, open_shards=2, pending_shards=2, lacks_worker=True)
+    assert decide(waiting).do is Do.WAIT_LONGER
+    assert decide(replace(waiting, deadline=SOON)).do is Do.ENSURE_WORKER
+    assert decide(replace(waiting, lacks_worker=False)).do is Do.FAIL
+
+
 def test_an_owner_who_does_nothing_loses_the_evaluation():
     assert decide(view("on_hold")).do is Do.NOTHING
     assert decide(view("on_hold", deadline=PAST)).do is Do.ABANDON

@@ -1,4 +1,4 @@
-"""The site with workers on Kubernetes: reconciler, database and launcher, against an API server over HTTP."""
+"""The site with worker pools on Kubernetes: reconciler, database and launcher, against an API server over HTTP."""
 
 import json
 import os
@@ -9,19 +9,22 @@ from datetime import timedelta
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
+from django.db.models import F
+from django.utils import timezone
 
-from gpu_jobs.exits import REFUSED
-from gpu_jobs.launchers.kubernetes import KubernetesLauncher, build_job
-from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.queue import orphans, reconcile, tasks
-from leaderboard.queue.launching import evaluation_facts, kubernetes_launcher
+from gpu_jobs.launchers.kubernetes import KubernetesLauncher
+from gpu_jobs.launchers.pools import pools_from
+from leaderboard.evaluations.models import Attempt, EvaluationState
+from leaderboard.queue import reconcile
+from leaderboard.queue.launching import kubernetes_launcher, needs_by_id
+from leaderboard.queue.leasing import leases
 from leaderboard.queue.management.commands import watch_kubernetes
-from leaderboard.queue.workers.launches import EvaluationEnrolments
+from leaderboard.queue.workers.launches import PoolEnrolments
 from leaderboard.submissions import services
 from tests.fakes.kubernetes_api import FakeKubernetesApi, Fault
-from tests.fakes.kubernetes_cluster import FakeCluster, disrupted, exits, starts, unschedulable
-from tests.gpu_jobs.kubernetes.making import EVALUATION, IMAGE, make_facts, make_settings
-from tests.leaderboard.factories import let_time_pass, make_evaluation, make_lease, make_submission
+from tests.fakes.kubernetes_cluster import COST, FakeCluster, disrupted, exits, restarts_after, starts, unschedulable
+from tests.gpu_jobs.kubernetes.making import GPU, POOLS, install, make_settings, token_in
+from tests.leaderboard.factories import holder, let_time_pass, make_evaluation, make_lease, make_submission, make_suite
 
 pytestmark = pytest.mark.django_db
 
@@ -35,13 +38,16 @@ def launcher_of_the_test() -> KubernetesLauncher:
 
 @pytest.fixture
 def cluster(settings):
-    """A cluster that this installation launches workers in."""
+    """A cluster with this installation's pool of GPUs."""
     settings.LAUNCHER = f"{__name__}.launcher_of_the_test"
+    settings.WORKER_POOLS = pools_from(POOLS)
     with FakeKubernetesApi().serving() as api:
         cluster = FakeCluster(api)
+        install(api)
+        install(api, pool="cpu", replicas=0)
         launcher = KubernetesLauncher(
-            client=api.client(), settings=make_settings(), enrolments=EvaluationEnrolments(valid=timedelta(hours=1)),
-            facts=evaluation_facts, now=lambda: cluster.now,
+            client=api.client(), settings=make_settings(), enrolments=PoolEnrolments(), needs=needs_by_id,
+            clock=lambda: cluster.now.timestamp(),
         )  # fmt: skip
         _CURRENT.append(launcher)
         yield cluster
@@ -56,133 +62,164 @@ def settle(evaluation):
     return evaluation
 
 
-def test_an_evaluation_gets_one_job_whose_pod_takes_its_tasks(cluster):
-    evaluation = settle(make_evaluation())
+def test_all_evaluations_are_launched_with_the_pool_whose_pod_takes_their_tasks(cluster):
+    evaluation, other = make_evaluation(), make_evaluation()
     cluster.tick()
-    assert settle(evaluation).launch_handle == f"planarena-{evaluation.pk}-g1"
-    pod = cluster.api.all("pods")[0]["metadata"]["name"]
+    assert settle(evaluation).launch_handle == settle(other).launch_handle == GPU
+    (pod,) = cluster.running()
     make_lease(evaluation, worker=pod)
     assert settle(evaluation).state == EvaluationState.RUNNING
-    assert len(cluster.api.all("jobs")) == 1
+    assert settle(other).state == EvaluationState.LAUNCHING
+    assert cluster.running() == [pod]
+
+
+def test_a_sweep_over_many_asks_the_cluster_as_often_as_over_one(cluster):
+    cluster.tick()
+    reconcile.sweep()
+    suite = make_suite()
+    for _ in range(20):
+        make_evaluation(suite=suite)
+    cluster.later(10)
+    cluster.api.requests.clear()
+    reconcile.sweep()
+    assert sorted(path.partition("?")[0].rpartition("/")[2] for _, path in cluster.api.requests) == [
+        "deployments", "pods",
+    ]  # fmt: skip
 
 
 def test_its_owner_reads_what_the_cluster_says(cluster):
     cluster.fate = unschedulable
-    evaluation = settle(make_evaluation())
     cluster.tick()
-    settle(evaluation)
+    evaluation = settle(make_evaluation())
     assert evaluation.state == EvaluationState.LAUNCHING
     assert "No machine of the cluster has room for the worker at present." in evaluation.reason_text
     cluster.fate = starts
     cluster.later(30)
-    cluster.later(30)
-    assert settle(evaluation).state == EvaluationState.LAUNCHING
+    assert settle(evaluation).reason == "waiting_for_worker"
 
 
-def test_an_evaluation_waits_for_a_full_cluster_for_days(cluster):
-    cluster.fate = unschedulable
-    evaluation, sentences = settle(make_evaluation()), []
+@pytest.mark.parametrize("fate", [unschedulable, exits(10)])
+def test_an_evaluation_waits_for_days_and_starts_once_the_cluster_can(cluster, fate):
+    cluster.fate = fate
+    evaluation = settle(make_evaluation())
     for _ in range(30):
         cluster.later(3600)
         settle(evaluation)
         # As if the database's clock had gone with the cluster's; rows of older releases have a deadline, too.
         let_time_pass(evaluation)
-        assert evaluation.state == EvaluationState.LAUNCHING
-        sentences.append(evaluation.reason_text)
-    assert sum("No machine of the cluster has room for the worker" in sentence for sentence in sentences) >= 25
+        assert (evaluation.state, evaluation.reason) == (EvaluationState.LAUNCHING, "launch_failed")
     cluster.fate = starts
-    for _ in range(3):
-        cluster.later(60)
+    cluster.later(60)
+    assert settle(evaluation).reason == "waiting_for_worker"
+
+
+def test_an_evaluation_that_runs_waits_for_days_when_its_pods_are_taken_away(cluster, settings):
+    settings.TASKS_PER_SHARD = 2
+    cluster.tick()
+    evaluation = settle(make_evaluation(suite=make_suite(runnable=4)))
+    lease = make_lease(evaluation, worker=cluster.running()[0])
+    leases.give_up(attempt_id=lease.attempt.pk, how=leases.GivenUp.RELEASED, detail="preempted")
+    cluster.fate = unschedulable
+    cluster.api.remove("pods", cluster.running()[0])
+    cluster.later(10)
+    let_time_pass(evaluation)
+    assert settle(evaluation).state == EvaluationState.FAILED, "a worker had it a moment ago: it makes no progress"
+    evaluation = settle(make_evaluation(suite=evaluation.suite))
+    lease = make_lease(evaluation, worker="planarena-pool-gpu-5d8f7c9b6d-00001")
+    leases.give_up(attempt_id=lease.attempt.pk, how=leases.GivenUp.RELEASED, detail="preempted")
+    for _ in range(5):
+        Attempt.objects.update(ended_at=F("ended_at") - timedelta(hours=7))
+        let_time_pass(evaluation)
+        cluster.later(7 * 3600)
         settle(evaluation)
-    assert [pod["status"]["phase"] for pod in cluster.api.all("pods")].count("Running") == 1
+        assert (evaluation.state, evaluation.reason) == (EvaluationState.RUNNING, "launch_failed")
+        assert "No machine of the cluster has room" in evaluation.reason_text
+        assert evaluation.state_deadline > timezone.now() + timedelta(hours=5)
 
 
-def test_a_job_that_the_cluster_refuses_ends_the_evaluation_with_the_cluster_s_words(cluster):
-    words = 'admission webhook "vjob.kb.io" denied the request: the queue is not for this namespace'
-    cluster.api.faults.extend([Fault(), Fault(method="POST", status=403, message=words)])
-    evaluation = settle(make_evaluation())
-    assert (evaluation.state, evaluation.reason) == (EvaluationState.FAILED, "launch_given_up")
-    assert f"The cluster refuses the worker (403): {words}." in evaluation.reason_text
+def test_an_evaluation_that_no_pool_takes_says_so_and_waits(cluster):
+    submission = make_submission(kind="endpoint", bundled_name="", endpoint_url="https://planner.example.org/")
+    evaluation = settle(submission.evaluations.get())
+    assert (evaluation.state, evaluation.reason) == (EvaluationState.LAUNCHING, "launch_failed")
+    assert "No worker pool of this installation runs planners behind HTTP" in evaluation.reason_text
 
 
-def test_an_api_server_that_is_away_ends_no_evaluation(cluster):
-    cluster.api.faults.extend([Fault(status=401)] * 2)
-    evaluation = settle(make_evaluation())
-    assert evaluation.state == EvaluationState.LAUNCHING
-    assert "refuses to tell about the workers (401)" in evaluation.reason_text
-    cluster.api.faults.clear()
+@pytest.mark.parametrize(("status", "said"), [(401, "refuses to tell about the workers (401)"), (403, "(403)")])
+def test_an_api_server_that_refuses_ends_no_evaluation(cluster, status, said):
+    cluster.tick()
+    evaluation = make_evaluation()
+    launcher_of_the_test().tend(busy=[])
+    cluster.later(10)
+    cluster.api.faults.extend([Fault(status=status)])
     settle(evaluation)
-    assert len(cluster.api.all("jobs")) == 1
+    assert evaluation.state == EvaluationState.LAUNCHING
+    assert said in evaluation.reason_text
+    assert settle(evaluation).reason == "waiting_for_worker"
 
 
 def test_the_tasks_of_a_preempted_pod_go_to_another(cluster):
+    cluster.tick()
     evaluation = settle(make_evaluation())
-    cluster.tick()
-    pod = cluster.api.all("pods")[0]["metadata"]["name"]
-    lease = make_lease(evaluation, worker=pod)
+    lease = make_lease(evaluation, worker=cluster.running()[0])
     cluster.fate = disrupted("PreemptionByScheduler")
-    cluster.tick()
+    pod = cluster.pods()[0]
+    cluster.fate(cluster, pod)
+    cluster.later(10)
     settle(evaluation)
     assert "it made way for work of higher priority" in evaluation.reason_text
-    cluster.later(1)
-    fresh = next(one for one in cluster.api.all("pods") if one["status"]["phase"] == "Running")
+    lease.attempt.refresh_from_db()
+    assert (lease.attempt.state, lease.attempt.loss) == ("lost", "disrupted")
+    (fresh,) = cluster.running()
     evaluation.shards.update(available_at=evaluation.created)
-    assert make_lease(evaluation, worker=fresh["metadata"]["name"]).attempt.pk != lease.attempt.pk
+    assert make_lease(evaluation, worker=fresh).attempt.pk != lease.attempt.pk
 
 
-def test_a_cancelled_evaluation_leaves_no_job(cluster):
-    evaluation, other = settle(make_evaluation()), settle(make_evaluation())
-    services.cancel(evaluation=evaluation)
-    assert orphans.stop_orphans(launcher_of_the_test()) == [f"planarena-{evaluation.pk}-g1"]
-    assert [job["metadata"]["name"] for job in cluster.api.all("jobs")] == [f"planarena-{other.pk}-g1"]
-
-
-def test_a_cancelled_evaluation_s_job_is_deleted_without_waiting_for_the_sweep(cluster):
-    evaluation, other = settle(make_evaluation()), settle(make_evaluation())
+def test_what_a_worker_held_is_lost_when_it_was_started_again_in_its_pod(cluster):
     cluster.tick()
-    services.cancel(evaluation)
-    tasks.stop_workers(str(evaluation.pk))
-    tasks.stop_workers(str(evaluation.pk))
+    evaluation = settle(make_evaluation())
+    (pod,) = cluster.running()
+    lease = make_lease(evaluation, worker=pod)
+    cluster.now = timezone.now() + timedelta(minutes=2)
+    cluster.fate = restarts_after(137, reason="OOMKilled")
     cluster.tick()
-    assert [job["metadata"]["name"] for job in cluster.api.all("jobs")] == [f"planarena-{other.pk}-g1"]
-
-
-@pytest.mark.parametrize("code", [int(code) for code in REFUSED])
-def test_a_worker_that_would_refuse_again_fails_the_evaluation_with_a_sentence(cluster, code):
-    cluster.fate = exits(code)
-    evaluation = settle(make_evaluation())
-    for _ in range(10):
-        cluster.tick()
-        settle(evaluation)
-    assert (evaluation.state, evaluation.reason) == (EvaluationState.FAILED, "launch_given_up")
-    assert "does not fit the site" in evaluation.reason_text
-
-
-def test_a_job_without_a_row_is_stopped(cluster):
-    evaluation = settle(make_evaluation())
-    Evaluation.objects.filter(pk=evaluation.pk).delete()
-    assert len(orphans.stop_orphans(launcher_of_the_test())) == 1
-    assert cluster.api.all("jobs") == []
-
-
-def test_a_row_without_its_job_gets_another(cluster):
-    evaluation = settle(make_evaluation())
-    cluster.api.remove("jobs", evaluation.launch_handle)
     settle(evaluation)
-    assert len(cluster.api.all("jobs")) == 1
+    lease.attempt.refresh_from_db()
+    assert (lease.attempt.state, lease.attempt.reason) == ("lost", "it ran out of memory")
+    evaluation.shards.update(available_at=evaluation.created)
+    again = make_lease(evaluation, worker=pod)
+    Attempt.objects.filter(pk=again.attempt.pk).update(leased_at=F("leased_at") + timedelta(minutes=2))
+    cluster.later(10)
+    settle(evaluation)
+    again.attempt.refresh_from_db()
+    assert again.attempt.state == "live", "it was leased after the restart"
 
 
-def test_the_job_follows_from_the_evaluation():
-    bundled = make_evaluation()
-    assert evaluation_facts(str(bundled.pk)).calls_endpoint is False
-    endpoint = make_submission(
-        kind="endpoint", bundled_name="", endpoint_url="https://planner.example.org/"
-    ).evaluations.get()
-    facts = evaluation_facts(str(endpoint.pk))
-    assert facts.calls_endpoint is True
-    assert facts.open_shards == endpoint.shards.count()
-    job = build_job(facts=facts, generation=1, settings=make_settings())
-    assert job["spec"]["template"]["metadata"]["labels"]["planarena.io/egress"] == "endpoint"
+def test_the_sweep_gives_a_pool_its_token_and_marks_busy_pods(cluster):
+    cluster.scale(GPU, 2)
+    cluster.tick()
+    busy, idle = cluster.running()
+    evaluation = settle(make_evaluation())
+    token = token_in(cluster.api)
+    worker = holder(token)
+    assert worker is not None
+    assert worker.pool(suites=None, evaluation_id=None) == ["@gpu"]
+    leases.lease(worker=busy, scope=worker.scope)
+    cluster.later(10)
+    reconcile.sweep()
+    costs = {pod["metadata"]["name"]: pod["metadata"]["annotations"].get(COST) for pod in cluster.pods()}
+    assert costs == {busy: "100", idle: None}
+    assert settle(evaluation).state == EvaluationState.RUNNING
+    assert token_in(cluster.api) == token
+
+
+def test_a_cancelled_evaluation_costs_the_pool_no_pod(cluster):
+    cluster.tick()
+    evaluation = settle(make_evaluation())
+    make_lease(evaluation, worker=cluster.running()[0])
+    services.cancel(evaluation=evaluation)
+    reconcile.sweep()
+    cluster.later(10)
+    assert len(cluster.running()) == 1
 
 
 @pytest.fixture
@@ -198,7 +235,7 @@ def environment(cluster, tmp_path, monkeypatch):
     }
     (tmp_path / "config").write_text(json.dumps(config))
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
-    monkeypatch.setenv("PLANARENA_KUBERNETES_IMAGE", IMAGE)
+    monkeypatch.setenv("PLANARENA_KUBERNETES_POOLS", POOLS)
     monkeypatch.setenv("PLANARENA_KUBERNETES_CONTEXT", "tests")
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     kubernetes_launcher.cache_clear()
@@ -208,14 +245,15 @@ def environment(cluster, tmp_path, monkeypatch):
 
 def test_the_environment_makes_the_launcher(cluster, environment, settings):
     settings.LAUNCHER = "leaderboard.queue.launching.kubernetes_launcher"
-    evaluation = settle(make_evaluation())
-    assert [job["metadata"]["name"] for job in cluster.api.all("jobs")] == [evaluation.launch_handle]
+    cluster.tick()
+    assert settle(make_evaluation()).launch_handle == GPU
 
 
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("PLANARENA_KUBERNETES_IMAGE", "", "PLANARENA_KUBERNETES_IMAGE is not set"),
+        ("PLANARENA_KUBERNETES_POOLS", "", "PLANARENA_KUBERNETES_POOLS is not set"),
+        ("PLANARENA_KUBERNETES_IMAGE", "x", "PLANARENA_KUBERNETES_IMAGE is no setting"),
         ("PLANARENA_KUBERNETES_CONTEXT", "", "there are no credentials for a cluster"),
         ("PLANARENA_KUBERNETES_CONTEXT", "another", "there are no credentials for a cluster"),
     ],
@@ -228,24 +266,38 @@ def test_a_launcher_that_cannot_be_made_says_why(environment, name, value, said)
         call_command("watch_kubernetes")
 
 
-def test_what_changes_in_the_cluster_is_reconciled_soon(cluster, environment):
+def test_a_pod_that_changes_in_the_cluster_is_told_of_soon(cluster, environment):
     noticed = []
 
-    def reconcile_soon(evaluation_id):
-        noticed.append(evaluation_id)
-        os.kill(os.getpid(), signal.SIGTERM)
+    def reconcile_soon(pod):
+        noticed.append(pod)
+        # Once: the next might come when nobody handles the signal any more.
+        if len(noticed) == 1:
+            os.kill(os.getpid(), signal.SIGTERM)
 
     environment.setattr(watch_kubernetes, "reconcile_soon", reconcile_soon)
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    later = threading.Timer(0.5, lambda: cluster.api.put("jobs", a_job()))
+    later = threading.Timer(0.5, cluster.tick)
     later.start()
     try:
         call_command("watch_kubernetes")
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    assert set(noticed) == {EVALUATION}
+    later.join()
+    assert set(noticed) <= {pod["metadata"]["name"] for pod in cluster.pods()}
+    assert noticed
 
 
-def a_job():
-    return build_job(facts=make_facts(), generation=1, settings=make_settings())
+def test_the_evaluations_of_a_changed_pod_s_worker_are_reconciled(
+    celery_messages, cluster, django_capture_on_commit_callbacks
+):
+    cluster.tick()
+    evaluation, other = settle(make_evaluation()), settle(make_evaluation())
+    make_lease(evaluation, worker="planarena-pool-gpu-5d8f7c9b6d-00001")
+    celery_messages.clear()
+    with django_capture_on_commit_callbacks(execute=True):
+        watch_kubernetes.reconcile_soon("planarena-pool-gpu-5d8f7c9b6d-00001")
+        watch_kubernetes.reconcile_soon("planarena-pool-gpu-5d8f7c9b6d-00002")
+    assert celery_messages == [("reconcile_evaluation", str(evaluation.pk))]
+    assert other.pk != evaluation.pk

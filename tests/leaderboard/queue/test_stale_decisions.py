@@ -5,6 +5,8 @@ import pytest
 from evaluator.engine.store import MemoryStore
 from evaluator.records import Outcome
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
+from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations.states import advance
 from leaderboard.queue import reconcile
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import Do, Step
@@ -86,9 +88,7 @@ def test_shards_of_what_has_ended_meanwhile_are_not_given_up(launcher):
     Shard.objects.update(tries=99)
     found = looked_at(evaluation, launcher=launcher)
     assert found[1].do is Do.GIVE_UP_SHARDS
-    launcher.final_refusal = "The cluster refuses the worker."
-    seen = reconcile._evaluations().get(pk=evaluation.pk)
-    assert reconcile._act(step=Step(do=Do.ENSURE_WORKER), evaluation=seen, launching=launcher)
+    assert advance(evaluation, target=EvaluationState.FAILED, reason=EvaluationReason.STALLED, facts={"hours": 6})
     assert not acted(found, launcher=launcher)
     assert Shard.objects.filter(state=ShardState.DONE).count() == 0
     assert set(evaluation.results.values_list("reason", flat=True)) == {"evaluation_failed"}

@@ -3,7 +3,7 @@
 import pytest
 
 from gpu_jobs.launchers import LaunchError
-from leaderboard.evaluations.models import AttemptState, EvaluationState, Shard
+from leaderboard.evaluations.models import EvaluationState
 from leaderboard.queue import steps
 from leaderboard.queue.reconcile import reconcile
 from leaderboard.queue.stopping import stop_workers
@@ -78,17 +78,12 @@ def test_a_launcher_that_cannot_stop_is_logged(launcher, caplog):
     assert "the cluster is away" in caplog.text
 
 
-@pytest.mark.parametrize("running", [False, True])
-def test_a_launcher_that_gives_up_fails_the_evaluation_with_its_reason(launcher, running):
+def test_a_launcher_that_refuses_for_long_ends_no_evaluation(launcher):
     evaluation = make_evaluation(state=EvaluationState.LAUNCHING, suite=make_suite(runnable=20))
-    lease = make_lease(evaluation, worker="w") if running else None
-    launcher.final_refusal = "The worker does not fit the site."
-    assert Shard.objects.filter(evaluation=evaluation, state="pending").exists()
-    assert reconcile(evaluation.pk)
+    launcher.refusal = "The worker does not fit the site."
+    for _ in range(3):
+        reconcile(evaluation.pk)
+        let_time_pass(evaluation)
     evaluation.refresh_from_db()
-    assert (evaluation.state, evaluation.reason) == ("failed", "launch_given_up")
-    assert evaluation.reason_text == "Failed: no worker could be started. The worker does not fit the site."
-    if lease:
-        lease.attempt.refresh_from_db()
-        assert lease.attempt.state == AttemptState.CANCELLED
-    assert not reconcile(evaluation.pk)
+    assert (evaluation.state, evaluation.reason) == ("launching", "launch_failed")
+    assert evaluation.reason_text == "No worker could be started: The worker does not fit the site. Retrying."

@@ -1,51 +1,58 @@
-"""`manage.py watch_kubernetes`: reconcile an evaluation as soon as something of it changes in the cluster.
+"""`manage.py watch_kubernetes`: reconcile what a worker holds as soon as its pod changes in the cluster.
 
 Without it everything comes out the same, up to one sweep later.
 """
 
+import logging
 import signal
 import threading
 from typing import Any
-from uuid import UUID
 
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError, close_old_connections
 
+from leaderboard.evaluations.models import Attempt, AttemptState
 from leaderboard.queue.launching import connected_cluster
 from leaderboard.queue.queueing import enqueue_reconcile
 from leaderboard.site.health import alive_file
 
+logger = logging.getLogger(__name__)
+
 
 class Command(BaseCommand):
-    """Watches Jobs and pods until it is told to stop."""
+    """Watches the pods of worker pools until it is told to stop."""
 
-    help = "Watch the Jobs and pods of evaluations, and have what changes reconciled at once."
+    help = "Watch the pods of worker pools, and have the evaluations that they work on reconciled at once."
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - Django's signature
         from gpu_jobs.launchers.kubernetes import Follower
 
         try:
-            chosen, client = connected_cluster()
+            _, client = connected_cluster()
         except ImproperlyConfigured as error:
             raise CommandError(str(error)) from error
         stopped = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stopped.set())
-        follower = Follower(client=client, instance=chosen.instance, on_change=reconcile_soon, stopped=stopped)
-        jobs = threading.Thread(target=follower.follow, kwargs={"kind": "jobs"}, daemon=True)
-        jobs.start()
-        # Both threads end with the process; a watch may take a minute to notice that it should.
-        pods = threading.Thread(target=follower.follow, kwargs={"kind": "pods", "beat": alive_file()}, daemon=True)
+        follower = Follower(client=client, on_change=reconcile_soon, stopped=stopped)
+        # The thread ends with the process; a watch may take a minute to notice that it should.
+        pods = threading.Thread(target=follower.follow, kwargs={"beat": alive_file()}, daemon=True)
         pods.start()
-        while jobs.is_alive() and pods.is_alive() and not stopped.wait(1.0):
+        while pods.is_alive() and not stopped.wait(1.0):
             pass
         if not stopped.is_set():
-            raise CommandError("A watch has ended with an error; see the log.")
+            raise CommandError("The watch has ended with an error; see the log.")
 
 
-def reconcile_soon(evaluation_id: str) -> None:
-    """Ask for a reconcile; ids that are none, on somebody else's Jobs, are passed over."""
+def reconcile_soon(worker: str) -> None:
+    """Ask for a reconcile of the evaluations whose tasks a worker holds. If the database is away, a sweep does it
+    later."""
+    live = Attempt.objects.filter(worker=worker, state=AttemptState.LIVE)
     try:
-        enqueue_reconcile(UUID(evaluation_id))
-    except ValueError:
-        return
+        for evaluation in live.values_list("shard__evaluation", flat=True):
+            enqueue_reconcile(evaluation)
+    except DatabaseError as error:
+        logger.warning("%s: %s", worker, error)
+        # The thread lives on, and would keep the broken connection.
+        close_old_connections()

@@ -1,15 +1,26 @@
-"""`manage.py migrate`: Django's, which refuses the tables of releases before version 0.1."""
+"""`manage.py migrate`: Django's, which refuses the tables of releases before version 0.1, and spares a running site."""
 
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError
 from django.core.management.commands import migrate
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.recorder import MigrationRecorder
+from psycopg.errors import LockNotAvailable
 
+from leaderboard.site.direct import direct_settings
+from leaderboard.site.environment import Environment
+
+LOCK_SECONDS = "PLANARENA_MIGRATION_LOCK_SECONDS"
 _EARLIER_APPS = frozenset({"outbox", "workers"})
 """Applications whose tables have another name now."""
+_POLL_SECONDS = 0.5
 
 
 class Command(migrate.Command):
@@ -19,7 +30,8 @@ class Command(migrate.Command):
         """Run Django's command.
 
         Raises:
-            CommandError: the database holds tables of an earlier layout; nothing was changed.
+            CommandError: the database holds tables of an earlier layout; nothing was changed. Or a running process
+                held a lock for too long: what was migrated before stays, and the command can be repeated.
         """
         connection = connections[options.get("database") or DEFAULT_DB_ALIAS]
         if _EARLIER_APPS & {app for app, _ in MigrationRecorder(connection).applied_migrations()}:
@@ -29,4 +41,58 @@ class Command(migrate.Command):
                 f"PLANARENA_DATA to another folder, or delete {settings.DATA_DIR}; with DATABASE_URL, create a new "
                 "database."
             )
-        super().handle(*args, **options)
+        seconds = Environment(os.environ).integer(LOCK_SECONDS, default=0)
+        if not seconds or options.get("check_unapplied") or options.get("plan"):
+            super().handle(*args, **options)
+            return
+        with beside_a_running_site(connection, lock_seconds=seconds):
+            super().handle(*args, **options)
+
+
+@contextmanager
+def beside_a_running_site(connection: BaseDatabaseWrapper, *, lock_seconds: int) -> Iterator[None]:
+    """A context in which a connection goes past a pooler, waits for locks only so long, and is the only one that
+    migrates: others wait.
+
+    A statement that changes a table waits for the transactions that use it, and all that come later wait behind it.
+
+    Args:
+        connection: Django's; it is closed at the end.
+        lock_seconds: how long one statement may wait for a lock.
+
+    Raises:
+        CommandError: it waited for longer.
+    """
+    connection.close()
+    before = connection.settings_dict
+    direct = direct_settings()
+    known = {name: value for name, value in direct["OPTIONS"].items() if name != "pool"}
+    connection.settings_dict = {**direct, "OPTIONS": {**known, "options": f"-c lock_timeout={lock_seconds}s"}}
+    try:
+        _take_turn(connection)
+        yield
+    except OperationalError as error:
+        if not isinstance(error.__cause__, LockNotAvailable):
+            raise
+        raise CommandError(
+            f"A running process held a lock for longer than {lock_seconds} s ({LOCK_SECONDS}). Migrations that had "
+            "ended stay; run the command again."
+        ) from error
+    finally:
+        connection.close()
+        connection.settings_dict = before
+
+
+def _take_turn(connection: BaseDatabaseWrapper) -> None:
+    """Wait until no other session migrates. The lock belongs to the session and ends with it.
+
+    Asked again and again, since a statement that waits is a transaction, which building an index concurrently waits
+    for.
+    """
+    while True:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_try_advisory_lock(hashtext('planarena.migrate'))")
+            (taken,) = cursor.fetchone()
+        if taken:
+            return
+        time.sleep(_POLL_SECONDS)

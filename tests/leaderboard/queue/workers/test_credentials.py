@@ -13,13 +13,14 @@ from PIL.PngImagePlugin import PngInfo
 
 from evaluator.values import Artefact, MediaType
 from gpu_jobs import bundles
+from gpu_jobs.launchers.pools import pools_from
 from leaderboard.catalog import seasons
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.models import LogChunk, WorkerSession, WorkerToken
-from leaderboard.queue.workers.launches import EvaluationEnrolments, PoolEnrolments
+from leaderboard.queue.workers.launches import LocalEnrolments, PoolEnrolments
 from leaderboard.queue.workers.sessions import VALID, open_session
-from leaderboard.queue.workers.tokens import create_worker_token, extend_launch_tokens
+from leaderboard.queue.workers.tokens import create_worker_token, mint_launch_token
 from leaderboard.results.objects import server_store
 from tests.leaderboard.factories import make_evaluation, make_record, make_season, make_suite, make_user
 from tests.leaderboard.queue.workers.test_tokens import lease, leased
@@ -122,42 +123,49 @@ def test_old_sessions_are_forgotten():
 
 
 class TestLaunches:
+    @pytest.fixture(autouse=True)
+    def _pool(self, settings):
+        settings.WORKER_POOLS = pools_from('[{"name": "judging", "takes": ["judged"]}]')
+
     def test_proposing_the_credential_of_another_s_attempt_gives_its_lease_to_nobody_else(self):
-        mine, other = launching(), launching()
+        other = launching()
         proposed = "p" * 43
         told = worker_client().post("worker/lease/", lease_request(evaluation=str(other.pk), token=proposed))
         assert told.json()["token"] == proposed
-        worker = worker_with(EvaluationEnrolments(valid=HOUR).mint(evaluation_id=str(mine.pk), name="job"))
+        worker = worker_with(PoolEnrolments().mint(pool="judging"))
         assert worker.post("worker/lease/", lease_request(token=proposed)).status_code == 204
         assert worker_client().post("worker/lease/", lease_request(token=proposed)).json() == told.json()
 
-    def test_a_worker_launched_for_one_evaluation_leases_that_one_only(self):
-        mine, other = launching(), launching()
-        token = EvaluationEnrolments(valid=HOUR).mint(evaluation_id=str(mine.pk), name="job")
-        worker = worker_with(token)
-        assert leased(worker) == str(mine.pk)
-        assert leased(worker) is None
-        named = worker.post("worker/lease/", lease_request(evaluation=str(other.pk)))
+    def test_a_worker_of_a_pool_leases_what_the_pool_takes_and_nothing_once_the_operator_has_removed_it(self, settings):
+        judged, executed = (make_suite(slug=slug) for slug in ("judged", "executed"))
+        judged.conditions = {**judged.conditions, "experts": False}
+        judged.save()
+        other, mine = launching(suite=executed), launching(suite=judged)
+        token = PoolEnrolments().mint(pool="judging")
+        assert leased(worker_with(token)) == str(mine.pk)
+        assert leased(worker_with(token)) is None
+        named = worker_with(token).post("worker/lease/", lease_request(evaluation=str(other.pk)))
         assert (named.status_code, named.headers["X-Work-Left"]) == (204, "0")
-        refused = ApiClient(token).post("worker/session/", {"evaluation": str(other.pk)})
-        assert code_of(refused) == (403, "not_covered")
+        settings.WORKER_POOLS = ()
+        launching(suite=judged)
+        assert leased(worker_with(token)) is None
 
     def test_a_worker_of_the_local_pool_leases_every_suite(self):
         mine, other = launching(suite=make_suite(slug="one")), launching(suite=make_suite(slug="two"))
-        worker = worker_with(PoolEnrolments().mint(evaluation_id=str(mine.pk), name="local-1"))
+        worker = worker_with(LocalEnrolments().mint(name="local-1"))
         assert {leased(worker), leased(worker)} == {str(mine.pk), str(other.pk)}
 
     def test_a_token_that_is_bound_to_a_suite_leases_that_suite_only(self):
         mine = launching(suite=make_suite(slug="one"))
         launching(suite=make_suite(slug="two"))
-        token = PoolEnrolments().mint(evaluation_id=str(mine.pk), name="local-1")
+        token = LocalEnrolments().mint(name="local-1")
         WorkerToken.objects.update(suite="one")
         assert leased(worker_with(token)) == str(mine.pk)
         assert leased(worker_with(token)) is None
         assert code_of(ApiClient(token).post("worker/session/", {"suites": ["two"]})) == (403, "not_covered")
 
     def test_a_launch_s_token_is_kept_as_a_digest_and_ends_with_its_expiry_as_do_its_sessions(self):
-        token = EvaluationEnrolments(valid=HOUR / 2).mint(evaluation_id=str(launching().pk), name="job")
+        token = mint_launch_token(name="launch", valid=HOUR / 2)
         kept = WorkerToken.objects.get()
         assert kept.token_hash == hashlib.sha256(token.encode()).hexdigest()
         opened = open_session(enrolment=token)
@@ -166,25 +174,23 @@ class TestLaunches:
         assert code_of(ApiClient(token).post("worker/session/")) == (403, "enrolment_expired")
 
     def test_a_withdrawn_token_opens_nothing_and_its_sessions_end(self):
-        enrolments = EvaluationEnrolments(valid=HOUR)
-        token = enrolments.mint(evaluation_id=str(launching().pk), name="job")
+        enrolments = PoolEnrolments()
+        token = enrolments.mint(pool="judging")
         worker = worker_with(token)
+        assert enrolments.is_fresh(pool="judging", token=token)
         enrolments.withdraw(token)
+        assert not enrolments.is_fresh(pool="judging", token=token)
         assert code_of(lease(worker)) == (403, "session_over")
         assert code_of(ApiClient(token).post("worker/session/")) == (403, "enrolment_refused")
 
-    def test_only_tokens_of_a_launch_that_waits_are_extended(self):
-        mine, other = launching(), launching()
-        enrolments = EvaluationEnrolments(valid=HOUR)
-        enrolments.mint(evaluation_id=str(mine.pk), name="mine")
-        enrolments.mint(evaluation_id=str(other.pk), name="other")
-        standing = create_worker_token(owner=None, name="standing")
-        WorkerToken.objects.exclude(pk=standing.id).update(expires_at=timezone.now() + HOUR / 4)
-        extend_launch_tokens(evaluation_id=mine.pk, valid=HOUR)
-        left = {one.name: one.expires_at for one in WorkerToken.objects.all()}
-        assert left["mine"] - timezone.now() > HOUR * 0.9
-        assert left["other"] - timezone.now() < HOUR / 2
-        assert left["standing"] is None
+    def test_a_pool_s_token_is_fresh_for_its_own_pool_until_half_of_its_time_is_over(self):
+        enrolments = PoolEnrolments()
+        token = enrolments.mint(pool="judging")
+        assert enrolments.is_fresh(pool="judging", token=token)
+        for pool, text in (("another", token), ("judging", "paw_unknown"), ("judging", "")):
+            assert not enrolments.is_fresh(pool=pool, token=text)
+        WorkerToken.objects.update(expires_at=timezone.now() + timedelta(days=3))
+        assert not enrolments.is_fresh(pool="judging", token=token)
 
 
 ATTEMPT_CALLS = [
@@ -202,7 +208,7 @@ def call(client: ApiClient, method: str, path: str):
 def test_an_attempt_s_calls_take_its_own_credential_and_no_other(method, path, settings):
     settings.HIDDEN_SEED = "the-master-seed-of-the-site"
     attempt, other = attempt_of(launching(split="hidden")), attempt_of(launching(split="hidden"))
-    launch = EvaluationEnrolments(valid=HOUR).mint(evaluation_id=other.told["evaluation"], name="job")
+    launch = LocalEnrolments().mint(name="local-1")
     for wrong in (site_settings.WORKER_TOKEN, session_of(site_settings.WORKER_TOKEN), other.told["token"], launch):
         assert call(ApiClient(wrong), method, attempt.path + path).status_code == 403
     assert call(ApiClient(), method, attempt.path + path).status_code == 401

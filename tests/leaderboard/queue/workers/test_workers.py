@@ -17,12 +17,12 @@ from django.conf import settings as django_settings
 from evaluator.records import ArtefactReference
 from evaluator.values import encode
 from gpu_jobs.client import ApiClient
-from gpu_jobs.exits import FAIL_AT_ONCE, Exit
+from gpu_jobs.exits import REFUSED, Exit
 from gpu_jobs.launchers import LocalLauncher
 from gpu_jobs.worker import Worker
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, TaskResult
 from leaderboard.queue.reconcile import sweep
-from leaderboard.queue.workers.launches import PoolEnrolments
+from leaderboard.queue.workers.launches import LocalEnrolments
 from tests.fakes.runner import FakeRunner, score_of
 from tests.leaderboard.factories import make_evaluation, make_suite
 from tests.leaderboard.serving import server
@@ -42,7 +42,7 @@ def make_launcher(*, folder: Path, url: str, pace: float) -> LocalLauncher:
     environment = {**os.environ, "PLANARENA_FAKE_PACE": str(pace)}
     return LocalLauncher(
         folder=folder / "workers", api_url=url, store=folder / "store", workers=1, environment=environment,
-        enrolments=PoolEnrolments(),
+        enrolments=LocalEnrolments(),
         home=django_settings.BASE_DIR if hasattr(django_settings, "BASE_DIR") else Path.cwd(), command=_COMMAND,
     )  # fmt: skip
 
@@ -192,7 +192,7 @@ def test_a_worker_that_would_fail_again_says_so_by_its_exit_code(site, token, op
         env={**launcher._environment, "PLANARENA_WORKER_TOKEN": token}, cwd=launcher._home, timeout=60, check=False,
     )  # fmt: skip
     assert ended.returncode == code
-    assert ended.returncode in FAIL_AT_ONCE
+    assert ended.returncode in REFUSED
 
 
 def test_cancelling_stops_the_process_through_the_launcher(site):

@@ -1,0 +1,108 @@
+"""Worker pools of an installation: which evaluations each of them takes. Pure: read from one variable, as JSON."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+
+VARIABLE = "PLANARENA_KUBERNETES_POOLS"
+
+
+class PoolsError(ValueError):
+    """The variable does not describe pools; the message says what is wrong and what would be right."""
+
+
+class Takes(StrEnum):
+    """Evaluations that a pool may be made for."""
+
+    EXECUTED = "executed"
+    """Of suites whose plans are executed by experts."""
+    JUDGED = "judged"
+    """Of suites whose plans are judged."""
+    MODELS = "models"
+    """Of planners whose language model a model server loads. Says nothing about suites."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """What an evaluation needs of the pool that runs it."""
+
+    executed: bool
+    """Whether experts execute its plans; else they are judged."""
+    model: bool = False
+    """Whether a model server loads its planner's language model."""
+    endpoint: bool = False
+    """Whether its planner is behind HTTP."""
+
+    @property
+    def sentence(self) -> str:
+        """Why no pool runs it."""
+        planners = "planners"
+        if self.model:
+            planners = "planners with a submitted language model"
+        elif self.endpoint:
+            planners = "planners behind HTTP"
+        suites = "plans are executed" if self.executed else "plans are judged"
+        return f"No worker pool of this installation runs {planners} on suites whose {suites}."
+
+
+class Pool(BaseModel):
+    """Workers that share their work."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+    name: Annotated[str, Field(pattern=r"^[a-z]([a-z0-9-]{0,18}[a-z0-9])?$")]
+    device: Literal["cpu", "cuda"] = "cpu"
+    """Of torch, where its workers run experts."""
+    takes: Annotated[frozenset[Takes], Field(strict=False)] = frozenset({Takes.EXECUTED, Takes.JUDGED})
+    endpoints: bool = False
+    """Whether its workers may call planners behind HTTP."""
+    most: Annotated[int, Field(ge=1)] = 4
+    """Workers at once."""
+
+    @field_validator("takes")
+    @classmethod
+    def _names_suites(cls, takes: frozenset[Takes]) -> frozenset[Takes]:
+        if not takes - {Takes.MODELS}:
+            raise ValueError("needs executed or judged, since models says only which planners")
+        return takes
+
+    def runs(self, needs: Needs) -> bool:
+        """Whether its workers may lease an evaluation with these needs."""
+        suite = Takes.EXECUTED if needs.executed else Takes.JUDGED
+        if suite not in self.takes or (needs.endpoint and not self.endpoints):
+            return False
+        return not needs.model or Takes.MODELS in self.takes
+
+    def shares_work_with(self, other: "Pool") -> bool:
+        """Whether some evaluations can be leased by workers of both."""
+        return bool(self.takes & other.takes - {Takes.MODELS})
+
+
+_POOLS: TypeAdapter[tuple[Pool, ...]] = TypeAdapter(tuple[Pool, ...])
+
+
+def pool_of(*, needs: Needs, pools: Sequence[Pool]) -> Pool | None:
+    """The pool that is scaled for an evaluation: the first that runs it. None if none does."""
+    return next((pool for pool in pools if pool.runs(needs)), None)
+
+
+def pools_from(text: str) -> tuple[Pool, ...]:
+    """The pools that the variable describes, in its order; none if it is empty.
+
+    Raises:
+        PoolsError: it describes none.
+    """
+    if not text.strip():
+        return ()
+    try:
+        pools = _POOLS.validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise PoolsError(f"{VARIABLE} is no list of pools: {where + ': ' if where else ''}{first['msg']}") from None
+    if len({pool.name for pool in pools}) != len(pools):
+        raise PoolsError(f"{VARIABLE} has two pools of the same name")
+    return pools

@@ -1,0 +1,134 @@
+{{/* Labels, images, security contexts, and what several templates need. */}}
+
+{{- define "planarena.labels" -}}
+app.kubernetes.io/name: planarena
+app.kubernetes.io/part-of: planarena
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
+
+{{/* Labels of pods: they say nothing that changes with every release, or every pod would be replaced. */}}
+{{- define "planarena.podLabels" -}}
+app.kubernetes.io/name: planarena
+app.kubernetes.io/part-of: planarena
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end }}
+
+{{/* An image by digest; by tag only where that is allowed. Takes `root` and `of`, the image's name in the values. */}}
+{{- define "planarena.image" -}}
+{{- $image := index .root.Values.images .of -}}
+{{- if $image.digest -}}
+{{- if eq $image.digest (printf "sha256:%s" (repeat 64 "0")) }}{{ fail (printf "images.%s.digest: replace the zeros by the image's digest." .of) }}{{ end -}}
+{{ $image.repository }}@{{ $image.digest }}
+{{- else if and $image.tag .root.Values.images.allowTags -}}
+{{ $image.repository }}:{{ $image.tag }}
+{{- else -}}
+{{ fail (printf "images.%s.digest is not set: name the image by its digest, sha256:...; images.allowTags and images.%s.tag are for trying out." .of .of) }}
+{{- end -}}
+{{- end }}
+
+{{- define "planarena.pullSecrets" -}}
+{{- with .Values.images.pullSecrets }}
+imagePullSecrets:
+{{- range . }}
+  - name: {{ . }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "planarena.hardened" -}}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities:
+    drop: [ALL]
+{{- end }}
+
+{{/* Of a pod. Takes the number of its user and group. */}}
+{{- define "planarena.user" -}}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: {{ . }}
+  runAsGroup: {{ . }}
+  fsGroup: {{ . }}
+  fsGroupChangePolicy: OnRootMismatch
+  seccompProfile:
+    type: RuntimeDefault
+{{- end }}
+
+{{/* Pods of one kind on different nodes, where there are several. */}}
+{{- define "planarena.spread" -}}
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: kubernetes.io/hostname
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels:
+        app.kubernetes.io/component: {{ . }}
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels:
+        app.kubernetes.io/component: {{ . }}
+{{- end }}
+
+{{- define "planarena.placement" -}}
+{{- with .nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "planarena.sitePriority" -}}
+{{- if .Values.priorityClasses.create }}
+priorityClassName: {{ include "planarena.priorityClass" .Values.priorityClasses.site }}
+{{- end }}
+{{- end }}
+
+{{/* Ports as text: 80,443,1024-65535. Takes `ports` and `separator`. */}}
+{{- define "planarena.ports" -}}
+{{- $parts := list -}}
+{{- range .ports -}}
+{{- if kindIs "slice" . -}}
+{{- $parts = append $parts (printf "%d-%d" (int (index . 0)) (int (index . 1))) -}}
+{{- else -}}
+{{- $parts = append $parts (printf "%d" (int .)) -}}
+{{- end -}}
+{{- end -}}
+{{ join .separator $parts }}
+{{- end }}
+
+{{- define "planarena.webHost" -}}
+planarena-web.{{ .Release.Namespace }}.svc
+{{- end }}
+
+{{/* What the site and its workers are told about calls to other people's servers. */}}
+{{- define "planarena.egress" -}}
+PLANARENA_EGRESS_PORTS: {{ include "planarena.ports" (dict "ports" .Values.egress.ports "separator" ",") | quote }}
+{{- if eq .Values.egress.mode "proxy" }}
+PLANARENA_EGRESS_PROXY: http://planarena-egress-proxy.{{ .Values.namespaces.egress }}.svc:3128
+NO_PROXY: {{ join "," .Values.egress.noProxy | quote }}
+{{- end }}
+{{- end }}
+
+{{/* The value of a class cannot be changed: another value makes another class. */}}
+{{- define "planarena.priorityClass" -}}
+{{ .name }}-{{ int .value | toString | replace "-" "minus" }}
+{{- end }}
+
+{{/* A value as text; large whole numbers would otherwise become 1e+07. */}}
+{{- define "planarena.text" -}}
+{{- if and (kindIs "float64" .) (eq (floor .) .) }}{{ int64 . }}{{ else }}{{ toString . }}{{ end -}}
+{{- end }}

@@ -1,0 +1,1 @@
+"""How the contents of snapshots are stored: the newest of each board whole, older ones as differences."""

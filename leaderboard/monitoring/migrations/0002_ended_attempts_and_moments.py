@@ -1,0 +1,47 @@
+from django.db import migrations, models
+
+# By statement and not by row: whoever deletes many attempts waits for one row of each state.
+COUNT = """
+CREATE FUNCTION planarena_count_deleted_attempts() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO monitoring_endedattempts AS known (state, deleted)
+    SELECT state, count(*) FROM gone WHERE state <> 'live' GROUP BY state ORDER BY state
+    ON CONFLICT (state) DO UPDATE SET deleted = known.deleted + EXCLUDED.deleted;
+    RETURN NULL;
+END $$;
+
+CREATE TRIGGER deleted_attempts_stay_counted
+    AFTER DELETE ON evaluations_attempt REFERENCING OLD TABLE AS gone
+    FOR EACH STATEMENT EXECUTE FUNCTION planarena_count_deleted_attempts();
+"""
+
+FORGET = """
+DROP TRIGGER deleted_attempts_stay_counted ON evaluations_attempt;
+DROP FUNCTION planarena_count_deleted_attempts();
+"""
+
+
+class Migration(migrations.Migration):
+
+    dependencies = [
+        ('evaluations', '0001_initial'),
+        ('monitoring', '0001_initial'),
+    ]
+
+    operations = [
+        migrations.CreateModel(
+            name='EndedAttempts',
+            fields=[
+                ('state', models.CharField(max_length=20, primary_key=True, serialize=False)),
+                ('deleted', models.BigIntegerField()),
+            ],
+        ),
+        migrations.CreateModel(
+            name='Moment',
+            fields=[
+                ('name', models.CharField(max_length=60, primary_key=True, serialize=False)),
+                ('at', models.DateTimeField()),
+            ],
+        ),
+        migrations.RunSQL(COUNT, FORGET),
+    ]

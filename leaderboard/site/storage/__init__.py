@@ -1,0 +1,1 @@
+"""Room on the disks of the site."""

@@ -1,0 +1,190 @@
+"""k8s/chart, rendered by Helm's own engine as an installation renders it, with the values of several operators."""
+
+import copy
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import helm_python
+import yaml
+
+Json = dict[str, Any]
+ROOT = Path(__file__).resolve().parent.parent.parent / "k8s"
+CHART = ROOT / "chart"
+SITE, JOBS, EGRESS = "planarena", "planarena-jobs", "planarena-egress"
+
+
+def merged(*layers: Mapping[str, Any]) -> Json:
+    """Values as Helm merges files of them: maps merge, everything else replaces."""
+    found: Json = {}
+    for layer in layers:
+        for key, value in layer.items():
+            before = found.get(key)
+            both = isinstance(before, dict) and isinstance(value, Mapping)
+            found[key] = merged(before, value) if both else copy.deepcopy(value)
+    return found
+
+
+def _digest(text: str) -> str:
+    return f"sha256:{text * 32}"
+
+
+DEV: Json = yaml.safe_load((CHART / "values-dev.yaml").read_text(encoding="utf-8"))
+PRODUCTION: Json = {
+    "images": {
+        "web": {"repository": "registry.example/planarena-web", "digest": _digest("ab")},
+        "worker": {"repository": "registry.example/planarena-worker", "digest": _digest("cd")},
+    },
+    "host": "arena.example",
+}
+GPU = {
+    "name": "gpu", "device": "cuda", "takes": ["executed", "judged", "models"], "endpoints": True,
+    "gpu": {"count": 1}, "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}],
+}  # fmt: skip
+CPU = {"name": "cpu", "takes": ["judged"]}
+KUEUE: Json = {
+    "kueue": {"enabled": True, "cohort": "research", "localQueues": ["team-a", "team-b"]},
+    "pools": [
+        CPU | {"queue": "team-a"},
+        GPU | {"queue": "team-b", "queuePriority": "low", "modelServer": {"kind": "pod", "gpu": {"count": 1}}},
+    ],
+}
+VLLM: Json = {
+    "images": {"vllm": {"digest": _digest("ef")}},
+    "pools": [GPU | {"modelServer": {
+        "kind": "pod", "engine": "vllm", "gpu": {"count": 2}, "arguments": ["--max-model-len", 4096],
+        "resources": {"memory": "64Gi", "storage": "100Gi"},
+    }}],
+}  # fmt: skip
+MIG = {"resource": "nvidia.com/mig-2g.20gb", "count": 1}
+EVERYTHING: Json = {
+    "images": {"pullSecrets": ["registry"]},
+    "settings": {"PLANARENA_LOG_LEVEL": "DEBUG", "PLANARENA_SAMPLES": 8},
+    "database": {"host": "db.internal", "options": "sslmode=require", "pooler": {"host": "pgbouncer.internal"}},
+    "store": {"existingClaim": "artefacts"},
+    "web": {"autoscaling": {"enabled": True}, "podAnnotations": {"a": "b"}},
+    "ingress": {"className": "nginx"},
+    "namespaces": {"createSite": True},
+    "modelMirror": "http://model-mirror.planarena.svc:8080",
+    "monitoring": {"serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+                   "rules": {"enabled": True}, "dashboards": {"enabled": True}},
+    "network": {"to": {"s3": {"enabled": True, "ports": [9000], "peers": [
+        {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "storage"}}}]}}},
+    "modelCaches": [
+        {"name": "models-node-1", "size": "200Gi", "local": {"node": "node-1", "path": "/srv/models"}},
+        {"name": "models-shared", "size": "1Ti", "storageClass": "nfs", "accessModes": ["ReadWriteMany"]},
+    ],
+    "pools": [
+        CPU | {"scaling": "hpa", "maxUnavailable": 1, "store": "s3://arena/steps",
+               "storeEndpoint": "http://minio.storage.svc:9000", "envFrom": ["bucket"]},
+        GPU | {"gpu": MIG, "modelsClaim": "models-node-1", "modelsLimit": "150GB", "weightsClaim": "weights",
+               "nodeSelector": {"kubernetes.io/hostname": "node-1"}, "runtimeClass": "kata",
+               "modelServer": {"kind": "pod", "gpu": MIG}},
+        GPU | {"name": "shared", "gpu": {"claimTemplate": "one-gpu"}, "modelServer": {"kind": "container"},
+               "modelsClaim": "models-shared", "podAnnotations": {"c": "d"}, "env": {"PLANARENA_ARBITER": "none"}},
+        {"name": "always", "scaling": "none", "replicas": 2},
+    ],
+}  # fmt: skip
+VARIANTS: dict[str, Json] = {
+    "dev": DEV,
+    "production": PRODUCTION,
+    "production with Kueue": merged(PRODUCTION, KUEUE),
+    "production without proxy": merged(PRODUCTION, {"egress": {"mode": "direct"}}),
+    "production with a gateway": merged(PRODUCTION, {"egress": {"mode": "gateway"}}),
+    "production without gVisor": merged(
+        PRODUCTION,
+        {"programs": {"runtimeClass": ""}, "poolDefaults": {"modelServer": {"runtimeClass": ""}}},
+    ),
+    "production with vLLM": merged(PRODUCTION, VLLM),
+    "production with everything": merged(PRODUCTION, EVERYTHING),
+}
+
+
+def render(values: Mapping[str, Any], *, revision: int = 1) -> list[Json]:
+    """The manifests that `helm install` (revision 1) or `helm upgrade` applies with these values.
+
+    Raises:
+        helm_python.HelmError: the values are refused.
+    """
+    return copy.deepcopy(_rendered(_Frozen(values), revision))
+
+
+def build(variant: str) -> list[Json]:
+    """The manifests of one of `VARIANTS`."""
+    return render(VARIANTS[variant])
+
+
+def chart_values() -> Json:
+    """The chart's own values."""
+    return copy.deepcopy(_chart().values)
+
+
+class _Frozen:
+    """Values as a key of a cache."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.values = copy.deepcopy(dict(values))
+        self._text = repr(self.values)
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Frozen) and self._text == other._text
+
+
+@functools.cache
+def _chart() -> helm_python.Chart:
+    return helm_python.Chart.load(CHART)
+
+
+@functools.cache
+def _rendered(values: _Frozen, revision: int) -> list[Json]:
+    files = _chart().render(
+        values.values, name="planarena", namespace=SITE, revision=revision, is_install=revision == 1,
+        is_upgrade=revision > 1,
+    )  # fmt: skip
+    found: list[Json] = []
+    for name, text in files.items():
+        if name.endswith(".yaml"):
+            found += [item for item in yaml.load_all(text, Loader=yaml.CSafeLoader) if item is not None]
+    assert len({identity(item) for item in found}) == len(found), "something is there twice"
+    return found
+
+
+def identity(item: Json) -> tuple[str, str, str]:
+    """What a manifest is told from others by."""
+    return item["kind"], item["metadata"].get("namespace", ""), item["metadata"]["name"]
+
+
+def of_kind(manifests: list[Json], *kinds: str) -> list[Json]:
+    """The manifests of these kinds."""
+    return [item for item in manifests if item["kind"] in kinds]
+
+
+def named(manifests: list[Json], kind: str, name: str) -> Json:
+    """The one manifest of a kind and name."""
+    (found,) = [item for item in of_kind(manifests, kind) if item["metadata"]["name"] == name]
+    return found
+
+
+def pod_of(item: Json) -> Json | None:
+    """The spec of the pods that a manifest makes, if it makes any."""
+    return item["spec"]["template"]["spec"] if item["kind"] in {"Deployment", "Job"} else None
+
+
+def labels_of(item: Json) -> dict[str, str]:
+    """The labels of the pods that a manifest makes."""
+    return item["spec"]["template"]["metadata"]["labels"]
+
+
+def containers_of(item: Json) -> list[Json]:
+    """All containers of a manifest."""
+    pod = pod_of(item)
+    return [] if pod is None else [*pod.get("initContainers", []), *pod["containers"]]
+
+
+def environment_of(container: Json) -> dict[str, str]:
+    """Variables with a value of their own."""
+    return {one["name"]: one["value"] for one in container.get("env", []) if "value" in one}

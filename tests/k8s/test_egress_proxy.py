@@ -1,0 +1,153 @@
+"""The egress proxy: who reaches it, what it reaches, and that its rules are those of the client."""
+
+import re
+from ipaddress import ip_address, ip_network
+
+import pytest
+
+from evaluator.egress_policy import DEFAULT_PORTS, egress_policy, parse_ports
+from evaluator.planners.public_addresses import is_public
+from tests.evaluator.planners.test_public_addresses import PUBLIC, SPECIAL
+from tests.k8s.chart import EGRESS, PRODUCTION, build, containers_of, environment_of, merged, named, of_kind, render
+from tests.k8s.peers import (
+    ANYWHERE_IN_VPC,
+    CALLING,
+    DNS,
+    GATEWAY,
+    GITHUB,
+    HUB,
+    MIRROR,
+    NODE_LOCAL_DNS,
+    PLAIN,
+    PLANNER,
+    PLANNER_6,
+    PRIVATE,
+    PROMETHEUS,
+    PROXY,
+    QUEUE,
+    SITE,
+    WEB,
+    policies_of,
+)  # fmt: skip
+from tests.k8s.policies import Host, Pod, allowed
+
+
+def in_production():
+    return policies_of("production")
+
+
+def test_in_production_nobody_but_the_proxy_reaches_the_internet():
+    policies = in_production()
+    for source in (*SITE, PLAIN, CALLING):
+        for target in (PLANNER, PLANNER_6, GITHUB, HUB):
+            for port in (22, 53, 80, 443, 1024, 6443, 8000, 8443, 65535):
+                assert not allowed(policies, source=source, target=target, port=port), (source, target, port)
+    assert allowed(policies, source=PROXY, target=PLANNER, port=443)
+
+
+def test_the_proxy_is_asked_by_those_who_call_strangers_and_by_nobody_else():
+    policies = in_production()
+    asking = [one for one in (*SITE, PLAIN, CALLING) if allowed(policies, source=one, target=PROXY, port=3128)]
+    assert asking == [WEB, QUEUE, CALLING]
+    strangers = [
+        Pod(namespace="default"), Pod(namespace="default", labels=WEB.labels), *DNS, *PROMETHEUS, PLANNER,
+        Pod(namespace="planarena-egress"), Pod(namespace="planarena-jobs", labels={"planarena.io/egress": "endpoint"}),
+    ]  # fmt: skip
+    assert not any(allowed(policies, source=one, target=PROXY, port=3128) for one in strangers)
+    assert not any(allowed(policies, source=WEB, target=PROXY, port=port) for port in (22, 80, 443, 3127, 3129))
+
+
+def test_the_proxy_reaches_nothing_of_the_cluster_but_name_servers():
+    policies = in_production()
+    assert all(allowed(policies, source=PROXY, target=one, port=53, protocol="UDP") for one in (*DNS, NODE_LOCAL_DNS))
+    for port in (22, 53, 80, 443, 3128, 5432, 6379, 6443, 8000, 8080):
+        for target in (
+            *SITE,
+            PLAIN,
+            CALLING,
+            MIRROR,
+            GATEWAY,
+            ANYWHERE_IN_VPC,
+            *(Host(address=one) for one in PRIVATE),
+        ):
+            assert not allowed(policies, source=PROXY, target=target, port=port), (target, port)
+    assert not any(allowed(policies, source=PROXY, target=PLANNER, port=port) for port in (22, 25, 53, 445, 1023))
+
+
+SQUID = named(build("production"), "ConfigMap", "planarena-egress-proxy")["data"]["squid.conf"]
+NETWORKS = [ip_network(word) for line in re.findall(r"^acl special dst (.*)$", SQUID, re.M) for word in line.split()]
+(ISATAP,) = map(re.compile, re.findall(r"^acl isatap dstdom_regex -n (.*)$", SQUID, re.M))
+
+
+def squid_refuses(address):
+    found = ip_address(address.partition("%")[0])
+    # As Squid keeps them.
+    found = getattr(found, "ipv4_mapped", None) or found
+    host = f"[{found}]" if found.version == 6 else str(found)
+    in_network = any(found in network for network in NETWORKS if network.version == found.version)
+    return in_network or ISATAP.search(host) is not None
+
+
+def test_the_proxy_s_rules_refuse_the_addresses_that_the_client_refuses():
+    own = [found for found in SPECIAL if found != "::ffff:8.8.8.8"]
+    assert [address for address in own if not squid_refuses(address)] == []
+    assert [address for address in PUBLIC if squid_refuses(address)] == []
+
+
+@pytest.mark.parametrize("prefix", ["2a01::", "2a01:1:2:3:", "2400:cb00:2048:1:"])
+@pytest.mark.parametrize("bits", ["0", "100", "200", "300"])
+@pytest.mark.parametrize("embedded", ["10.0.0.1", "169.254.169.254", "127.0.0.1", "8.8.8.8"])
+def test_the_proxy_refuses_isatap_as_the_client_does(prefix, bits, embedded):
+    address = str(ip_address(f"{prefix}{bits}:5efe:{embedded}"))
+    assert not is_public(address)
+    assert squid_refuses(address)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["2a01:0:5efe::1", "2a01:1:2:3:400:5efe:808:808", "2a01:1:2:0:5efe:1:2:3", "2a01::5efe:1:2:3", "2a01::5efe"],
+)
+def test_the_proxy_refuses_no_public_address_that_only_resembles_isatap(address):
+    assert is_public(address)
+    assert not squid_refuses(address)
+
+
+def test_the_proxy_s_rules_do_not_cover_the_form_in_which_it_keeps_ipv4_addresses():
+    mapped = ip_network("::ffff:0:0/96")
+    assert not [one for one in NETWORKS if one.version == 6 and one.overlaps(mapped)]
+
+
+def test_the_proxy_opens_tunnels_only_and_to_the_ports_that_the_client_calls():
+    rules = re.findall(r"^http_access (.*)$", SQUID, re.M)
+    assert rules == ["deny !CONNECT", "deny !allowed_ports", "deny isatap", "deny special", "allow all"]
+    (ports,) = re.findall(r"^acl allowed_ports port (.*)$", SQUID, re.M)
+    assert parse_ports(ports.replace(" ", ",")) == parse_ports(DEFAULT_PORTS)
+
+
+def test_other_ports_are_the_proxy_s_the_policies_and_the_client_s():
+    values = merged(PRODUCTION, {"egress": {"ports": [443, [9000, 9010]]}})
+    manifests = render(values)
+    squid = named(manifests, "ConfigMap", "planarena-egress-proxy")["data"]["squid.conf"]
+    assert "acl allowed_ports port 443 9000-9010\n" in squid
+    settings = named(manifests, "ConfigMap", "planarena-settings")["data"]
+    assert parse_ports(settings["PLANARENA_EGRESS_PORTS"]) == parse_ports("443,9000-9010")
+    policies = of_kind(manifests, "NetworkPolicy")
+    assert [allowed(policies, source=PROXY, target=PLANNER, port=port) for port in (80, 443, 9005, 9011)] == [
+        False, True, True, False,
+    ]  # fmt: skip
+    before = named(build("production"), "Deployment", "planarena-egress-proxy")["spec"]["template"]
+    assert named(manifests, "Deployment", "planarena-egress-proxy")["spec"]["template"] != before, "it reads them once"
+
+
+def test_the_site_and_its_workers_know_the_proxy_by_its_service():
+    manifests = build("production")
+    settings = named(manifests, "ConfigMap", "planarena-settings")["data"]
+    service = named(manifests, "Service", "planarena-egress-proxy")
+    worker = environment_of(containers_of(named(manifests, "Deployment", "planarena-pool-cpu"))[0])
+    for environment in (settings, worker):
+        proxy = egress_policy(environment).proxy
+        name, namespace = service["metadata"]["name"], service["metadata"]["namespace"]
+        assert (proxy.host, proxy.port) == (f"{name}.{namespace}.svc", service["spec"]["ports"][0]["port"])
+    without = build("production without proxy")
+    assert not [one for one in without if one["metadata"].get("namespace") == EGRESS]
+    assert egress_policy(named(without, "ConfigMap", "planarena-settings")["data"]).proxy is None

@@ -1,0 +1,142 @@
+"""The chart's pools in a cluster that enforces what a real one does, with the site's launcher beside them."""
+
+import base64
+
+import pytest
+
+from gpu_jobs.launchers import LaunchError
+from gpu_jobs.launchers.kubernetes import KubernetesLauncher
+from gpu_jobs.launchers.kubernetes.settings import settings_from
+from gpu_jobs.launchers.pools import Needs
+from tests.fakes.enrolments import FakeEnrolments
+from tests.fakes.kubernetes_api import FakeKubernetesApi, merge_patch
+from tests.fakes.kubernetes_cluster import FakeCluster, FakeKeda
+from tests.k8s.chart import JOBS, PRODUCTION, VARIANTS, merged, named, of_kind, render
+
+EVALUATION = "0b9a3c52-51a7-4c66-9a77-4a8d6e4b1c11"
+JUDGED, EXECUTED = Needs(executed=False), Needs(executed=True)
+KINDS = {kind: f"{kind.lower()}s" for kind in ("Deployment", "Secret", "ScaledObject", "ResourceQuota")}
+
+
+class Installation:
+    """What `helm upgrade --install` leaves in a cluster, and the site's controller."""
+
+    def __init__(self, api, values):
+        self.api, self.cluster, self.numbers, self.asked = api, FakeCluster(api), {}, []
+        FakeKeda(self.cluster, fetch=self._fetch)
+        self.upgrade(values)
+
+    def upgrade(self, values):
+        manifests = render(values)
+        for item in manifests:
+            if item["kind"] in KINDS and item["metadata"]["namespace"] == JOBS:
+                kind, name = KINDS[item["kind"]], item["metadata"]["name"]
+                # What a manifest does not name stays, as a server-side apply leaves it.
+                self.api.put(kind, merge_patch(self.api.get(kind, name) or {"spec": {"replicas": 1}}, item))
+        (role,) = of_kind(manifests, "Role")
+        self.api.rules = role["rules"]
+        self.settings = settings_from(named(manifests, "ConfigMap", "planarena-settings")["data"])
+
+    def _fetch(self, url):
+        self.asked.append(url)
+        pool = url.removeprefix("http://planarena-web.planarena.svc:8000/metrics/pools/")
+        return {"workers": 0, "models": 0} | self.numbers.get(pool, {})
+
+    def launcher(self, needs):
+        return KubernetesLauncher(
+            client=self.api.client(), settings=self.settings, enrolments=FakeEnrolments(), needs=lambda _: needs,
+            clock=lambda: self.cluster.now.timestamp(),
+        )  # fmt: skip
+
+
+@pytest.fixture
+def api():
+    """A server that enforces the role of the chart."""
+    with FakeKubernetesApi().serving() as served:
+        yield served
+
+
+@pytest.fixture
+def installed(api):
+    return Installation(api, VARIANTS["production"])
+
+
+def running(installed, prefix):
+    return [name for name in installed.cluster.running() if name.startswith(prefix)]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_launcher_reads_its_settings_and_may_do_all_that_it_does(api, variant):
+    installed = Installation(api, VARIANTS[variant])
+    assert [pool.name for pool in installed.settings.pools]
+    assert installed.settings.namespace == JOBS
+    installed.cluster.later(10)
+    for pool in installed.settings.pools:
+        needs = EXECUTED if "executed" in pool.takes else JUDGED
+        launcher = installed.launcher(needs)
+        launcher.ensure(evaluation_id=EVALUATION)
+        launcher.tend(busy=[])
+        for pod in installed.cluster.running():
+            launcher.alive(handle=pod)
+    assert api.requests, "it asked the server"
+
+
+def test_a_pool_has_no_pods_until_it_is_wanted_and_none_afterwards(installed):
+    installed.cluster.later(400, ticks=4)
+    assert running(installed, ("planarena-pool-", "planarena-models-")) == []
+    installed.numbers = {"gpu": {"workers": 3, "models": 2}}
+    installed.cluster.later(30, ticks=2)
+    assert len(running(installed, "planarena-pool-gpu-")) == 3
+    assert len(running(installed, "planarena-models-gpu-")) == 2
+    installed.numbers = {"gpu": {"workers": 99}}
+    installed.cluster.later(30, ticks=2)
+    assert len(running(installed, "planarena-pool-gpu-")) == 4, "the most that the values allow"
+    installed.numbers = {}
+    installed.cluster.later(1200, ticks=8)
+    assert running(installed, ("planarena-pool-", "planarena-models-")) == []
+
+
+def test_workers_find_their_token_in_the_secret_of_the_chart_and_upgrades_leave_it(installed):
+    installed.numbers = {"cpu": {"workers": 1}}
+    installed.cluster.later(15)
+    assert installed.launcher(JUDGED).ensure(evaluation_id=EVALUATION) == "planarena-pool-cpu"
+    token = installed.api.get("secrets", "planarena-pool-cpu")["data"]["token"]
+    assert base64.b64decode(token)
+    installed.upgrade(merged(PRODUCTION, {"settings": {"PLANARENA_LOG_LEVEL": "DEBUG"}}))
+    assert installed.api.get("secrets", "planarena-pool-cpu")["data"]["token"] == token
+
+
+def test_an_upgrade_keeps_the_number_of_pods(installed):
+    installed.numbers = {"cpu": {"workers": 2}}
+    installed.cluster.later(15)
+    installed.upgrade(merged(PRODUCTION, {"web": {"replicas": 3}}))
+    assert installed.api.get("deployments", "planarena-pool-cpu")["spec"]["replicas"] == 2
+
+
+def test_an_evaluation_that_no_pool_takes_says_so(api):
+    installed = Installation(api, merged(PRODUCTION, {"pools": [{"name": "cpu"}]}))
+    with pytest.raises(
+        LaunchError, match="No worker pool of this installation runs planners on suites whose plans are"
+    ):
+        installed.launcher(EXECUTED).ensure(evaluation_id=EVALUATION)
+
+
+def test_kueue_holds_the_pods_of_a_pool_with_a_queue(api):
+    installed = Installation(api, VARIANTS["production with Kueue"])
+    installed.numbers = {"cpu": {"workers": 1}}
+    installed.cluster.admits = lambda _: False
+    installed.cluster.later(30, ticks=2)
+    assert running(installed, "planarena-pool-cpu-") == []
+    with pytest.raises(LaunchError, match="waits in the cluster's queue"):
+        installed.launcher(JUDGED).ensure(evaluation_id=EVALUATION)
+    installed.cluster.admits = lambda _: True
+    installed.cluster.later(30, ticks=2)
+    assert len(running(installed, "planarena-pool-cpu-")) == 1
+
+
+def test_the_quota_of_the_namespace_bounds_all_pools_together(api):
+    values = {"jobs": {"pods": 2}, "programs": {"enabled": False}, "pools": [{"name": "cpu", "most": 9}]}
+    installed = Installation(api, merged(PRODUCTION, values))
+    installed.numbers = {"cpu": {"workers": 9}}
+    installed.cluster.later(30, ticks=2)
+    assert len(running(installed, "planarena-pool-cpu-")) == 2

@@ -1,0 +1,198 @@
+"""Retention and garbage collection: what goes, and that nothing which is named does."""
+
+import os
+import threading
+import time
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.utils import timezone
+
+from evaluator.engine.collecting import collect_objects
+from evaluator.engine.store import LocalStore
+from evaluator.records import ResultRecord
+from evaluator.values import encode
+from gpu_jobs.contract.attempt import GivenUp
+from leaderboard.backups import tasks
+from leaderboard.boards.services import publish
+from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, TaskResult
+from leaderboard.notifications.models import OutboxMessage
+from leaderboard.queue.leasing import leases
+from leaderboard.queue.models import AttemptLog, LogChunk
+from leaderboard.queue.workers.finishing import deliver
+from leaderboard.results.objects import server_store
+from tests.leaderboard.executed import make_executed_evaluation
+from tests.leaderboard.factories import make_evaluation, make_lease, make_record, make_suite, make_user
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("own_store")]
+OBJECTS = "objects of the store public that nothing names"
+LONG_AGO = timezone.now() - timedelta(days=400)
+
+
+def collect(*arguments: str) -> dict[str, tuple[int, int]]:
+    """What the command prints: count and bytes by name."""
+    out = StringIO()
+    call_command("collect_garbage", *arguments, stdout=out)
+    lines = (line.split(maxsplit=3) for line in out.getvalue().splitlines())
+    return {what: (int(count.replace(",", "")), int(size.replace(",", ""))) for count, size, _, what in lines}
+
+
+def age(store: LocalStore) -> None:
+    """Let no object have been used within the time of grace."""
+    for path in (store.path / "objects").glob("*/*"):
+        os.utime(path, (0, 0))
+
+
+def old_evaluation(**changes) -> Evaluation:
+    """One that failed long ago, with an attempt that was lost and its log."""
+    evaluation = make_evaluation(state=EvaluationState.LAUNCHING, suite=make_suite(slug="old", runnable=1))
+    lease = make_lease(evaluation)
+    log = AttemptLog.objects.create(attempt=lease.attempt, next_line=1)
+    LogChunk.objects.create(log=log, first=0, lines=[[0, "INFO", "a line"]])
+    leases.give_up(attempt_id=lease.attempt.pk, how=GivenUp.FAILED, detail="why")
+    Attempt.objects.update(ended_at=LONG_AGO)
+    Evaluation.objects.filter(pk=evaluation.pk).update(state="failed", finished=LONG_AGO, **changes)
+    return evaluation
+
+
+def named_by(evaluation: Evaluation, *, store: LocalStore) -> set[str]:
+    """Records of the evaluation and their artefacts."""
+    digests = set(TaskResult.objects.filter(evaluation=evaluation).values_list("record_digest", flat=True))
+    records = [ResultRecord.model_validate_json(store.get(digest).data) for digest in digests]
+    return digests | {artefact.digest for record in records for artefact in record.artefacts()}
+
+
+class TestObjects:
+    def test_a_published_evaluation_serves_all_it_names_after_a_collection(self):
+        evaluation = make_executed_evaluation(user=make_user("ada"))
+        publish(evaluation)
+        store = server_store(split="public")
+        garbage = store.put(encode("nobody names this"))
+        before = Client().get(f"/evaluations/{evaluation.pk}/archive.tar")
+        whole = b"".join(before.streaming_content) if before.streaming else before.content
+        age(store)
+        everything = set(store.digests())
+        dry = collect("--dry-run")[OBJECTS]
+        assert set(store.digests()) == everything
+        named = named_by(evaluation, store=store)
+        # The store served the experts, too, whose intermediate results no record names.
+        unnamed = everything - named
+        assert garbage in unnamed
+        assert dry == (len(unnamed), sum(len(store.get(digest).data) for digest in unnamed))
+        age(store)
+        assert collect()[OBJECTS] == dry
+        assert set(store.digests()) == named
+        after = Client().get(f"/evaluations/{evaluation.pk}/archive.tar")
+        assert (b"".join(after.streaming_content) if after.streaming else after.content) == whole
+
+    def test_what_was_used_lately_stays(self):
+        store = server_store(split="public")
+        store.put(encode("on its way"))
+        age(store)
+        assert store.has(encode("on its way").digest), "a worker asks whether it must send it, which is a use"
+        assert collect()[OBJECTS] == (0, 0)
+
+    def test_what_a_killed_write_left_goes(self):
+        store = server_store(split="public")
+        path = store.path / "objects" / "ab" / ".writing-1-x-2"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"half")
+        os.utime(path, (0, 0))
+        assert collect()[OBJECTS] == (1, 4)
+        assert not path.exists()
+
+    def test_no_object_goes_while_a_record_is_missing(self):
+        evaluation = make_evaluation(state=EvaluationState.LAUNCHING, suite=make_suite(slug="kept", runnable=1))
+        lease, store = make_lease(evaluation), server_store(split="")
+        records = [make_record(task, suite="kept") for task in lease.tasks]
+        deliver(attempt_id=lease.attempt.pk, records=records, store=store)
+        store.put(encode("perhaps named by the record"))
+        age(store)
+        TaskResult.objects.update(record_digest="0" * 64)
+        with pytest.raises(CommandError, match="Repair the store first"):
+            collect()
+        assert store.has(encode("perhaps named by the record").digest)
+
+    def test_a_collection_that_was_killed_is_completed(self, tmp_path):
+        store = LocalStore(tmp_path)
+        digest = store.put(encode("named meanwhile"))
+        path = next((tmp_path / "objects").glob("*/*"))
+        (tmp_path / "collected").mkdir()
+        path.replace(tmp_path / "collected" / f"{path.parent.name}{path.name}")
+        collect_objects(store=store, keep={digest}, before=time.time() + 60, dry_run=False)
+        assert store.get(digest).data == b"named meanwhile"
+
+    def test_writers_beside_collections_lose_nothing(self, tmp_path):
+        """Each writer puts or finds an object, as an intake does, and then expects it to be there."""
+        store, lost, over = LocalStore(tmp_path), [], threading.Event()
+
+        def collecting() -> None:
+            while not over.is_set():
+                for path in (tmp_path / "objects").glob("*/*0.txt"):
+                    os.utime(path, (0, 0)) if path.exists() else None
+                collect_objects(store=store, keep=set(), before=time.time() - 0.5, dry_run=False)
+
+        def writing(number: int) -> None:
+            for turn in range(150):
+                artefact = encode(f"{turn % 20}")
+                if not store.has(artefact.digest):
+                    store.put(artefact)
+                # For a moment it may be aside.
+                if not any(store.has(artefact.digest) or time.sleep(0.05) for _ in range(20)):
+                    lost.append((number, turn))
+
+        collector = threading.Thread(target=collecting)
+        writers = [threading.Thread(target=writing, args=(number,)) for number in range(3)]
+        for thread in (collector, *writers):
+            thread.start()
+        for thread in writers:
+            thread.join()
+        over.set()
+        collector.join()
+        assert not lost
+
+
+class TestRows:
+    def test_logs_and_attempts_of_what_failed_long_ago_go(self):
+        old_evaluation()
+        dry = collect("--dry-run")
+        assert (dry["log lines"][0], LogChunk.objects.count(), Attempt.objects.count()) == (1, 1, 1)
+        assert dry["log lines"][1] > 0
+        done = collect()
+        assert [done[what][0] for what in ("log lines", "logs without lines", "attempts without results")] == [1, 1, 1]
+        assert [model.objects.count() for model in (LogChunk, AttemptLog, Attempt)] == [0, 0, 0]
+        assert Evaluation.objects.count() == 1
+
+    @pytest.mark.parametrize("changes", [{"first_ranked": LONG_AGO}, {"finished": timezone.now()}])
+    def test_what_was_ranked_or_has_just_ended_keeps_them(self, changes):
+        old_evaluation()
+        Evaluation.objects.update(**changes)
+        assert collect()["log lines"][0] == 0
+        assert (LogChunk.objects.count(), Attempt.objects.count()) == (1, 1)
+
+    def test_live_attempts_stay(self):
+        make_lease(make_evaluation(state=EvaluationState.LAUNCHING))
+        collect()
+        assert Attempt.objects.get().state == AttemptState.LIVE
+
+    def test_sent_messages_and_expired_sessions_go_and_waiting_ones_stay(self):
+        OutboxMessage.objects.create(kind="mail", payload={}, sent_at=LONG_AGO)
+        OutboxMessage.objects.create(kind="mail", payload={}, created=LONG_AGO)
+        Session.objects.create(session_key="old", expire_date=LONG_AGO)
+        Session.objects.create(session_key="new", expire_date=timezone.now() + timedelta(days=1))
+        done = collect()
+        assert (done["messages that were sent or given up"][0], done["expired sessions"][0]) == (1, 1)
+        assert OutboxMessage.objects.get().sent_at is None
+        assert Session.objects.get().pk == "new"
+
+    def test_the_beat_deletes_rows_only_if_it_is_told_to(self, settings):
+        Session.objects.create(session_key="old", expire_date=LONG_AGO)
+        tasks.delete_old_rows()
+        assert Session.objects.exists()
+        settings.COLLECT_ROWS = True
+        tasks.delete_old_rows()
+        assert not Session.objects.exists()

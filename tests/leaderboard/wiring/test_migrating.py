@@ -1,0 +1,84 @@
+"""`manage.py migrate` beside a running site: bounded waits for locks, one at a time, past a pooler."""
+
+import threading
+
+import psycopg
+import pytest
+from django.core.management import CommandError, call_command
+from django.core.management.commands import migrate as django_migrate
+from django.db import connection
+
+from leaderboard.site.direct import direct_parameters
+from leaderboard.wiring.management.commands.migrate import LOCK_SECONDS
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def migrating(monkeypatch):
+    """Replaces Django's command by statements, and gives what they answered."""
+    answers = []
+
+    def run(*statements):
+        def handle(self, *args, **options):
+            with connection.cursor() as cursor:
+                for statement in statements:
+                    cursor.execute(statement)
+                    answers.append(cursor.fetchone() if cursor.description else None)
+
+        monkeypatch.setattr(django_migrate.Command, "handle", handle)
+        call_command("migrate", verbosity=0)
+        return answers
+
+    return run
+
+
+def test_without_the_variable_nothing_is_different(migrating, monkeypatch):
+    monkeypatch.delenv(LOCK_SECONDS, raising=False)
+    assert migrating("SHOW lock_timeout") == [("0",)]
+
+
+def test_a_statement_waits_for_a_lock_only_so_long(migrating, monkeypatch):
+    monkeypatch.setenv(LOCK_SECONDS, "1")
+    assert migrating("SHOW lock_timeout") == [("1s",)]
+    with psycopg.connect(**direct_parameters()) as reader:
+        reader.execute("SELECT count(*) FROM evaluations_evaluation")
+        with pytest.raises(CommandError, match=r"held a lock for longer than 1 s .*run the command again"):
+            migrating("ALTER TABLE evaluations_evaluation ADD COLUMN unused int")
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW lock_timeout")
+        assert cursor.fetchone() == ("0",), "only the migrations' own connection has it"
+
+
+def test_two_migrations_take_turns(migrating, monkeypatch):
+    monkeypatch.setenv(LOCK_SECONDS, "1")
+    other = psycopg.connect(**direct_parameters(), autocommit=True)
+    other.execute("SELECT pg_advisory_lock(hashtext('planarena.migrate'))")
+    order = []
+
+    def end():
+        order.append("the other ended")
+        other.close()
+
+    timer = threading.Timer(1.5, end)
+    timer.start()
+    migrating("SELECT 1")
+    order.append("this one migrated")
+    timer.join()
+    assert order == ["the other ended", "this one migrated"]
+
+
+def test_it_goes_past_the_pooler(migrating, monkeypatch, settings):
+    monkeypatch.setenv(LOCK_SECONDS, "1")
+    own = connection.settings_dict
+    parts = {name: own[name] for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT")}
+    settings.DIRECT_DATABASE = {**parts, "OPTIONS": {"application_name": "direct"}}
+    assert migrating("SHOW application_name") == [("direct",)]
+    assert connection.settings_dict is own
+
+
+def test_a_check_changes_nothing_and_waits_for_nobody(monkeypatch):
+    monkeypatch.setenv(LOCK_SECONDS, "1")
+    with psycopg.connect(**direct_parameters()) as other:
+        other.execute("SELECT pg_advisory_lock(hashtext('planarena.migrate'))")
+        call_command("migrate", check_unapplied=True, verbosity=0)
