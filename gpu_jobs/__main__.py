@@ -123,7 +123,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
     stop_on_sigterm()
-    settle_native_libraries(os.environ)
     try:
         secrets = _secrets(options)
         egress_policy()
@@ -162,4 +161,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    settle_native_libraries(os.environ)
     sys.exit(main())
