@@ -1,11 +1,27 @@
 """`python -m gpu_jobs worker`: run a worker, on this machine or any that reaches the API."""
 
+import sys
+
+from gpu_jobs.worker_secrets import (
+    OPTION,
+    TOKEN,
+    TOKEN_FILE,
+    SecretsError,
+    WorkerSecrets,
+    received,
+    restart_without_secrets,
+    secrets_in,
+)
+
+if __name__ == "__main__":
+    # First of all: what this process imported before would be imported again.
+    restart_without_secrets(sys.orig_argv)
+
 import argparse
 import logging
 import os
 import secrets
 import socket
-import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,6 +32,7 @@ from evaluator.arbiters.naming import KEY_VARIABLE, arbiter_from
 from evaluator.arbiters.protocol import ArbiterError
 from evaluator.egress_policy import EgressPolicyError, egress_policy
 from evaluator.engine.opening import open_store, parse_size
+from evaluator.native_settings import settle_native_libraries
 from evaluator.programs import WorkerError, support
 from gpu_jobs.agents import AgentTurns
 from gpu_jobs.checkpoints import CheckpointCache
@@ -29,16 +46,6 @@ from gpu_jobs.model_server.isolation.detection import detected
 from gpu_jobs.redaction import Redactor
 from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.worker import Worker, stop_on_sigterm
-from gpu_jobs.worker_secrets import (
-    OPTION,
-    TOKEN,
-    TOKEN_FILE,
-    SecretsError,
-    WorkerSecrets,
-    received,
-    restart_without_secrets,
-    secrets_in,
-)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -177,5 +184,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    restart_without_secrets(sys.orig_argv)
+    settle_native_libraries(os.environ)
     sys.exit(main())
