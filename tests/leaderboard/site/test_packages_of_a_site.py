@@ -39,7 +39,7 @@ from evaluator.planners.language_models.admission import checkpoint_inspection, 
 made = library()
 assert made.rules_digest(suite="openagi", profile="lilliput") and made.rules_digest(suite="toolmini", profile="none")
 assert made.not_run_reasons(suite="openagi", profile="lilliput", split="public") is not None
-assert not made.unreadable_plans(suite="toolmini", plans={{}})
+assert not made.read_plans(suite="toolmini", plans={{}}).unreadable
 print("site")
 """
 
