@@ -1,32 +1,7 @@
 """`python -m gpu_jobs worker`: run a worker, on this machine or any that reaches the API."""
 
-import argparse
-import logging
-import os
-import secrets
-import socket
 import sys
-import threading
-from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
-from uuid import UUID
 
-from evaluator.arbiters.naming import KEY_VARIABLE, arbiter_from
-from evaluator.arbiters.protocol import ArbiterError
-from evaluator.egress_policy import EgressPolicyError, egress_policy
-from evaluator.engine.opening import open_store, parse_size
-from evaluator.programs import WorkerError, support
-from gpu_jobs.agents import AgentTurns
-from gpu_jobs.checkpoints import CheckpointCache
-from gpu_jobs.client import ApiClient
-from gpu_jobs.enrolment_tokens import TokenFile
-from gpu_jobs.exits import Exit
-from gpu_jobs.hub_cache import HubCache
-from gpu_jobs.model_server import VARIABLE
-from gpu_jobs.model_server.isolation.detection import detected
-from gpu_jobs.runner import EvaluatorRunner
-from gpu_jobs.worker import Worker, stop_on_sigterm
 from gpu_jobs.worker_secrets import (
     OPTION,
     TOKEN,
@@ -37,6 +12,40 @@ from gpu_jobs.worker_secrets import (
     restart_without_secrets,
     secrets_in,
 )
+
+if __name__ == "__main__":
+    # First of all: what this process imported before would be imported again.
+    restart_without_secrets(sys.orig_argv)
+
+import argparse
+import logging
+import os
+import secrets
+import socket
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from uuid import UUID
+
+from evaluator.arbiters.naming import KEY_VARIABLE, arbiter_from
+from evaluator.arbiters.protocol import ArbiterError
+from evaluator.egress_policy import EgressPolicyError, egress_policy
+from evaluator.engine.opening import open_store, parse_size
+from evaluator.native_settings import settle_native_libraries
+from evaluator.programs import WorkerError, support
+from gpu_jobs.agents import AgentTurns
+from gpu_jobs.checkpoints import CheckpointCache
+from gpu_jobs.client import ApiClient
+from gpu_jobs.enrolment_tokens import TokenFile
+from gpu_jobs.exits import Exit
+from gpu_jobs.hub_cache import HubCache
+from gpu_jobs.logs.lines import FORMAT_VARIABLE, FORMATS, formatter
+from gpu_jobs.model_server import VARIABLE
+from gpu_jobs.model_server.isolation.detection import detected
+from gpu_jobs.redaction import Redactor
+from gpu_jobs.runner import EvaluatorRunner
+from gpu_jobs.worker import Worker, stop_on_sigterm
 
 
 def parser() -> argparse.ArgumentParser:
@@ -85,6 +94,27 @@ def _secrets(options: argparse.Namespace) -> WorkerSecrets:
     return replace(found, token=options.token.strip()) if options.token else found
 
 
+_CONSOLE = logging.StreamHandler()
+
+
+class LogFormatError(ValueError):
+    """PLANARENA_LOG_FORMAT is none of the formats."""
+
+
+def configure_logging(secrets: Sequence[str] = ()) -> None:
+    """Write lines in the form of PLANARENA_LOG_FORMAT to standard error, without these secrets.
+
+    Raises:
+        LogFormatError: there is no such form.
+    """
+    form = os.environ.get(FORMAT_VARIABLE, "").strip().lower() or FORMATS[0]
+    if form not in FORMATS:
+        raise LogFormatError(f"{FORMAT_VARIABLE} is {form!r}: it must be {' or '.join(FORMATS)}")
+    _CONSOLE.setFormatter(formatter(form, redact=Redactor(secrets=secrets)))
+    logging.basicConfig(level=logging.INFO, handlers=[_CONSOLE])
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+
+
 def report_sandbox() -> None:
     """Say in the log what this machine confines submitted models by."""
     if where := os.environ.get(VARIABLE):
@@ -113,14 +143,14 @@ def report_confinement() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return the exit code (`gpu_jobs.exits`)."""
     options = parser().parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("httpx").setLevel(logging.WARNING)
     stop_on_sigterm()
     try:
+        configure_logging()
         secrets = _secrets(options)
+        configure_logging(secrets=secrets.values())
         egress_policy()
         arbiter = arbiter_from(os.environ)
-    except (SecretsError, EgressPolicyError, ArbiterError) as error:
+    except (LogFormatError, SecretsError, EgressPolicyError, ArbiterError) as error:
         sys.stderr.write(f"{error}.\n")
         return Exit.MISCONFIGURED
     if not secrets.token and options.token_file is None:
@@ -154,5 +184,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    restart_without_secrets(sys.orig_argv)
+    settle_native_libraries(os.environ)
     sys.exit(main())

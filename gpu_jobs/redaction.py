@@ -13,12 +13,12 @@ from evaluator.canonical_json import JsonValue
 from evaluator.records import ResultRecord
 from evaluator.values import Artefact
 from gpu_jobs.artefact_redaction import redacted
+from gpu_jobs.worker_secrets import names_a_secret
 
 HIDDEN = "***"
 _SHORTEST_SECRET = 6
 _SHORTEST_IN_RECORDS = 12
 """Shorter ones, such as a database's weak password, are also words of plans; hiding them there would tell them."""
-_SECRET_NAME = re.compile(r"(?i)(token|secret|password|passwd|api_?key|access_?key|_keys?$|seed|credentials)")
 # No pattern begins with a repetition: a long line would take the square of its length.
 _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
     # To the end of the line: what follows may be the other half of the header.
@@ -106,11 +106,6 @@ def _without(text: str, *, secrets: Sequence[str]) -> str:
     for secret in secrets:
         text = text.replace(secret, HIDDEN)
     return text
-
-
-def names_a_secret(variable: str) -> bool:
-    """Whether the name of an environment variable says that its value is a secret."""
-    return _SECRET_NAME.search(variable) is not None
 
 
 def secrets_of(environment: Mapping[str, str] = os.environ) -> list[str]:

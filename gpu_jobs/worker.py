@@ -26,7 +26,8 @@ from gpu_jobs.contract.lease import Lease, LeaseRequest
 from gpu_jobs.contract.results import FinishRequest
 from gpu_jobs.delivery import Delivery, Heartbeats, Known
 from gpu_jobs.exits import Exit
-from gpu_jobs.logs import AttemptLog
+from gpu_jobs.logs.lines import process_named
+from gpu_jobs.logs.sending import AttemptLog
 from gpu_jobs.planners import LeaseRefusedError, LeaseReturnedError
 from gpu_jobs.runner import ShardRunner
 
@@ -223,8 +224,9 @@ class Worker:
     def _work_on(self, lease: Lease) -> Lease | None:
         """Run one lease to its end, and return the next one, if the site gave it; errors end the lease, not the
         worker."""
-        complete = self._with_secrets(lease)
-        return None if complete is None else self._run_and_report(complete)
+        with process_named(worker=self._name, evaluation=str(lease.evaluation), attempt=str(lease.attempt)):
+            complete = self._with_secrets(lease)
+            return None if complete is None else self._run_and_report(complete)
 
     def _with_secrets(self, lease: Lease) -> HeldLease | None:
         """The lease with its secrets; None if the site does not give them, so that the lease is over."""

@@ -2,20 +2,22 @@
 
 What a process is started with stays readable under /proc for as long as it lives, by every process of the same user and
 by every library in it that opens the file it is told to. A worker loads strangers' models.
+
+Imports the standard library alone: a worker that restarts should not have imported everything first.
 """
 
 import json
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from gpu_jobs.redaction import names_a_secret
-
 TOKEN = "PLANARENA_WORKER_TOKEN"  # noqa: S105 - the name of the variable
 TOKEN_FILE = "PLANARENA_WORKER_TOKEN_FILE"  # noqa: S105 - the name of the variable
 OPTION = "--secrets-fd"
+_SECRET_NAME = re.compile(r"(?i)(token|secret|password|passwd|api_?key|access_?key|_keys?$|seed|credentials)")
 _LARGEST = 32 * 1024
 """Bytes. A pipe holds at least 64 KiB, so that writing never waits for a reader."""
 _STORE_CREDENTIALS = (
@@ -65,6 +67,11 @@ class WorkerSecrets:
 
 
 NO_SECRETS = WorkerSecrets()
+
+
+def names_a_secret(variable: str) -> bool:
+    """Whether the name of an environment variable says that its value is a secret."""
+    return _SECRET_NAME.search(variable) is not None
 
 
 def harmless(environment: Mapping[str, str]) -> dict[str, str]:

@@ -1,7 +1,8 @@
 """Measuring the execution of plans: the released structure, this engine cold, and a second planner.
 
-All in one process, with the same experts, samples and machine. The engine runs first, so that the baseline has the
-warmer caches and the peak memory after the cold run is the engine's own.
+All with the same experts, samples and machine, and all but the phase `process` in one process. The engine runs first,
+so that the baseline has the warmer caches and imported modules, and the peak memory after the cold run is the engine's
+own.
 """
 
 import os
@@ -16,6 +17,7 @@ from typing import Any
 
 from evaluator.ablations import without_step
 from evaluator.benchmarks.counting import distinct_calls
+from evaluator.benchmarks.new_process import run_in_new_process, seconds_since_start
 from evaluator.benchmarks.released import SequentialStructure, released_structure
 from evaluator.engine.clock import Stopwatch
 from evaluator.engine.pool import ExpertPool
@@ -28,7 +30,7 @@ from evaluator.plans import Plan, plan_to_json
 from evaluator.records import Outcome, PlannerCall, ResultRecord, without_timings
 from evaluator.suites.base import Suite, Task
 
-PHASES = ("cold", "second", "again", "released")
+PHASES = ("cold", "second", "process", "again", "released")
 CHANGED = 10
 """The second planner answers every so manieth task differently."""
 
@@ -81,6 +83,21 @@ class Phase:
     peak_rss_bytes: int = 0
     """Of the process so far."""
     scored: int = 0
+    start: float = 0.0
+    """Of the first phase: from the start of the process to the phase. `wall` and `cpu` do not contain it."""
+    start_cpu: float = 0.0
+
+    @property
+    def whole_overhead_share(self) -> float:
+        """`overhead_share` with the start of the process, and with it the imports of this repository, as overhead."""
+        whole = self.wall + self.start
+        return (whole - self.loading - self.experts - self.scoring) / whole if whole else 0.0
+
+    @property
+    def whole_overhead_cpu_share(self) -> float:
+        """The same by CPU time."""
+        whole = self.cpu + self.start_cpu
+        return (whole - self.measured_cpu) / whole if whole else 0.0
 
     @property
     def overhead_share(self) -> float:
@@ -105,6 +122,8 @@ class ExecutionReport:
     """Whether baseline and engine gave every task the same score."""
     same_results: bool | None = None
     """Whether running again gave byte-equal results, timings aside."""
+    same_in_process: bool | None = None
+    """Whether a new process gave the second planner's results, byte for byte, timings aside."""
 
     def ratio(self, phase: str, *, clock: str = "wall") -> float | None:
         """How many times faster per task than the baseline a phase is, by `wall` or by `cpu`.
@@ -129,6 +148,7 @@ class ExecutionReport:
             "the cold run makes each distinct call once": self.calls_are_distinct_nodes,
             "scores are those of the released structure": self.same_scores,
             "running again gives byte-equal results": self.same_results,
+            "a new process gives byte-equal results": self.same_in_process,
         }
 
     def to_json(self) -> dict[str, Any]:
@@ -136,16 +156,20 @@ class ExecutionReport:
         return {
             "version": "bench-execution/1",
             "ratios": {
-                f"{phase}_{clock}": self.ratio(phase, clock=clock)
-                for phase in ("cold", "second", "again")
-                for clock in ("wall", "cpu")
+                f"{phase}_{clock}": self.ratio(phase, clock=clock) for phase in PHASES[:-1] for clock in ("wall", "cpu")
             },
             "calls_are_distinct_nodes": self.calls_are_distinct_nodes,
             "same_scores": self.same_scores,
             "same_results": self.same_results,
+            "same_in_process": self.same_in_process,
             "phases": {
                 name: asdict(phase)
-                | {"overhead_share": phase.overhead_share, "overhead_cpu_share": phase.overhead_cpu_share}
+                | {
+                    "overhead_share": phase.overhead_share,
+                    "overhead_cpu_share": phase.overhead_cpu_share,
+                    "whole_overhead_share": phase.whole_overhead_share,
+                    "whole_overhead_cpu_share": phase.whole_overhead_cpu_share,
+                }
                 for name, phase in self.phases.items()
             },
             "distinct_calls": self.distinct,
@@ -169,7 +193,7 @@ def measure_execution(
     Args:
         prepared: suite, profile, samples; its store is not used.
         tasks: their keys; those that cannot run are left out of every phase.
-        only: the phases wanted; all but `released` need `cold`.
+        only: the phases wanted; all but `released` need `cold`, and `process` needs `second`.
         baseline_tasks: the baseline is measured on so many of the tasks, evenly spread; 0: on all.
         second: the planner of the phase `second`; None: `SecondPlanner`.
         say: prints progress.
@@ -181,15 +205,20 @@ def measure_execution(
         bench = _Bench(prepared=replace(prepared, store=LocalStore(Path(store))), tasks=tasks, report=report, say=say)
         if "cold" in only:
             bench.cold()
+            report.conditions["torch_threads"] = _threads()
             save(report)
         if "second" in only:
             bench.second(second or SecondPlanner(prepared.suite))
+            save(report)
+        if "process" in only:
+            bench.process(Path(store))
             save(report)
         if "again" in only:
             bench.again()
             save(report)
         if "released" in only:
             bench.released(count=baseline_tasks)
+            report.conditions["torch_threads"] = _threads()
             save(report)
     return report
 
@@ -204,11 +233,13 @@ class _Bench:
         self._evaluator = prepared.evaluator()
         self._tasks = [key for key in tasks if key not in self._evaluator.not_run]
         self._cold: dict[str, ResultRecord] = {}
+        self._second: dict[str, ResultRecord] = {}
         report.conditions["tasks"] = len(self._tasks)
 
     def cold(self) -> None:
         """The engine with an empty store and no expert loaded."""
         phase = Phase(name="cold", what="this engine, empty store, no expert loaded")
+        phase.start, phase.start_cpu = seconds_since_start()
         self._cold = self._run(phase=phase, planner=GoldPlanner(self._prepared.suite), evaluator=self._evaluator)
         complete = [record for record in self._cold.values() if record.outcome is Outcome.SCORED]
         sampling = {tool for tool, spec in self._prepared.profile.experts.items() if spec.samples}
@@ -218,7 +249,19 @@ class _Bench:
     def second(self, planner: Planner) -> None:
         """Another planner on the same evaluator, as a worker runs it."""
         phase = Phase(name="second", what=f"this engine, store and experts as they are now: {planner.name}")
-        self._run(phase=phase, planner=planner, evaluator=self._evaluator)
+        self._second = self._run(phase=phase, planner=planner, evaluator=self._evaluator)
+
+    def process(self, store: Path) -> None:
+        """The second planner once more in a new process, from its start to its end; everything is in the store."""
+        phase = Phase(name="process", what="this engine in a new process, imports counted, full store: second planner")
+        with_plan = {key: record for key, record in self._second.items() if record.plan is not None}
+        run = run_in_new_process(prepared=self._prepared, records=with_plan.values(), store=store)
+        found = {record.task: record for record in map(ResultRecord.model_validate, run.document["results"])}
+        phase.wall, phase.cpu, phase.tasks = run.wall, run.cpu, len(found)
+        phase.scored = sum(record.outcome is Outcome.SCORED for record in found.values())
+        self._close(phase=phase, calls=Counter(run.document["expert_calls"]))
+        phase.peak_rss_bytes = _bytes(run.peak_rss)
+        self._report.same_in_process = _executed(found) == _executed(with_plan)
 
     def again(self) -> None:
         """The first planner once more, with experts and scores forgotten: everything comes from the store."""
@@ -297,14 +340,23 @@ def _comparable(records: dict[str, ResultRecord]) -> list[str]:
     return sorted(without_timings(record).model_dump_json() for record in records.values())
 
 
+def _executed(records: dict[str, ResultRecord]) -> dict[str, object]:
+    """Scores and results of every step; how the planner was asked is left out."""
+    return {
+        key: (record.outcome, record.score, [sample.model_dump() for sample in without_timings(record).samples])
+        for key, record in records.items()
+    }
+
+
 def _peak_rss_bytes() -> int:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return _bytes(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+
+def _bytes(peak: int) -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
 def _conditions(prepared: Prepared) -> dict[str, Any]:
-    import torch
-
     from evaluator.provenance import provenance
 
     return {
@@ -313,6 +365,12 @@ def _conditions(prepared: Prepared) -> dict[str, Any]:
         "samples": prepared.count,
         "cpus": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "load_average": os.getloadavg()[0],
-        "torch_threads": torch.get_num_threads(),
         "provenance": provenance(device=prepared.device),
     }
+
+
+def _threads() -> int:
+    """Of torch, which is imported here at the latest: the phases, not their description, are to pay for it."""
+    import torch
+
+    return torch.get_num_threads()

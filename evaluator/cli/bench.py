@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from evaluator.planners.protocol import Planner
 
 app = typer.Typer(no_args_is_help=True)
-_PHASES = ("cold", "second", "again", "released")
+_PHASES = ("cold", "second", "process", "again", "released")
 _FIGURES: "Mapping[str, Callable[[Phase], str]]" = {
     "tasks": lambda phase: str(phase.tasks),
     "wall time": lambda phase: f"{phase.wall:.1f}",
@@ -35,6 +35,9 @@ _FIGURES: "Mapping[str, Callable[[Phase], str]]" = {
     "scoring": lambda phase: f"{phase.scoring:.1f}",
     "overhead": lambda phase: f"{100 * phase.overhead_share:.1f}%",
     "overhead by CPU time": lambda phase: f"{100 * phase.overhead_cpu_share:.1f}%",
+    "start of the process": lambda phase: f"{phase.start:.1f}",
+    "overhead with it": lambda phase: f"{100 * phase.whole_overhead_share:.1f}%",
+    "overhead with it by CPU time": lambda phase: f"{100 * phase.whole_overhead_cpu_share:.1f}%",
     "loads": lambda phase: str(phase.loads),
     "calls": lambda phase: str(sum(phase.calls.values())),
     "peak memory in GB": lambda phase: f"{phase.peak_rss_bytes / 1e9:.2f}",
@@ -53,7 +56,7 @@ def execution(
     baseline_tasks: Annotated[
         int, typer.Option(min=0, help="Tasks on which the baseline is measured, evenly spread; 0: all.")
     ] = 0,
-    only: Annotated[str, typer.Option(help="Phases: cold, second, again, released.")] = ",".join(_PHASES),
+    only: Annotated[str, typer.Option(help="Phases: cold, second, process, again, released.")] = ",".join(_PHASES),
     second: Annotated[
         str, typer.Option(help="The second planner: a bundled one or a strategy. Default: gold with mistakes.")
     ] = "",
@@ -66,8 +69,8 @@ def execution(
 
     `released` is the structure of the code that was released with the tools: OpenAGI's task by task, experts loaded for
     each, nothing shared or kept; ControlLLM's call by call, models kept. `cold` is this engine with nothing in its
-    store; `second` another planner after it, by default one that shares nine of ten plans; `again` the first planner
-    in a fresh evaluator on the same store.
+    store; `second` another planner after it, by default one that shares nine of ten plans; `process` its plans once
+    more in a new process, from start to end; `again` the first planner in a fresh evaluator on the same store.
 
     Exit code 0 if all measured claims hold, 1 if one does not, 2 for bad usage.
     """
@@ -100,6 +103,8 @@ def _phases(only: str) -> list[str]:
     unknown = [part for part in phases if part not in _PHASES]
     if unknown or ({"second", "again"} & set(phases) and "cold" not in phases):
         raise usage_error(f"--only: the phases are {', '.join(_PHASES)}; second and again need cold")
+    if "process" in phases and "second" not in phases:
+        raise usage_error("--only: process needs second")
     return phases
 
 
@@ -285,7 +290,7 @@ def _print(report: "ExecutionReport") -> None:
     ratios = Listing(
         "faster than the released structure", "by wall time", "by CPU time", title="Execution, ratios per task"
     )
-    for name in ("cold", "second", "again"):
+    for name in _PHASES[:-1]:
         wall, cpu = report.ratio(name), report.ratio(name, clock="cpu")
         if wall is not None and cpu is not None:
             ratios.add_row(report.phases[name].what, f"{wall:.1f}x", f"{cpu:.1f}x")

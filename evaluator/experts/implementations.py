@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from importlib import import_module
 from types import MappingProxyType
 from typing import cast
 
 from evaluator.experts.protocol import ExpertFactory
+from evaluator.quick_imports import import_without_collection
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Implementation:
 
     def factory(self) -> ExpertFactory:
         """The class."""
-        return cast(ExpertFactory, getattr(import_module(f"{__package__}.{self.module}"), self.name))
+        return cast(ExpertFactory, getattr(import_without_collection(f"{__package__}.{self.module}"), self.name))
 
 
 IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(

@@ -4,10 +4,12 @@ Messages carry ids only and may be lost or doubled without harm: Postgres is the
 lost message would have started.
 """
 
+import inspect
 import logging
 import os
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -18,6 +20,7 @@ from django.db import close_old_connections, transaction
 from kombu.exceptions import OperationalError
 from kombu.transport import TRANSPORT_ALIASES
 
+from gpu_jobs.logs.lines import named, present_ids
 from leaderboard.site.health import alive_file
 from leaderboard.site.hooks import Hook
 
@@ -28,6 +31,10 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 SENT_HEADER = "planarena_sent"
 """When a message was sent, in seconds since 1970 by the sender's clock."""
+REQUEST_HEADER = "planarena_request"
+"""The id of the request that sent a message; empty if none did."""
+_scopes: dict[str, AbstractContextManager[None]] = {}
+"""Of tasks that run, by their ids."""
 task_succeeded: Hook[str] = Hook()
 """Called in the queue's process with the name of a task that has ended well."""
 
@@ -47,13 +54,36 @@ def _give_connections_back(**_: Any) -> None:
 
 
 @signals.before_task_publish.connect
-def _note_when(headers: dict[str, Any], **_: Any) -> None:
+def _note_when_and_for_whom(headers: dict[str, Any], **_: Any) -> None:
     headers[SENT_HEADER] = time.time()
+    headers[REQUEST_HEADER] = present_ids().get("request", "")
+
+
+@signals.setup_logging.connect
+def _keep_logging(loglevel: int | str | None, **_: Any) -> None:
+    """Celery would replace the handlers of Django's settings by its own; the level that it is given counts for it."""
+    logging.getLogger("celery").setLevel(loglevel or logging.NOTSET)
 
 
 @signals.task_success.connect
 def _tell_of_success(sender: Any, **_: Any) -> None:
     task_succeeded.call(sender.name)
+
+
+@signals.task_prerun.connect
+def _name_lines(task_id: str, task: Any, args: Any, kwargs: Any, **_: Any) -> None:
+    """What the task logs has ids of what it is about."""
+    given = inspect.signature(task.run).bind_partial(*args, **kwargs).arguments
+    ids = {"task": task.__name__, "request": getattr(task.request, REQUEST_HEADER, "")}
+    ids |= {"evaluation": given.get("evaluation_id"), "worker": given.get("worker")}
+    _scopes[task_id] = named(**{name: str(value) for name, value in ids.items() if value})
+    _scopes[task_id].__enter__()
+
+
+@signals.task_postrun.connect
+def _end_names(task_id: str, **_: Any) -> None:
+    if (scope := _scopes.pop(task_id, None)) is not None:
+        scope.__exit__(None, None, None)
 
 
 class SignOfLife(bootsteps.StartStopStep):

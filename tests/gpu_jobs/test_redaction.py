@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from gpu_jobs.redaction import Redactor, names_a_secret
+from gpu_jobs.redaction import Redactor
+from gpu_jobs.worker_secrets import names_a_secret
 
 SECRET = "s3cr3t-v4lue_0123456789"
 

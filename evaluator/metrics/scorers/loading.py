@@ -1,7 +1,6 @@
 """Scorers by the names under which suites ask for them. No torch here: models are loaded when a scorer is made."""
 
 from collections.abc import Mapping
-from importlib import import_module
 from types import MappingProxyType
 from typing import cast
 
@@ -10,6 +9,7 @@ from evaluator.experts.profile import Profile, ScorerSpec
 from evaluator.experts.weights import verify_weights
 from evaluator.metrics.rule_names import RULE_NAMES, VARIATION
 from evaluator.metrics.scorers.base import DECIMALS, Scorer
+from evaluator.quick_imports import import_without_collection
 
 _RULES = 1
 """Version of what this package does around the scorers' models: rounding, and when a variation is a copy."""
@@ -38,7 +38,7 @@ def load_scorer(*, name: str, profile: Profile, device: str = "cpu") -> Scorer:
     spec = _spec(name=name, profile=profile)
     verify_weights(folder=spec.path, expected=spec.weights_digest)
     module, kind = _CLASSES[name]
-    return cast(Scorer, getattr(import_module(module), kind)(spec=spec, device=device))
+    return cast(Scorer, getattr(import_without_collection(module), kind)(spec=spec, device=device))
 
 
 def scorer_facts(*, name: str, profile: Profile, device: str = "cpu") -> dict[str, JsonValue] | None:

@@ -9,6 +9,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
+from gpu_jobs.logs.lines import also_named
 from leaderboard.evaluations.models import OWN_WORKER, Attempt
 from leaderboard.queue.leasing.next_shard import hash_token
 from leaderboard.queue.workers.sessions import holder_of_session
@@ -67,5 +68,6 @@ class HoldsAttempt(BasePermission):
         found = of_attempt.values_list("token_hash", "shard__evaluation__split", "worker").first()
         if found is None or not hmac.compare_digest(found[0], hash_token(str(request.auth))):
             return False
+        also_named(worker=found[2])
         view.split, view.is_own = found[1], found[2].startswith(OWN_WORKER)
         return True

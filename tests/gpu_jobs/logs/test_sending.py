@@ -7,7 +7,7 @@ import pytest
 from gpu_jobs.attempt_secrets import HeldLease
 from gpu_jobs.client import ApiClient
 from gpu_jobs.contract.log import LONGEST_LINE
-from gpu_jobs.logs import AttemptLog
+from gpu_jobs.logs.sending import AttemptLog
 from gpu_jobs.worker import Terminated, Worker
 from tests.fakes.api import LEASE, FakeApi
 from tests.fakes.runner import FakeRunner
