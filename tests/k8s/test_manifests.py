@@ -306,7 +306,7 @@ def test_probes_ask_by_a_name_that_the_site_answers_to(manifests):
     for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
         get = container[probe]["httpGet"]
         assert get["httpHeaders"][0]["value"] in hosts
-        assert get["path"] in {"/health/live", "/health/ready"}
+        assert get["path"] in {"/health/live", "/health/ready?disks=0"}
 
 
 def test_prometheus_may_ask_each_pod_by_its_address(manifests):

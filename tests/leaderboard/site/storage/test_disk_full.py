@@ -94,6 +94,7 @@ def test_owner_operator_and_probe_read_why(disk):
     ready = Client().get("/health/ready?now")
     assert (ready.status_code, ready.content) == (503, b"disk full: store\n")
     assert Client().get("/health/live").status_code == 200
+    assert Client().get("/health/ready?disks=0").status_code == 200, "for probes that decide who gets requests"
     assert case.waiting() == disk_space.SENTENCE
     assert "Without room: store." in Client().get("/status/").content.decode()
     assert json.loads(Client().get("/api/v1/status/").content)["code"] == "disk_full"
