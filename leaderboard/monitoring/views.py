@@ -38,14 +38,14 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @require_safe
-def pool_demand(request: HttpRequest, name: str) -> HttpResponse:
+def pool_demand(request: HttpRequest, pool: str) -> HttpResponse:
     """What a worker pool needs now (`Demand`), as JSON for its scaler. Who may call: as `metrics`."""
     if (refusal := _refusal(request)) is not None:
         return refusal
-    pool = pool_named(name)
-    if pool is None:
+    found = pool_named(pool)
+    if found is None:
         raise Http404("There is no such pool.")
-    return JsonResponse(asdict(demand_of(pool)))
+    return JsonResponse(asdict(demand_of(found)))
 
 
 @never_cache

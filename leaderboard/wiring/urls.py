@@ -31,7 +31,7 @@ urlpatterns = [
     path("health/live", for_everybody(live), name="live"),
     path("health/ready", for_everybody(ready), name="ready"),
     path("metrics", metrics, name="metrics"),
-    path("metrics/pools/<slug:name>", pool_demand, name="pool-demand"),
+    path("metrics/pools/<slug:pool>", pool_demand, name="pool-demand"),
     path("status/", status, name="status"),
     path("accounts/", include("allauth.urls")),
     path("", include((_ACCOUNT_PAGES, "accounts"))),

@@ -37,7 +37,7 @@ def collect(*arguments: str) -> dict[str, tuple[int, int]]:
     """What the command prints: count and bytes by name."""
     out = StringIO()
     call_command("collect_garbage", *arguments, stdout=out)
-    lines = (line.split(maxsplit=3) for line in out.getvalue().splitlines())
+    lines = (line.split(maxsplit=3) for line in out.getvalue().splitlines() if " bytes " in line)
     return {what: (int(count.replace(",", "")), int(size.replace(",", ""))) for count, size, _, what in lines}
 
 

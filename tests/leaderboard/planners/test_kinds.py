@@ -8,13 +8,10 @@ from django.forms.models import model_to_dict
 
 from evaluator.client.shapes import PlannerEntry
 from gpu_jobs.contract.lease import Lease
-from leaderboard.catalog.models import Suite
 from leaderboard.planners.kinds import KINDS, kind_of
 from leaderboard.planners.models import NEEDED, Planner, PlannerKind
 from leaderboard.planners.serializers import PlannerInput
-from leaderboard.queue.launching import evaluation_facts
-from tests.leaderboard.factories import make_submission, make_user
-from tests.leaderboard.suites import JUDGED
+from tests.leaderboard.factories import make_user
 
 FIELDS = {
     PlannerKind.BUNDLED: {"bundled_name": "gold"},
@@ -65,27 +62,3 @@ def test_the_database_takes_what_a_kind_needs_and_nothing_else(kind):
     planner = enter(**FIELDS[kind])
     assert model_to_dict(planner, fields=list(FIELDS[kind])) == FIELDS[kind]
     assert kind_of(planner).lease(planner=planner, tasks=[]).kind == kind
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize(
-    ("kind", "network", "gpu"),
-    [
-        ("bundled", False, False),
-        ("endpoint", True, False),
-        ("chat", True, False),
-        ("hub", True, True),
-        ("checkpoint", False, True),
-        ("plans", False, False),
-        ("agent", False, False),
-    ],
-)
-def test_the_cluster_gives_a_network_or_a_gpu_to_those_that_need_one(launcher, kind, network, gpu):
-    evaluation = make_submission().evaluations.get()
-    Suite.objects.update(**JUDGED)
-    fields = {"bundled_name": "", **FIELDS[PlannerKind(kind)]}
-    Planner.objects.filter(pk=evaluation.submission.planner_id).update(kind=kind, **fields)
-    facts = evaluation_facts(str(evaluation.pk))
-    assert (facts.calls_endpoint, facts.needs_gpu) == (network, gpu)
-    assert facts.loads_model is (kind in {"hub", "checkpoint"})
-    assert facts.executes_plans is False
