@@ -207,7 +207,7 @@ def profile_scorer_facts(metric: str, *, profile: Profile, device: str) -> Mappi
     try:
         return scorer_facts(name=metric, profile=profile, device=device)
     except LookupError:
-        # Whoever makes the scorer says so.
+        # Loading the scorer reports this error.
         return None
 
 

@@ -72,7 +72,7 @@ def _tell_of_success(sender: Any, **_: Any) -> None:
 
 @signals.task_prerun.connect
 def _name_lines(task_id: str, task: Any, args: Any, kwargs: Any, **_: Any) -> None:
-    """What the task logs has ids of what it is about."""
+    """Add the task's ids to its log lines."""
     given = inspect.signature(task.run).bind_partial(*args, **kwargs).arguments
     ids = {"task": task.__name__, "request": getattr(task.request, REQUEST_HEADER, "")}
     ids |= {"evaluation": given.get("evaluation_id"), "worker": given.get("worker")}

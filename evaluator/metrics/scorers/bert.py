@@ -4,17 +4,14 @@ Source: OpenAGI, section 3.4 "Evaluation Metrics": the F1 of BERTScore (Zhang et
 
 Scores do not depend on what else is scored in the same call: texts go through the encoder one by one. Embeddings of
 references are computed once and kept.
-
-The same operations in the same order as the package `bert-score` 0.3.13 without IDF weights, so that scores are equal
-to the bit, which a test checks; but for its special case for tokenizers of GPT-2 and RoBERTa, which no profile has.
-Importing the package costs a second, for its plots.
 """
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-import torch
+from bert_score.utils import get_bert_embedding, greedy_cos_idf
 from torch import Tensor
 from transformers import AutoModel, AutoTokenizer
 
@@ -26,17 +23,8 @@ from evaluator.metrics.scorers.precision import for_scoring
 from evaluator.values import Value
 
 
-class Embedded(NamedTuple):
-    """A text as the encoder sees it."""
-
-    tokens: Tensor
-    """Unit vectors (1, tokens, hidden)."""
-    weights: Tensor
-    """float32 (1, tokens), 1 in sum: 0 at the first and last token of a sequence, which stand for no word."""
-
-
 class BERTScore:
-    """F1 of BERTScore (Zhang et al., ICLR 2020), without IDF weights or rescaling.
+    """F1 of BERTScore (Zhang et al., ICLR 2020), through the `bert-score` package, without IDF weights or rescaling.
 
     Token embeddings are (1, tokens, hidden) of the layer `num_layers`; the score lies in [-1, 1] (in practice above 0)
     and is 1 for equal texts, empty (or blank) ones too: of a picture without objects, the right list is empty. An empty
@@ -52,7 +40,7 @@ class BERTScore:
         self._model.encoder.layer = self._model.encoder.layer[:layers]
         self._tokenizer = _limited(spec=spec, longest=int(self._model.config.max_position_embeddings))
         self._device = device
-        self._kept: EmbeddingCache[Embedded] = EmbeddingCache()
+        self._kept: EmbeddingCache[tuple[Tensor, Tensor, Tensor]] = EmbeddingCache()
 
     def score(self, *, outputs: Sequence[Value], references: Sequence[Value]) -> list[float]:
         """See `Scorer.score`."""
@@ -72,19 +60,12 @@ class BERTScore:
         }
         return [scores.get(pair, float(pair[0] == pair[1])) for pair in pairs]
 
-    def _embed(self, text: str) -> Embedded:
-        ids = self._tokenizer.encode(
-            text, add_special_tokens=True, max_length=self._tokenizer.model_max_length, truncation=True
-        )
-        tokens = torch.tensor([ids], device=self._device)
-        with torch.inference_mode():
-            hidden = self._model(tokens, attention_mask=torch.ones_like(tokens))[0].cpu()
-            ends = (self._tokenizer.cls_token_id, self._tokenizer.sep_token_id)
-            weights = torch.tensor([[0.0 if token in ends else 1.0 for token in ids]])
-            return Embedded(
-                tokens=hidden / torch.norm(hidden, dim=-1).unsqueeze(-1),
-                weights=weights / weights.sum(dim=1, keepdim=True),
-            )
+    def _embed(self, text: str) -> tuple[Tensor, Tensor, Tensor]:
+        """Token embeddings, attention mask and weights of one text, as `bert-score` computes them."""
+        weights: defaultdict[int, float] = defaultdict(lambda: 1.0)
+        weights[self._tokenizer.cls_token_id] = weights[self._tokenizer.sep_token_id] = 0.0
+        embedding, mask, idf = get_bert_embedding([text], self._model, self._tokenizer, weights, device=self._device)
+        return embedding.cpu(), mask.cpu(), idf
 
 
 def _limited(*, spec: ScorerSpec, longest: int) -> Any:
@@ -104,9 +85,8 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _f1(*, candidate: Embedded, reference: Embedded) -> float:
-    likeness = torch.bmm(candidate.tokens, reference.tokens.transpose(1, 2))
-    precision = (likeness.max(dim=2)[0] * candidate.weights).sum(dim=1)
-    recall = (likeness.max(dim=1)[0] * reference.weights).sum(dim=1)
-    f1 = 2 * precision * recall / (precision + recall)
-    return float(f1.masked_fill(torch.isnan(f1), 0.0)[0].clamp(-1, 1))
+def _f1(*, candidate: tuple[Tensor, Tensor, Tensor], reference: tuple[Tensor, Tensor, Tensor]) -> float:
+    # `greedy_cos_idf` normalises its arguments in place.
+    own, other = ([part.clone() for part in text] for text in (candidate, reference))
+    _, _, f1 = greedy_cos_idf(*other, *own)
+    return float(f1[0].clamp(-1, 1))

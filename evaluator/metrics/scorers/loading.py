@@ -12,7 +12,7 @@ from evaluator.metrics.scorers.base import DECIMALS, Scorer
 from evaluator.quick_imports import import_without_collection
 
 _RULES = 1
-"""Version of what this package does around the scorers' models: rounding, and when a variation is a copy."""
+"""Version of the code outside the scorers' models: rounding and the rule for copies."""
 _CLASSES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "ViT": ("evaluator.metrics.scorers.vit", "ViTScore"),

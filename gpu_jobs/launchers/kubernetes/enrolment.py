@@ -35,7 +35,7 @@ class PoolTokens:
     def renew(self, pool: str) -> bool:
         """See that the pool's Secret holds a fresh token, at most once a minute. False if there is no Secret.
 
-        Whoever dies between minting and writing leaves a token that nobody has, and the next call mints another.
+        A process that dies between minting and writing leaves an unused token; the next call mints another.
 
         Raises:
             ClusterError: the Secret could not be read or written, or nobody knows.

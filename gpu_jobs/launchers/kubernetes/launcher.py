@@ -1,8 +1,8 @@
 """Workers as pods of pools, which the Helm chart installs and a scaler (KEDA) starts and stops. The launcher starts no
 pod: it says why none runs, hands out tokens, and tells the cluster which pods are busy.
 
-It keeps nothing that matters: whoever looks finds the same pools by their labels, also after a restart at any
-instruction. A pool that does not start keeps its evaluations waiting and never ends them.
+It is stateless: after a restart it finds the same pools by their labels. Evaluations wait for a pool that does not
+start; they do not fail.
 """
 
 import logging

@@ -1,7 +1,7 @@
-"""Kept pages, answered before Django sees the request: most of what a popular board is asked for.
+"""Serves cached pages before Django sees the request.
 
-Whatever is unusual (a cookie that means something, an odd address, another condition than `If-None-Match`) goes on to
-the site, which answers the same from the same memory (`page_cache.py`).
+Unusual requests (a session cookie, an address with escapes, a condition other than `If-None-Match`) go to Django, which
+serves the same cache (`page_cache.py`).
 """
 
 import re
@@ -87,7 +87,7 @@ def _page(scope: Scope, headers: Mapping[bytes, bytes]) -> KeptPage | None:
     address = path.decode() + (f"?{query.decode()}" if query else "")
     host = headers.get(b"host", b"").decode("latin-1")
     page = kept_page(key_of(scheme=_scheme(scope, headers), host=host, address=address))
-    # Who finds one that is too old has Django renew it.
+    # Django renews a page that is too old.
     return page if page is not None and page.is_fresh() else None
 
 

@@ -154,7 +154,7 @@ def _keep(*, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBa
     if not _is_from_stranger(request):
         return response
     if not _may_be_kept(response):
-        # Else whoever renews it would leave the old page to all others for ever: one that is private now, or "ready".
+        # Otherwise other readers would still get the old page, although it is private now, or the site is not ready.
         _pages.drop(_key(request))
         return response
     assert isinstance(response, HttpResponse), "checked above"

@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-# By statement and not by row: whoever deletes many attempts waits for one row of each state.
+# A trigger per statement, not per row: deleting many attempts locks one counter per state, once.
 COUNT = """
 CREATE FUNCTION planarena_count_deleted_attempts() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -46,7 +46,7 @@ def locked_attempt(attempt_id: UUID) -> Attempt:
         AttemptEndedError: it is not live.
     """
     needed = (f"shard__evaluation__{name}" for name in _NEEDED_OF_A_LEASE)
-    # PostgreSQL locks in the order of `of`, and reads what it locks as it is then.
+    # PostgreSQL locks in the order of `of`, and returns the locked rows as they are after the wait.
     in_order = "shard__evaluation", "shard", "self"
     found = Attempt.objects.select_related(*needed).select_for_update(no_key=True, of=in_order)
     attempt = found.get(pk=attempt_id)

@@ -216,7 +216,7 @@ def _follow_up(shard: Shard, *, delivered: Sequence[ResultRecord]) -> None:
     # Its own results are the last that came in: these alone may say that the planner can be reached.
     if not acted and not (_are_all(shard, delivered) and unreachable.is_reached(delivered)):
         acted = unreachable.stop_if_unreachable(evaluation)
-    # While shards are open there is nothing to do for the reconciler that its sweep would not find in time.
+    # While shards are open, the periodic sweep is soon enough.
     if acted or not Shard.objects.filter(evaluation=evaluation).exclude(state=ShardState.DONE).exists():
         enqueue_reconcile(evaluation.pk)
 

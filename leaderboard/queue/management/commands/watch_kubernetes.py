@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 class Command(BaseCommand):
-    """Watches the pods of worker pools until it is told to stop."""
+    """Watches the pods of worker pools until it is stopped."""
 
     help = "Watch the pods of worker pools, and have the evaluations that they work on reconciled at once."
 
