@@ -60,7 +60,7 @@ def everything() -> list[list[Any]]:
 def test_results_log_provenance_end_and_next_lease_are_one_call(evaluation, django_assert_max_num_queries):
     told = lease(lease_request())
     body = last(told)
-    with django_assert_max_num_queries(40):
+    with django_assert_max_num_queries(29):
         answer = finish(told, body)
     assert answer.status_code == 200, answer.content
     following = answer.json()["next"]
