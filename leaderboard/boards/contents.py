@@ -68,12 +68,14 @@ _all: SharedCache[tuple[int, Conditions, AllVersion], BoardContent] = SharedCach
 
 
 def contents_of(snapshots: Iterable[Snapshot]) -> dict[int, BoardContent]:
-    """The contents of snapshots by primary key: one query for those that are not cached, and one for each of these that
-    is packed."""
+    """The contents of snapshots by primary key: one query for those that are not cached, and one for each packed one
+    of several."""
     wanted = {snapshot.pk: snapshot.digest for snapshot in snapshots}
     found = {pk: kept for pk, digest in wanted.items() if (kept := _snapshots.get((pk, digest))) is not None}
     if missing := wanted.keys() - found.keys():
-        for pk, stored in Snapshot.objects.filter(pk__in=missing).order_by("pk").values_list("pk", "stored"):
+        several = Snapshot.objects.filter(pk__in=missing).order_by("pk").values_list("pk", "stored")
+        # `read_packed` reads whole ones too, so that one snapshot takes one query.
+        for pk, stored in several if len(missing) > 1 else ((pk, None) for pk in missing):
             content = read_packed(pk) if stored is None else stored
             found[pk] = BoardContent(rows=tuple(content["rows"]), coverage=content["coverage"])
             _snapshots.put((pk, wanted[pk]), found[pk])
