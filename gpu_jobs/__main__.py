@@ -45,6 +45,7 @@ from gpu_jobs.model_server import VARIABLE
 from gpu_jobs.model_server.isolation.detection import detected
 from gpu_jobs.redaction import Redactor
 from gpu_jobs.runner import EvaluatorRunner
+from gpu_jobs.tracing.spans import name_service
 from gpu_jobs.worker import Worker, stop_on_sigterm
 
 
@@ -156,6 +157,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not secrets.token and options.token_file is None:
         sys.stderr.write(f"{options.token_env} is not set: it must hold an enrolment token of {options.url}.\n")
         return Exit.MISCONFIGURED
+    name_service("planarena-worker")
     data = Path(os.environ.get("PLANARENA_DATA") or ".data")
     try:
         store = open_store(where=options.store, data=data, max_bytes=options.store_limit)

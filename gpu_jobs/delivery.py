@@ -6,6 +6,7 @@ import queue
 import signal
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from types import TracebackType
 from typing import Self
 
@@ -20,6 +21,7 @@ from gpu_jobs.contract.lease import Lease
 from gpu_jobs.exits import Exit
 from gpu_jobs.phases import CurrentPhase
 from gpu_jobs.redaction import Redactor
+from gpu_jobs.tracing.spans import span, traceparent
 
 logger = logging.getLogger(__name__)
 
@@ -88,6 +90,8 @@ class Delivery:
         self._waiting: queue.SimpleQueue[ResultRecord] = queue.SimpleQueue()
         self._closing = threading.Event()
         self._keeps_the_rest = False
+        self._attempt = traceparent()
+        """The attempt's span, of which uploads are parts."""
         self._thread = threading.Thread(target=self._run, name="delivery", daemon=True)
 
     def __enter__(self) -> Self:
@@ -173,6 +177,13 @@ class Delivery:
                 self._send_results([_fault_instead_of(record, why="The site refused the record of this task.")])
 
     def _send(self, batch: Sequence[ResultRecord]) -> None:
+        # Without the attempt's span, which other threads end, none begins a trace of its own.
+        with (
+            span("upload", parent=self._attempt, attributes={"records": len(batch)}) if self._attempt else nullcontext()
+        ):
+            self._upload(batch)
+
+    def _upload(self, batch: Sequence[ResultRecord]) -> None:
         batch = self._send_artefacts(batch)
         try:
             self._send_results(batch)
