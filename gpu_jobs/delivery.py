@@ -6,7 +6,6 @@ import queue
 import signal
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
 from types import TracebackType
 from typing import Self
 
@@ -177,10 +176,7 @@ class Delivery:
                 self._send_results([_fault_instead_of(record, why="The site refused the record of this task.")])
 
     def _send(self, batch: Sequence[ResultRecord]) -> None:
-        # Without the attempt's span, which other threads end, none begins a trace of its own.
-        with (
-            span("upload", parent=self._attempt, attributes={"records": len(batch)}) if self._attempt else nullcontext()
-        ):
+        with span("upload", parent=self._attempt, attributes={"records": len(batch)}):
             self._upload(batch)
 
     def _upload(self, batch: Sequence[ResultRecord]) -> None:

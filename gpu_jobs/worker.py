@@ -226,7 +226,7 @@ class Worker:
         """Run one lease to its end, and return the next one, if the site gave it; errors end the lease, not the
         worker."""
         ids = {"worker": self._name, "evaluation": lease.evaluation, "attempt": lease.attempt}
-        attributes = {**ids, "suite": lease.suite, "tasks": len(lease.tasks)}
+        attributes: dict[str, str | int] = {**ids, "suite": lease.suite, "tasks": len(lease.tasks)}
         with (
             span("attempt", kind="consumer", parent=lease.traceparent, attributes=attributes),
             process_named(**ids, **ids_for_logs()),

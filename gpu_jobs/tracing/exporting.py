@@ -10,6 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -23,6 +24,7 @@ from opentelemetry.trace import (
     SpanContext,
     SpanKind,
     StatusCode,
+    Tracer,
     get_current_span,
     set_span_in_context,
 )
@@ -46,7 +48,6 @@ _KINDS: Mapping[Kind, SpanKind] = {
     "consumer": SpanKind.CONSUMER,
 }
 _W3C = TraceContextTextMapPropagator()
-_provider: TracerProvider | None = None
 _making = threading.Lock()
 
 
@@ -91,9 +92,7 @@ def begin(
     """Begin a span; arguments as for `spans.start`."""
     above, linked = _context_of(parent), _context_of(link)
     return OpenSpan(
-        _tracer_provider()
-        .get_tracer("planarena", __version__)
-        .start_span(
+        _tracer().start_span(
             name,
             context=set_span_in_context(NonRecordingSpan(above), Context()) if above else Context(),
             kind=_KINDS[kind],
@@ -106,9 +105,12 @@ def begin(
 
 def end() -> None:
     """Export what waits, for a moment at most: this process is about to end."""
-    if _provider is not None:
-        _exporter.end_soon()
-        _provider.shutdown()  # type: ignore[no-untyped-call]
+    global _kept
+    with _making:
+        ending, _kept = _kept, None
+    if ending is not None:
+        ending.exporter.end_soon()
+        ending.provider.shutdown()  # type: ignore[no-untyped-call]
 
 
 class _Exporter(SpanExporter):
@@ -145,32 +147,38 @@ class _Complaints(logging.Handler):
             logger.warning("spans are lost: %s", record.getMessage()[:_LONGEST_VALUE])
 
 
-_exporter = _Exporter()
+class _Made(NamedTuple):
+    provider: TracerProvider
+    exporter: _Exporter
 
 
-def _tracer_provider() -> TracerProvider:
-    global _provider
+_kept: _Made | None = None
+
+
+def _tracer() -> Tracer:
+    global _kept
     with _making:
-        if _provider is None:
-            _provider = _made()
-        return _provider
+        if _kept is None:
+            # With the first span: child processes of a server or a queue each have their own, with its own thread.
+            _kept = _made()
+        return _kept.provider.get_tracer("planarena", __version__)
 
 
-def _made() -> TracerProvider:
-    # Made with the first span: a server's or a queue's child processes each have their own, with its own thread.
+def _made() -> _Made:
     library = logging.getLogger("opentelemetry")
     if not any(isinstance(one, _Complaints) for one in library.handlers):
         library.addHandler(_Complaints())
-    library.propagate = False
+        library.propagate = False
+        atexit.register(end)
     named = {} if os.environ.get("OTEL_SERVICE_NAME") else {"service.name": service()}
+    exporter = _Exporter()
     provider = TracerProvider(
         resource=Resource.create({**named, "service.version": __version__}),
         span_limits=SpanLimits(max_span_attribute_length=_LONGEST_VALUE),
         shutdown_on_exit=False,
     )
-    provider.add_span_processor(BatchSpanProcessor(_exporter))
-    atexit.register(end)
-    return provider
+    provider.add_span_processor(BatchSpanProcessor(exporter))
+    return _Made(provider, exporter)
 
 
 def _context_of(traceparent: str) -> SpanContext | None:

@@ -73,8 +73,8 @@ def start(
             malformed: none, so that a trace begins.
         link: `traceparent` of a span of another trace that led to it.
         started: nanoseconds since 1970; None: now.
-        attributes: ids and sizes, of PlanArena or, with a dot in their names, of OpenTelemetry's conventions. Never what
-            users, planners or the database said.
+        attributes: ids and sizes, of PlanArena or, with a dot in their names, of OpenTelemetry's conventions. Never
+            what users, planners or the database said.
     """
     if not is_on():
         return None
