@@ -24,6 +24,7 @@ import secrets
 import socket
 import threading
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
@@ -157,7 +158,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not secrets.token and options.token_file is None:
         sys.stderr.write(f"{options.token_env} is not set: it must hold an enrolment token of {options.url}.\n")
         return Exit.MISCONFIGURED
-    name_service("planarena-worker")
     data = Path(os.environ.get("PLANARENA_DATA") or ".data")
     try:
         store = open_store(where=options.store, data=data, max_bytes=options.store_limit)
@@ -178,11 +178,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         client=client, runner=runner, name=options.name, suites=options.suites, evaluation=options.evaluation,
         idle_seconds=options.idle_seconds, secrets=secrets.values(),
     )  # fmt: skip
+    with closing(checkpoints):
+        return run(worker)
+
+
+def run(worker: Worker) -> int:
+    """Say that the worker has started, let it work, and return its exit code."""
+    name_service("planarena-worker")
     worker.look_on_signal()
-    try:
-        return worker.run()
-    finally:
-        checkpoints.close()
+    if alive := os.environ.get("PLANARENA_ALIVE_FILE", "").strip():
+        Path(alive).touch()
+    return worker.run()
 
 
 if __name__ == "__main__":

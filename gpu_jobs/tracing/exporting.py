@@ -110,7 +110,7 @@ def end() -> None:
         ending, _kept = _kept, None
     if ending is not None:
         ending.exporter.end_soon()
-        ending.provider.shutdown()  # type: ignore[no-untyped-call]
+        ending.provider.shutdown()
 
 
 class _Exporter(SpanExporter):
@@ -126,7 +126,7 @@ class _Exporter(SpanExporter):
         return self._http.export(spans)
 
     def shutdown(self) -> None:
-        self._http.shutdown()
+        self._http.shutdown()  # type: ignore[no-untyped-call]
 
     def end_soon(self) -> None:
         """Begin no export later than in a moment."""

@@ -11,6 +11,7 @@ import pytest
 from opentelemetry.context import get_current
 
 from gpu_jobs.tracing import spans
+from leaderboard.site.known_secrets import known_secrets
 from tests.end_to_end.arena import free_port
 from tests.fakes.collector import collecting, tracing_to
 
@@ -136,6 +137,7 @@ def test_without_the_variable_nothing_is_imported_or_recorded():
 import sys
 import gpu_jobs.__main__
 from gpu_jobs.tracing import spans
+from leaderboard.site.known_secrets import known_secrets
 with spans.span("work", attributes={"tasks": 1}):
     assert spans.traceparent() == "" and spans.exemplar() is None
 spans.flush()
@@ -147,3 +149,9 @@ print([name for name in sys.modules if name.startswith(("opentelemetry", "google
 def test_the_sdk_s_own_switch_counts(monkeypatch):
     with tracing_to("http://127.0.0.1:9", OTEL_SDK_DISABLED="true"):
         assert spans.start("work") is None
+
+
+def test_keys_for_the_collector_are_secrets(monkeypatch):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20a-key,x-tenant=b-key")
+    assert spans.header_secrets() == ["a-key", "b-key"]
+    assert set(spans.header_secrets()) <= set(known_secrets())

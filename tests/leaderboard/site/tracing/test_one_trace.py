@@ -40,11 +40,13 @@ def site():
 def work(url: str, *, collector: Collector, folder) -> None:
     """A real worker's whole life."""
     variables = {"PLANARENA_WORKER_TOKEN": site_settings.WORKER_TOKEN, "PLANARENA_DATA": str(folder), **HEADERS}
-    environment = {**os.environ, **variables, "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url}
+    variables |= {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, "PLANARENA_ALIVE_FILE": str(folder / "alive")}
+    environment = {**os.environ, **variables}
     command = [sys.executable, "-m", "gpu_jobs", "worker", "--url", url, "--name", "w1", "--idle-seconds", "0"]
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert KEY not in done.stderr
+    assert (folder / "alive").exists()
 
 
 @pytest.fixture
