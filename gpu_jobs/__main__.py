@@ -46,7 +46,7 @@ from gpu_jobs.model_server import VARIABLE
 from gpu_jobs.model_server.isolation.detection import detected
 from gpu_jobs.redaction import Redactor
 from gpu_jobs.runner import EvaluatorRunner
-from gpu_jobs.tracing.spans import name_service
+from gpu_jobs.tracing.options import name_service
 from gpu_jobs.worker import Worker, stop_on_sigterm
 
 

@@ -23,7 +23,7 @@ from gpu_jobs.contract.problems import Problem
 from gpu_jobs.contract.results import FinishAnswer, FinishRequest, ResultsRequest
 from gpu_jobs.contract.session import SESSION_HEADER, Session, SessionRequest
 from gpu_jobs.enrolment_tokens import GivenToken, TokenSource
-from gpu_jobs.tracing.spans import HEADER as TRACE_HEADER
+from gpu_jobs.tracing.options import HEADER as TRACE_HEADER
 from gpu_jobs.tracing.spans import traceparent
 
 _LONGEST_WAIT_SECONDS = 15.0

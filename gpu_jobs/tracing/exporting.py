@@ -31,7 +31,7 @@ from opentelemetry.trace import (
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from evaluator import __version__
-from gpu_jobs.tracing.spans import HEADER, Kind, Value, service
+from gpu_jobs.tracing.options import HEADER, Kind, Value, service
 
 logger = logging.getLogger(__name__)
 

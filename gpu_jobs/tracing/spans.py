@@ -10,48 +10,22 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
-from typing import TYPE_CHECKING, Literal
-from urllib.parse import unquote
+from typing import TYPE_CHECKING
+
+from gpu_jobs.tracing.options import VARIABLE, Kind, Value
 
 if TYPE_CHECKING:
     from gpu_jobs.tracing.exporting import OpenSpan
 
-VARIABLE = "OTEL_EXPORTER_OTLP_ENDPOINT"
-"""The collector's address, as in `http://collector:4318`; unset or empty: no traces."""
-HEADERS_VARIABLES = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
-"""What the collector asks for, such as a key: secrets."""
-HEADER = "traceparent"
-"""W3C Trace Context: which span of the caller a call belongs to."""
-
 _WELL_FORMED = re.compile(r"00-(?P<trace>[0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
-Kind = Literal["internal", "server", "producer", "consumer"]
-Value = str | int | float
 _OFF: AbstractContextManager[None] = nullcontext()
-_service = "planarena-site"
 _current: ContextVar["OpenSpan | None"] = ContextVar("span", default=None)
-
-
-def header_secrets() -> list[str]:
-    """The last word of each header for the collector: a key, without the scheme before it."""
-    headers = [one for name in HEADERS_VARIABLES for one in os.environ.get(name, "").split(",")]
-    return [words[-1] for one in headers if (words := unquote(one.partition("=")[2]).split())]
 
 
 @cache
 def is_on() -> bool:
     """Whether this process records spans."""
     return bool(os.environ.get(VARIABLE, "").strip()) and os.environ.get("OTEL_SDK_DISABLED", "").lower() != "true"
-
-
-def name_service(name: str) -> None:
-    """Which service the spans of this process are of, unless OTEL_SERVICE_NAME says it."""
-    global _service
-    _service = name
-
-
-def service() -> str:
-    """What `name_service` was given last."""
-    return _service
 
 
 def flush() -> None:

@@ -22,7 +22,8 @@ from kombu.exceptions import OperationalError
 from kombu.transport import TRANSPORT_ALIASES
 
 from gpu_jobs.logs.lines import named, present_ids
-from gpu_jobs.tracing.spans import failed, flush, ids_for_logs, name_service, traceparent
+from gpu_jobs.tracing.options import name_service
+from gpu_jobs.tracing.spans import failed, flush, ids_for_logs, traceparent
 from leaderboard.site.health import alive_file
 from leaderboard.site.hooks import Hook
 from leaderboard.site.tracing.tasks import HEADER as TRACE_HEADER

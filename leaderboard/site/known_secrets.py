@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from gpu_jobs.tracing.spans import header_secrets
+from gpu_jobs.tracing.options import header_secrets
 
 
 def known_secrets() -> list[str]:

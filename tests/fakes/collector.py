@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from gpu_jobs.tracing import exporting, spans
+from gpu_jobs.tracing import exporting, options, spans
 
 
 @dataclass(frozen=True)
@@ -100,10 +100,10 @@ def collecting() -> Iterator[Collector]:
 def tracing_to(url: str, **variables: str) -> Iterator[None]:
     """This process exports spans to an address. They have arrived when the context is left, if somebody is there."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in {spans.VARIABLE: url, **variables}.items():
+        for name, value in {options.VARIABLE: url, **variables}.items():
             patch.setenv(name, value)
         spans.is_on.cache_clear()
-        spans.name_service("planarena-site")
+        options.name_service("planarena-site")
         try:
             yield
         finally:

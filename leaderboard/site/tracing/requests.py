@@ -17,6 +17,7 @@ from django.utils.decorators import sync_and_async_middleware
 
 from gpu_jobs.logs.lines import also_named, present_ids
 from gpu_jobs.tracing import spans
+from gpu_jobs.tracing.options import HEADER
 from leaderboard.site.http.worker_calls import PREFIX as WORKER_CALLS
 from leaderboard.site.tracing.evaluations import parent_of
 
@@ -80,7 +81,7 @@ def trace_attempt_call(*, attempt: UUID, worker: str, request: HttpRequest) -> N
     call = _call.get()
     if call is None or request.path.rstrip("/").rpartition("/")[2] in _FREQUENT:
         return
-    if parent := parent_of(attempt, offered=request.headers.get(spans.HEADER, "")):
+    if parent := parent_of(attempt, offered=request.headers.get(HEADER, "")):
         ids = {"attempt": str(attempt), "worker": worker}
         call.span = spans.start("call", kind="server", parent=parent, started=call.started, attributes=ids)
         _enter(call.span)

@@ -10,7 +10,7 @@ import time
 import pytest
 from opentelemetry.context import get_current
 
-from gpu_jobs.tracing import spans
+from gpu_jobs.tracing import options, spans
 from leaderboard.site.known_secrets import known_secrets
 from tests.end_to_end.arena import free_port
 from tests.fakes.collector import collecting, tracing_to
@@ -23,7 +23,7 @@ def ended(*, url: str, program: str) -> tuple[float, str]:
     head = "import logging, time; logging.basicConfig(); from gpu_jobs.tracing.spans import span, flush\n"
     done = subprocess.run(
         [sys.executable, "-c", head + program + "\nprint(time.time())"],
-        env={**os.environ, spans.VARIABLE: url, "OTEL_BSP_SCHEDULE_DELAY": "50"},
+        env={**os.environ, options.VARIABLE: url, "OTEL_BSP_SCHEDULE_DELAY": "50"},
         capture_output=True, text=True, check=True, timeout=60,
     )  # fmt: skip
     return time.time() - float(done.stdout), done.stderr
@@ -136,7 +136,7 @@ def test_without_the_variable_nothing_is_imported_or_recorded():
     program = """
 import sys
 import gpu_jobs.__main__
-from gpu_jobs.tracing import spans
+from gpu_jobs.tracing import options, spans
 from leaderboard.site.known_secrets import known_secrets
 with spans.span("work", attributes={"tasks": 1}):
     assert spans.traceparent() == "" and spans.exemplar() is None
@@ -153,5 +153,5 @@ def test_the_sdk_s_own_switch_counts(monkeypatch):
 
 def test_keys_for_the_collector_are_secrets(monkeypatch):
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20a-key,x-tenant=b-key")
-    assert spans.header_secrets() == ["a-key", "b-key"]
-    assert set(spans.header_secrets()) <= set(known_secrets())
+    assert options.header_secrets() == ["a-key", "b-key"]
+    assert set(options.header_secrets()) <= set(known_secrets())
