@@ -1,5 +1,6 @@
-"""Settings of native libraries and of the garbage collector for this process. Imports no native library: some read their
-settings when they are loaded.
+"""Settings of native libraries and of the garbage collector for this process.
+
+Imports no native library: some read theirs when they are loaded.
 
 Measured on two cores. Beside other processes, threads of OpenMP that spin while they wait for each other took three
 quarters of all processor time. With plans that make large pictures, the kernel took 38 % of it, to map and clear memory
