@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from evaluator.engine.store import LocalStore, ObjectDamagedError, ObjectMissingError
+from evaluator.engine.store import DurableStore, ObjectDamagedError, ObjectMissingError
 from evaluator.experts.weights import file_digest
 from evaluator.values import Artefact
 from leaderboard.planners.checkpoints import CheckpointStore
@@ -30,7 +30,7 @@ class Copied:
         self.damaged += later.damaged
 
 
-def copy_objects(*, source: LocalStore, target: LocalStore) -> Copied:
+def copy_objects(*, source: DurableStore, target: DurableStore) -> Copied:
     """Copy the objects that the target lacks, each whole or not at all, and check each one that is copied."""
     copied = Copied()
     for batch in _batches(_lacking(source=source, target=target, copied=copied)):
@@ -40,7 +40,7 @@ def copy_objects(*, source: LocalStore, target: LocalStore) -> Copied:
     return copied
 
 
-def _lacking(*, source: LocalStore, target: LocalStore, copied: Copied) -> Iterator[Artefact]:
+def _lacking(*, source: DurableStore, target: DurableStore, copied: Copied) -> Iterator[Artefact]:
     for digest in source.digests():
         if target.has(digest):
             copied.there += 1

@@ -7,8 +7,7 @@ from pathlib import Path
 from django.conf import settings
 
 from evaluator.engine.quarantine import FOLDER, Quarantine, Quarantined, has_digest
-from evaluator.engine.store import ENDINGS, LocalStore, ObjectDamagedError, ObjectMissingError
-from evaluator.values import Artefact, MediaType
+from evaluator.engine.store import DurableStore, LocalStore, ObjectDamagedError, ObjectMissingError
 from leaderboard.backups.database import BackupError
 from leaderboard.backups.losses import CHECKPOINTS, STORES, site_store
 from leaderboard.backups.objects import copy_checkpoints, copy_objects
@@ -60,7 +59,7 @@ def repair_stores(*, folder: Path, report: Report) -> None:
         raise BackupError(f"{folder} holds no backup: it has none of the folders {', '.join((*STORES, CHECKPOINTS))}.")
     for name in STORES:
         store = site_store(name)
-        readable = _recover(store)
+        readable = store.recover()
         copied = copy_objects(source=LocalStore(folder / name, durable=True), target=store)
         report(f"Store {name}: {copied.new + readable} objects put back.{_damage(copied.damaged)}")
     # What was removed because nobody submitted it is not brought back.
@@ -84,7 +83,7 @@ def quarantined() -> list[InQuarantine]:
     return sorted(found, key=lambda one: one.file.at, reverse=True)
 
 
-def _check(store: LocalStore) -> tuple[int, int]:
+def _check(store: DurableStore) -> tuple[int, int]:
     read = damaged = 0
     for digest in store.digests():
         try:
@@ -95,17 +94,6 @@ def _check(store: LocalStore) -> tuple[int, int]:
             continue
         read += 1
     return read, damaged
-
-
-def _recover(store: LocalStore) -> int:
-    """Put back files of the quarantine that are good after all, as when a disk answers again."""
-    recovered = 0
-    for file in store.quarantine.entries():
-        if not store.has(file.digest) and has_digest(file.path, digest=file.digest):
-            media_type = next((kind for kind, ending in ENDINGS.items() if file.path.suffix == ending), MediaType.PNG)
-            store.put(Artefact(data=file.path.read_bytes(), media_type=media_type))
-            recovered += 1
-    return recovered
 
 
 def _damage(digests: list[str]) -> str:

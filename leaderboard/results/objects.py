@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 from pydantic import ValidationError
 
-from evaluator.engine.store import LocalStore, ObjectDamagedError, ObjectMissingError, Store
+from evaluator.engine.store import DurableStore, LocalStore, ObjectDamagedError, ObjectMissingError, Store
 from evaluator.records import ResultRecord
 from evaluator.suites.hidden import HIDDEN
 from evaluator.values import MediaType
@@ -21,11 +21,14 @@ from leaderboard.evaluations.gold import is_gold_record, is_open_record
 from leaderboard.site.operators import is_operator
 
 
-def server_store(*, split: str) -> LocalStore:
+def server_store(*, split: str) -> DurableStore:
     """Where artefacts and records of evaluations on this split are kept."""
     # Folders beside each other, and nothing else is ever served from this installation's data.
     hidden = split == HIDDEN
-    return _store(settings.STORE_DIR / ("hidden" if hidden else "public"), private=hidden)
+    name = "hidden" if hidden else "public"
+    if settings.STORE_URL:
+        return _bucket(settings.STORE_URL, name=name)
+    return _store(settings.STORE_DIR / name, private=hidden)
 
 
 @cache
@@ -34,6 +37,15 @@ def _store(path: Path, *, private: bool) -> LocalStore:
         # Others on this machine are not to read it either.
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
     return LocalStore(path, durable=True)
+
+
+@cache
+def _bucket(url: str, *, name: str) -> DurableStore:
+    # Imported here: whoever uses folders should not wait for it.
+    from evaluator.engine.s3.bucket import Bucket, place_from
+    from evaluator.engine.s3.durable import DurableS3Store
+
+    return DurableS3Store(Bucket(place=place_from(url)).below(name))
 
 
 def read_record(*, digest: str, store: Store) -> ResultRecord | None:

@@ -44,9 +44,7 @@ class MissingObjectsView(AttemptView):
     def post(self, request: Request, attempt_id: UUID) -> HttpResponse:
         digests = validated(DigestsRequest, request.data).digests
         leases.heartbeat(attempt_id)
-        store = self.store()
-        missing = tuple(digest for digest in dict.fromkeys(digests) if not store.has(digest))
-        return answer(DigestsMissing(missing=missing))
+        return answer(DigestsMissing(missing=tuple(self.store().lacking(list(dict.fromkeys(digests))))))
 
 
 class BundleView(AttemptView):

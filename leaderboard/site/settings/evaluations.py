@@ -9,7 +9,7 @@ from evaluator.arbiters.naming import arbiter_from
 from evaluator.arbiters.protocol import ArbiterError
 from evaluator.egress_policy import EgressPolicyError, egress_policy
 from gpu_jobs.launchers.pools import VARIABLE, PoolsError, pools_from
-from leaderboard.site.environment import is_contact, upload_folder
+from leaderboard.site.environment import is_contact, store_url, upload_folder
 from leaderboard.site.settings.base import DATA_DIR, DEMO, env, keys
 
 EVALUATOR = env.text("PLANARENA_EVALUATOR", "leaderboard.catalog.library.Library")
@@ -54,7 +54,10 @@ LOCAL_WORKER_MEMORY = env.size("PLANARENA_LOCAL_WORKER_MEMORY") if env.text("PLA
 machine."""
 LOCAL_WORKER_SECONDS = env.integer("PLANARENA_LOCAL_WORKER_SECONDS", default=43_200, least=0)
 """A worker is stopped and replaced after this time; 0: never."""
-STORE_DIR = Path(env.text("PLANARENA_STORE", str(DATA_DIR / "store"))).resolve()
+STORE_URL = store_url(env.text("PLANARENA_STORE"))
+"""The bucket with artefacts and records, as `s3://bucket/prefix`; empty: they are in `STORE_DIR`."""
+STORE_DIR = (DATA_DIR / "store" if STORE_URL else Path(env.text("PLANARENA_STORE", str(DATA_DIR / "store")))).resolve()
+"""Uploaded checkpoints, and without a bucket artefacts and records."""
 PROFILE = env.text("PLANARENA_PROFILE", "lilliput")
 SPLIT = env.text("PLANARENA_SPLIT", "public")
 HIDDEN_SEED = keys.hidden_seed
