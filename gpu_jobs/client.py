@@ -18,7 +18,15 @@ from gpu_jobs.contract.attempt import FailRequest, GivenUp, Heartbeat, Phase, Se
 from gpu_jobs.contract.lease import WORK_LEFT_HEADER, Lease, LeaseRequest
 from gpu_jobs.contract.log import LogLines, LogTaken
 from gpu_jobs.contract.message import Message
-from gpu_jobs.contract.objects import BundleTaken, DigestsMissing, DigestsRequest
+from gpu_jobs.contract.objects import (
+    BundleTaken,
+    DigestsMissing,
+    DigestsRequest,
+    OfferedUpload,
+    Upload,
+    UploadsOffered,
+    UploadsRequest,
+)
 from gpu_jobs.contract.problems import Problem
 from gpu_jobs.contract.results import FinishAnswer, FinishRequest, ResultsRequest
 from gpu_jobs.contract.session import SESSION_HEADER, Session, SessionRequest
@@ -173,11 +181,17 @@ class ApiClient:
         """Say that the worker lives, and what it does. Tried only once: the next heartbeat comes soon."""
         self._attempt_call(lease, "POST", "heartbeat/", body=Heartbeat(phase=phase), patience=0.0)
 
-    def missing(self, *, lease: Lease, digests: Sequence[str]) -> list[str]:
+    def missing(self, *, lease: Lease, digests: Sequence[str]) -> DigestsMissing:
         """Which artefacts the server does not have."""
         body = DigestsRequest(digests=tuple(digests))
         response = self._attempt_call(lease, "POST", "objects/missing/", body=body)
-        return list(DigestsMissing.model_validate_json(response.content).missing)
+        return DigestsMissing.model_validate_json(response.content)
+
+    def uploads(self, *, lease: Lease, artefacts: Sequence[Artefact]) -> Sequence[OfferedUpload]:
+        """Which of the artefacts may be uploaded directly, and how."""
+        uploads = [Upload(digest=one.digest, size=len(one.data), media_type=one.media_type) for one in artefacts]
+        response = self._attempt_call(lease, "POST", "objects/uploads/", body=UploadsRequest(uploads=tuple(uploads)))
+        return UploadsOffered.model_validate_json(response.content).offered
 
     def send(self, *, lease: Lease, artefacts: Sequence[Artefact]) -> None:
         """Send artefacts that fit into one bundle, or one that fits into none.

@@ -8,8 +8,9 @@ from functools import cache
 from pathlib import Path
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotModified
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotModified, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 from pydantic import ValidationError
 
@@ -19,6 +20,8 @@ from evaluator.suites.hidden import HIDDEN
 from evaluator.values import MediaType
 from leaderboard.evaluations.gold import is_gold_record, is_open_record
 from leaderboard.site.operators import is_operator
+
+_PRESIGNED_SECONDS = 300
 
 
 def server_store(*, split: str) -> DurableStore:
@@ -74,11 +77,14 @@ def artefact(request: HttpRequest, digest: str) -> HttpResponse:
     if request.headers.get("If-None-Match") == etag:
         return HttpResponseNotModified()
     store = server_store(split="")
+    if redirect := _to_the_bucket(request, store=store, digest=digest):
+        return redirect
     if not store.has(digest) and is_open_record(digest):
         store = server_store(split=HIDDEN)
     response = _served(store=store, digest=digest)
     response["Cache-Control"] = "public, max-age=31536000, immutable"
     response["ETag"] = etag
+    patch_vary_headers(response, ["Sec-Fetch-Dest"] if settings.STORE_ORIGIN else [])
     return response
 
 
@@ -86,6 +92,29 @@ def artefact(request: HttpRequest, digest: str) -> HttpResponse:
 def hidden_artefact(request: HttpRequest, digest: str) -> HttpResponse:
     """One artefact of the hidden split: `GET /hidden-objects/<digest>`, for staff only."""
     return _for_operators(request, store=server_store(split=HIDDEN), digest=digest)
+
+
+def _to_the_bucket(request: HttpRequest, *, store: DurableStore, digest: str) -> HttpResponse | None:
+    """Leads a browser that shows a public picture on a page to the bucket; None: this site serves what is asked for.
+
+    Programs are served here, since not all of them follow redirections. So is everything else that a browser opens:
+    this site's headers keep it from running anything.
+    """
+    if not settings.STORE_ORIGIN or request.headers.get("Sec-Fetch-Dest") != "image":
+        return None
+    from evaluator.engine.s3.durable import DurableS3Store
+
+    url = None
+    if isinstance(store, DurableS3Store):
+        url = store.presigned_picture(digest=digest, seconds=_PRESIGNED_SECONDS)
+    if url is None:
+        return None
+    response = HttpResponseRedirect(url)
+    # Kept by this browser for less time than the address holds.
+    response["Cache-Control"] = f"private, max-age={_PRESIGNED_SECONDS // 2}"
+    response["Referrer-Policy"] = "no-referrer"
+    patch_vary_headers(response, ["Sec-Fetch-Dest"])
+    return response
 
 
 def _for_operators(request: HttpRequest, *, store: Store, digest: str) -> HttpResponse:

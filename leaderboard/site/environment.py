@@ -189,6 +189,20 @@ def store_url(where: str) -> str:
     """
     if "://" not in where:
         return ""
-    if not re.fullmatch(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9._-]+)*/?", where):
+    if not re.fullmatch(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9][A-Za-z0-9._-]*)*/?", where):
         raise ImproperlyConfigured("PLANARENA_STORE must be a folder, or s3://bucket/prefix.")
     return where.rstrip("/")
+
+
+def origin_of(address: str) -> str:
+    """Scheme, host and port of a site's address, as browsers compare them; empty of nothing.
+
+    Raises:
+        ImproperlyConfigured: it is no address of a site.
+    """
+    if not address:
+        return ""
+    parts = urlsplit(address)
+    if parts.scheme not in {"http", "https"} or not re.fullmatch(r"[A-Za-z0-9.:\[\]-]+", parts.netloc):
+        raise ImproperlyConfigured(f"{address!r} must begin with https:// or http:// and a host name.")
+    return f"{parts.scheme}://{parts.netloc.lower()}"

@@ -35,7 +35,7 @@ class Place:
     endpoint: str | None = None
     """Of another service than Amazon's."""
     public_endpoint: str | None = None
-    """The endpoint in presigned URLs, if others reach it under another address."""
+    """Under which browsers reach the service; None: they do not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,9 +73,12 @@ def place_from(where: str, *, environment: Mapping[str, str] | None = None) -> P
     if url.scheme != "s3" or not url.netloc or url.query or url.fragment:
         raise ValueError(f"{where!r} names no store; give a folder or s3://bucket/prefix")
     found = os.environ if environment is None else environment
-    endpoint = found.get("PLANARENA_S3_ENDPOINT") or None
-    public = found.get("PLANARENA_S3_PUBLIC_ENDPOINT") or endpoint
-    return Place(bucket=url.netloc, prefix=url.path.strip("/"), endpoint=endpoint, public_endpoint=public)
+    return Place(
+        bucket=url.netloc,
+        prefix=url.path.strip("/"),
+        endpoint=found.get("PLANARENA_S3_ENDPOINT") or None,
+        public_endpoint=found.get("PLANARENA_S3_PUBLIC_ENDPOINT") or None,
+    )
 
 
 def client_for(endpoint: str | None, *, tries: int = 5, read_timeout: float = 30.0) -> Any:
@@ -104,13 +107,12 @@ class Bucket:
         """Args:
         place: where it is; the bucket must exist.
         client: boto3's client for `s3`; None: a new one.
-        signer: the client that signs URLs for others; None: a new one, if their endpoint is another one.
+        signer: the client that signs URLs for browsers; None: a new one, if they reach the service.
         """
         self.place = place
         self._prefix = f"{place.prefix}/" if place.prefix else ""
         self._client = client or client_for(place.endpoint)
-        same = place.public_endpoint == place.endpoint
-        self._signer = signer or (self._client if same else client_for(place.public_endpoint))
+        self._signer = signer or (client_for(place.public_endpoint) if place.public_endpoint else None)
 
     def below(self, name: str) -> "Bucket":
         """A folder of it."""
@@ -196,21 +198,22 @@ class Bucket:
         parameters = {
             **self._named(key), "ContentType": content_type, "ContentLength": size, "ChecksumSHA256": _base64(sha256),
         }  # fmt: skip
-        url = self._presigned("put_object", parameters=parameters, seconds=seconds)
+        with _errors(doing="sign for"):
+            url = self._client.generate_presigned_url("put_object", Params=parameters, ExpiresIn=seconds)
         headers = {"Content-Type": content_type, "Content-Length": str(size), "x-amz-checksum-sha256": _base64(sha256)}
         return Presigned(url=url, headers=headers)
 
-    def presigned_read(self, *, key: str, content_type: str, disposition: str, seconds: int) -> str:
-        """A URL that reads an object. The service answers with these headers, whatever the object was written with."""
+    def presigned_read(self, *, key: str, content_type: str, seconds: int) -> str | None:
+        """A URL under which a browser reads an object; None: browsers do not reach the service. It answers with this
+        content type, whatever the object was written with."""
+        if self._signer is None:
+            return None
         parameters = {
-            **self._named(key), "ResponseContentType": content_type, "ResponseContentDisposition": disposition,
+            **self._named(key), "ResponseContentType": content_type, "ResponseContentDisposition": "inline",
             "ResponseCacheControl": f"private, max-age={seconds}",
         }  # fmt: skip
-        return self._presigned("get_object", parameters=parameters, seconds=seconds)
-
-    def _presigned(self, method: str, *, parameters: Mapping[str, Any], seconds: int) -> str:
         with _errors(doing="sign for"):
-            url: str = self._signer.generate_presigned_url(method, Params=dict(parameters), ExpiresIn=seconds)
+            url: str = self._signer.generate_presigned_url("get_object", Params=parameters, ExpiresIn=seconds)
         return url
 
     def _named(self, key: str) -> dict[str, str]:

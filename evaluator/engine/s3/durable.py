@@ -18,6 +18,7 @@ from evaluator.engine.s3.store import OBJECTS, QUARANTINE, S3Store, digest_in, o
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError, is_digest
 from evaluator.values import Artefact, MediaType
 
+PICTURES = frozenset({MediaType.PNG, MediaType.CLIP})
 _COLLECTED = "collected/"
 _THREADS = 16
 """Each waits for the network."""
@@ -88,16 +89,16 @@ class DurableS3Store(S3Store):
         )
 
     def presigned_picture(self, *, digest: str, seconds: int) -> str | None:
-        """A URL that shows a picture, for whoever holds it until it expires; None: there is no picture of this digest.
+        """A URL that shows a picture to a browser until it expires; None: there is no such picture, or no way.
 
         Nothing but pictures: a browser that is told it gets a picture runs nothing that is in it.
         """
-        media_type = self.media_type(digest)
-        if media_type not in {MediaType.PNG, MediaType.CLIP}:
+        if self.bucket.place.public_endpoint is None:
             return None
-        return self.bucket.presigned_read(
-            key=object_key(digest), content_type=media_type.value, disposition="inline", seconds=seconds
-        )
+        media_type = self.media_type(digest)
+        if media_type not in PICTURES:
+            return None
+        return self.bucket.presigned_read(key=object_key(digest), content_type=media_type.value, seconds=seconds)
 
     def collect(self, *, keep: Container[str], before: float, dry_run: bool) -> Garbage:
         then = datetime.fromtimestamp(before, tz=UTC)
@@ -129,7 +130,13 @@ class DurableS3Store(S3Store):
                 self.bucket.delete(head.key)
 
     def _put_back(self, digest: str) -> bool:
-        return is_digest(digest) and self.bucket.copy(key=_collected_key(digest), target=object_key(digest))
+        key = _collected_key(digest)
+        # Asked first, since it is rarely there, and a copy is a write.
+        return (
+            is_digest(digest)
+            and self.bucket.head(key) is not None
+            and self.bucket.copy(key=key, target=object_key(digest))
+        )
 
 
 class S3Quarantine:

@@ -64,7 +64,8 @@ class AttemptView(APIView):
         if not self.is_own:
             store.put_all(artefacts)
             return
-        new = sum(len(artefact.data) for artefact in artefacts if not store.has(artefact.digest))
+        sizes = {artefact.digest: len(artefact.data) for artefact in artefacts}
+        new = sum(sizes[digest] for digest in store.lacking(list(sizes)))
         try:
             # What could not be written is sent again, and is not counted twice.
             with transaction.atomic():
