@@ -36,8 +36,8 @@ _LONGEST_WAIT_SECONDS = 15.0
 _RENEWED_AFTER = 0.8
 """Of a session's lifetime."""
 _REFUSED_ENROLMENT = frozenset({"enrolment_expired", "enrolment_refused"})
-DISK_FULL = "disk_full"
-"""Code of the site's problem if it has no room for what it is sent."""
+CANNOT_STORE = frozenset({"disk_full", "store_unavailable"})
+"""Codes of the site's problems if it cannot store what it is sent."""
 _WRONG_CONTENT = frozenset({400, 413, 422})
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 
@@ -303,7 +303,7 @@ class ApiClient:
     ) -> httpx.Response:
         """Send a request, with a message as its body or other content, until it is answered or patience ends.
 
-        While the site answers that its disk is full, patience begins again, unless the caller limits it.
+        While the site answers that it cannot store anything, patience begins again, unless the caller limits it.
         """
         headers = {**(headers or {}), "Authorization": f"Bearer {token}"}
         if body is not None:
@@ -318,7 +318,7 @@ class ApiClient:
                 if response.status_code not in _TRANSIENT:
                     return _checked(response)
                 problem = f"HTTP {response.status_code}"
-                if patience is None and _problem(response).code == DISK_FULL:
+                if patience is None and _problem(response).code in CANNOT_STORE:
                     # What was computed is worth more than the wait. A lease that ends meanwhile is answered with 409.
                     until = self._clock() + self._patience
             except httpx.TransportError as error:

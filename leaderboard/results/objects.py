@@ -45,10 +45,13 @@ def _store(path: Path, *, private: bool) -> LocalStore:
 @cache
 def _bucket(url: str, *, name: str) -> DurableStore:
     # Imported here: whoever uses folders should not wait for it.
-    from evaluator.engine.s3.bucket import Bucket, place_from
+    from evaluator.engine.s3.bucket import Bucket, client_for, place_from
     from evaluator.engine.s3.durable import DurableS3Store
 
-    return DurableS3Store(Bucket(place=place_from(url)).below(name))
+    place = place_from(url)
+    # Requests do not wait long: whoever sent one tries again.
+    client = client_for(place.endpoint, tries=2, read_timeout=10.0)
+    return DurableS3Store(Bucket(place=place, client=client).below(name))
 
 
 def read_record(*, digest: str, store: Store) -> ResultRecord | None:
