@@ -7,11 +7,11 @@ from pathlib import Path
 
 from django.db.models import QuerySet
 
-from evaluator.engine.quarantine import has_digest
 from evaluator.engine.store import DurableStore, LocalStore, ObjectDamagedError, ObjectMissingError
 from evaluator.suites.hidden import HIDDEN
 from leaderboard.evaluations.models import TaskResult
-from leaderboard.planners.checkpoints import CheckpointStore, checkpoint_store
+from leaderboard.planners.checkpoint_stores import CheckpointStore
+from leaderboard.planners.checkpoints import checkpoint_store
 from leaderboard.planners.models import CheckpointUpload
 from leaderboard.results.objects import server_store
 
@@ -94,7 +94,7 @@ def _missing_checkpoints() -> Iterator[Loss]:
 
 def _is_in_backup(loss: Loss, *, folder: Path) -> bool:
     if loss.store == CHECKPOINTS:
-        return has_digest(CheckpointStore(folder / CHECKPOINTS).path(loss.digest), digest=loss.digest)
+        return CheckpointStore(folder / CHECKPOINTS).is_whole(loss.digest)
     try:
         LocalStore(folder / loss.store, durable=True).get(loss.digest)
     except (ObjectMissingError, ObjectDamagedError):

@@ -4,14 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from django.conf import settings
-
-from evaluator.engine.quarantine import FOLDER, Quarantine, Quarantined, has_digest
+from evaluator.engine.quarantine import Quarantined
 from evaluator.engine.store import DurableStore, LocalStore, ObjectDamagedError, ObjectMissingError
 from leaderboard.backups.database import BackupError
 from leaderboard.backups.losses import CHECKPOINTS, STORES, site_store
 from leaderboard.backups.objects import copy_checkpoints, copy_objects
-from leaderboard.planners.checkpoints import CheckpointStore, checkpoint_store
+from leaderboard.planners.checkpoint_stores import CheckpointStore
+from leaderboard.planners.checkpoints import checkpoint_store
 from leaderboard.planners.models import CheckpointUpload
 
 Report = Callable[[str], object]
@@ -38,10 +37,9 @@ def check_stores(*, report: Report) -> None:
         report(f"Store {name}: {read} objects read, {damaged} damaged.")
     checkpoints = checkpoint_store()
     digests = checkpoints.digests()
-    broken = [digest for digest in digests if not has_digest(checkpoints.path(digest), digest=digest)]
-    quarantine = Quarantine(settings.STORE_DIR / CHECKPOINTS / FOLDER)
+    broken = [digest for digest in digests if not checkpoints.is_whole(digest)]
     for digest in broken:
-        quarantine.take(path=checkpoints.path(digest), digest=digest, reason="has another digest, or cannot be read")
+        checkpoints.set_aside(digest=digest, reason="has another digest, or cannot be read")
     report(f"Uploaded checkpoints: {len(digests)} read, {len(broken)} damaged.")
 
 
@@ -78,7 +76,7 @@ def quarantined() -> list[InQuarantine]:
     checkpoints = checkpoint_store()
     found += [
         InQuarantine(store=CHECKPOINTS, file=file, is_repaired=bool(checkpoints.size(file.digest)))
-        for file in Quarantine(settings.STORE_DIR / CHECKPOINTS / FOLDER).entries()
+        for file in checkpoints.quarantined()
     ]
     return sorted(found, key=lambda one: one.file.at, reverse=True)
 

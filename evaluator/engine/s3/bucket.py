@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -22,6 +23,7 @@ logger = logging.getLogger(__name__)
 _GONE = frozenset({"404", "NoSuchKey", "NotFound"})
 _TRIES = 3
 """Of a download that breaks off; boto3 tries everything else again by itself."""
+_PAST_THE_END = 416
 _OCTETS = "application/octet-stream"
 
 
@@ -158,16 +160,43 @@ class Bucket:
         way, and keeps it for `head`."""
         more: dict[str, Any] = {"ChecksumSHA256": _base64(sha256)} if sha256 else {}
         if note:
-            more["Metadata"] = {"reason": note.encode("ascii", "backslashreplace").decode()}
+            more["Metadata"] = _metadata(note)
         with _errors(doing="write"):
             self._client.put_object(**self._named(key), Body=data, ContentType=content_type, **more)
 
-    def copy(self, *, key: str, target: str) -> bool:
+    def write_file(self, *, key: str, path: Path, content_type: str, sha256: str) -> None:
+        """The same with the bytes of a file, of at most 5 GB."""
+        with path.open("rb") as file, _errors(doing="write"):
+            checksum = _base64(sha256)
+            self._client.put_object(**self._named(key), Body=file, ContentType=content_type, ChecksumSHA256=checksum)
+
+    def read_part(self, key: str, *, start: int, most: int) -> bytes | None:
+        """Bytes of an object from `start` on, at most so many; None if there is none."""
+        for tries_left in range(_TRIES - 1, -1, -1):
+            try:
+                with _errors(doing="read"):
+                    answer = self._client.get_object(**self._named(key), Range=f"bytes={start}-{start + most - 1}")
+                    data: bytes = answer["Body"].read()
+                    return data
+            except _GoneError:
+                return None
+            except StoreUnavailableError as error:
+                if error.status == _PAST_THE_END:
+                    return b""
+                if not tries_left:
+                    raise
+                time.sleep(0.1)
+        raise AssertionError("unreachable")
+
+    def copy(self, *, key: str, target: str, note: str = "") -> bool:
         """Copy an object within the bucket, with its content type. False if it is gone."""
         source = {"Bucket": self.place.bucket, "Key": f"{self._prefix}{key}"}
+        more: dict[str, Any] = {"ChecksumAlgorithm": "SHA256"}
+        if note:
+            more |= {"MetadataDirective": "REPLACE", "Metadata": _metadata(note), "ContentType": _OCTETS}
         try:
             with _errors(doing="copy"):
-                self._client.copy_object(**self._named(target), CopySource=source, ChecksumAlgorithm="SHA256")
+                self._client.copy_object(**self._named(target), CopySource=source, **more)
         except _GoneError:
             return False
         return True
@@ -237,6 +266,10 @@ def _errors(*, doing: str) -> Iterator[None]:
     except BotoCoreError as error:
         # Their messages hold addresses, and these may hold signatures: they are for the log of this process only.
         raise StoreUnavailableError(f"the bucket does not answer ({type(error).__name__})") from error
+
+
+def _metadata(note: str) -> dict[str, str]:
+    return {"reason": note.encode("ascii", "backslashreplace").decode()}
 
 
 def _base64(sha256: str) -> str:

@@ -57,6 +57,10 @@ _REFUSALS = {
 }
 
 
+def _now() -> datetime:
+    return datetime.fromtimestamp(time.time(), tz=UTC)
+
+
 class FakeS3:
     """Keeps objects by path. `failures` of the next requests are answered with 503."""
 
@@ -121,7 +125,7 @@ class _Handler(BaseHTTPRequestHandler):
             found = Stored(
                 data=body, content_type=self.headers.get("Content-Type", "binary/octet-stream"),
                 sha256=self.headers.get("x-amz-checksum-sha256", ""), note=self.headers.get("x-amz-meta-reason", ""),
-                modified=datetime.fromtimestamp(time.time(), tz=UTC),
+                modified=_now(),
             )  # fmt: skip
             with self.fake.lock:
                 self.fake.objects[self._name] = found
@@ -192,9 +196,10 @@ class _Handler(BaseHTTPRequestHandler):
             found = self.fake.objects.get(f"/{unquote(source).lstrip('/')}")
             if found is not None:
                 checksum = base64.b64encode(hashlib.sha256(found.data).digest()).decode()
-                self.fake.objects[self._name] = found._replace(
-                    sha256=checksum, modified=datetime.fromtimestamp(time.time(), tz=UTC)
-                )
+                found = found._replace(sha256=checksum, modified=_now())
+                if self.headers.get("x-amz-metadata-directive") == "REPLACE":
+                    found = found._replace(note=self.headers.get("x-amz-meta-reason", ""))
+                self.fake.objects[self._name] = found
         if found is None:
             self._refuse(404, "NoSuchKey")
             return

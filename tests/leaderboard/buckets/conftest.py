@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from leaderboard.planners import checkpoint_stores
 from leaderboard.results import objects
 from tests.fakes.launcher import FakeLauncher
 from tests.fakes.s3 import FakeS3
@@ -26,6 +27,9 @@ def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeS3]:
 def bucket(s3: FakeS3, settings, tmp_path: Path, launcher: FakeLauncher) -> Iterator[FakeS3]:
     """The service, which holds the site's stores; its folders are empty."""
     settings.STORE_URL, settings.STORE_DIR = "s3://arena/site", tmp_path / "store"
-    objects._bucket.cache_clear()
+    settings.UPLOADS_DIR = tmp_path / "uploads"
+    for kept in (objects._bucket, checkpoint_stores.bucket_of):
+        kept.cache_clear()
     yield s3
-    objects._bucket.cache_clear()
+    for kept in (objects._bucket, checkpoint_stores.bucket_of):
+        kept.cache_clear()
