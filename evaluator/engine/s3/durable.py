@@ -59,8 +59,10 @@ class DurableS3Store(S3Store):
         if not is_digest(digest):
             return None
         head = self.bucket.head(object_key(digest))
+        if head is None and self._put_back(digest):
+            head = self.bucket.head(object_key(digest))
         if head is None:
-            return self.media_type(digest) if self._put_back(digest) else None
+            return None
         if head.sha256 == digest and head.content_type in list(MediaType):
             return MediaType(head.content_type)
         # Damage is moved to the quarantine when it is read, and what is not read was not checked by anybody.

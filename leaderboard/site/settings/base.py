@@ -65,6 +65,8 @@ SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 STORE_URL = store_url(env.text("PLANARENA_STORE"))
 """The bucket with artefacts and records, as `s3://bucket/prefix`; empty: they are in `STORE_DIR`."""
+STORE_SECRETS = [env.text("AWS_SECRET_ACCESS_KEY"), env.text("AWS_SESSION_TOKEN")]
+"""Credentials of the bucket, which the S3 client reads by itself; for taking them out of texts."""
 STORE_ORIGIN = origin_of(env.text("PLANARENA_S3_PUBLIC_ENDPOINT")) if STORE_URL else ""
 """Where browsers get pictures from the bucket; empty: from the site."""
 CONTENT_SECURITY_POLICY: dict[str, Any] = {

@@ -10,6 +10,7 @@ from django.test import Client
 from evaluator.values import encode
 from gpu_jobs import bundles
 from leaderboard.evaluations.models import Attempt, TaskResult
+from leaderboard.monitoring.volumes import damage_figures
 from leaderboard.queue.models import OwnWorkerRun
 from leaderboard.results.objects import server_store
 from leaderboard.site.storage import bucket as site_bucket
@@ -140,6 +141,17 @@ def test_an_own_worker_is_not_charged_for_what_the_bucket_refused(bucket):
     bucket.fault = lambda _method, _name: None
     assert ApiClient(leased["token"]).post_bytes(path, body, bundles.CONTENT_TYPE).status_code == 200
     assert OwnWorkerRun.objects.get().uploaded_bytes == len(TEXT)
+
+
+def test_metrics_say_that_the_bucket_is_away_and_no_wrong_number_of_losses(bucket):
+    def shown():
+        return {metric.name: [one.value for one in metric.samples] for metric in damage_figures()}
+
+    assert shown() == {
+        "planarena_store_available": [1.0], "planarena_store_quarantined": [0, 0, 0], "planarena_store_lost": [0, 0, 0],
+    }  # fmt: skip
+    bucket.fault = lambda _method, _name: Fault.REFUSED
+    assert shown() == {"planarena_store_available": [0.0]}
 
 
 def test_a_site_with_folders_asks_no_bucket(s3):

@@ -12,6 +12,7 @@ from django.test import Client
 from evaluator.engine.store import ObjectMissingError, StoreUnavailableError
 from evaluator.values import Artefact, MediaType
 from leaderboard.backups.garbage.collection import collect_garbage
+from leaderboard.backups.services import restore
 from leaderboard.evaluations.models import EvaluationState, TaskResult
 from leaderboard.queue.workers.finishing import deliver
 from leaderboard.results.objects import server_store
@@ -131,6 +132,17 @@ def test_backups_copy_the_bucket_into_a_folder_and_repair_puts_back_what_it_lost
     assert bucket.objects[path_of(record)].data == good
     assert server_store(split="hidden").has(hidden)
     run("back_up", folder)
+
+
+def test_a_restored_site_has_its_objects_in_the_bucket(bucket, record, tmp_path, monkeypatch):
+    hidden = server_store(split="hidden").put(text(1))
+    run("back_up", tmp_path / "backup")
+    bucket.objects.clear()
+    # This database is the one of the backup already.
+    monkeypatch.setattr("leaderboard.backups.services.database.restore", lambda *, source: source)
+    restored = restore(folder=tmp_path / "backup", report=lambda _: None)
+    assert (restored.damaged, restored.newly_lost()) == ([], [])
+    assert bucket.names("/objects/") == sorted([path_of(record), path_of(hidden, store="hidden")])
 
 
 def test_what_is_in_quarantine_and_good_after_all_is_put_back(bucket, record, tmp_path):
