@@ -32,7 +32,7 @@ from evaluator.arbiters.naming import KEY_VARIABLE, arbiter_from
 from evaluator.arbiters.protocol import ArbiterError
 from evaluator.egress_policy import EgressPolicyError, egress_policy
 from evaluator.engine.opening import open_store, parse_size
-from evaluator.native_settings import settle_native_libraries
+from evaluator.process_settings import settle_process
 from evaluator.programs import WorkerError, support
 from gpu_jobs.agents import AgentTurns
 from gpu_jobs.checkpoints import CheckpointCache
@@ -185,5 +185,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    settle_native_libraries(os.environ)
+    settle_process(os.environ)
     sys.exit(main())
