@@ -112,7 +112,8 @@ def configure_logging(secrets: Sequence[str] = ()) -> None:
         raise LogFormatError(f"{FORMAT_VARIABLE} is {form!r}: it must be {' or '.join(FORMATS)}")
     _CONSOLE.setFormatter(formatter(form, redact=Redactor(secrets=secrets)))
     logging.basicConfig(level=logging.INFO, handlers=[_CONSOLE])
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    for name in ("botocore", "httpx"):
+        logging.getLogger(name).setLevel(logging.WARNING)
 
 
 def report_sandbox() -> None:

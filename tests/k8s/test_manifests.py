@@ -29,7 +29,7 @@ MANUAL = Path("docs/operating.md").read_text(encoding="utf-8")
 SECRETS = {
     (SITE, name) for name in ("planarena-secrets", "planarena-web-secrets", "planarena-tls", "planarena-metrics")
 }
-OPERATORS = SECRETS | {(JOBS, "planarena-metrics"), (JOBS, "bucket")}
+OPERATORS = SECRETS | {(JOBS, "planarena-metrics"), (JOBS, "bucket"), (SITE, "site-bucket")}
 CLAIMS = {(JOBS, "weights"), (SITE, "artefacts")}
 
 
