@@ -31,7 +31,7 @@ _OLDEST = -1e18
 _STATEMENT = """
 WITH due (id, user_id, team_id, priority, own_priority, created, standing) AS ({due}),
 held (standing) AS ({held}),
-facts AS (
+facts AS MATERIALIZED (
     SELECT 3 * (8 * (count(*) > 0)::int + 4 * coalesce(bool_or(standing = {proven}), false)::int
                 + 2 * coalesce(bool_or(standing = {slow}), false)::int + lately::int) AS row, lately
     FROM held RIGHT JOIN (SELECT {lately} AS lately) known ON true GROUP BY lately
@@ -41,11 +41,11 @@ had AS MATERIALIZED (
     WHERE state = 'live' OR leased_at >= STATEMENT_TIMESTAMP() - %(share_seconds)s * interval '1 second'
     GROUP BY user_id, team_id
 ),
-users AS (
+users AS MATERIALIZED (
     SELECT id, coalesce((SELECT sum(leases) FROM had WHERE user_id = owner.id), 0)::float8 / queue_weight AS share
     FROM accounts_user owner WHERE id IN (SELECT user_id FROM due)
 ),
-teams AS (
+teams AS MATERIALIZED (
     SELECT id, coalesce((SELECT sum(leases) FROM had WHERE team_id = team.id), 0)::float8 / queue_weight AS share
     FROM accounts_team team WHERE id IN (SELECT team_id FROM due)
 ),
