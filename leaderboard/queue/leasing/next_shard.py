@@ -16,7 +16,7 @@ from gpu_jobs.contract.attempt import Phase
 from leaderboard.evaluations import deadlines, transitions
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Shard, ShardState, Submission
 from leaderboard.evaluations.reasons import EvaluationReason
-from leaderboard.evaluations.states import advance, explain, move_shard
+from leaderboard.evaluations.states import advance, explain, lease_shard
 from leaderboard.queue.leasing.evaluation_locks import NEEDED_OF_A_LEASE, lock_evaluation
 from leaderboard.queue.leasing.turn_statement import Pick
 from leaderboard.queue.leasing.turns import ALL_SHARDS, Wanted, lock_first
@@ -148,12 +148,8 @@ def _attempt(
         IntegrityError: there is an attempt with this token.
     """
     token = token or secrets.token_urlsafe(32)
-    tries, now = shard.tries, shard.now  # type: ignore[attr-defined]  # annotated by `_next_shard`
-    moved = move_shard(
-        shard_id=shard.pk, source=ShardState.PENDING, target=ShardState.LEASED, tries=tries, tries_after=tries + 1
-    )
-    assert moved, "the shard is locked"
-    attempt = Attempt.objects.create(
+    now = shard.now  # type: ignore[attr-defined]  # annotated by `_next_shard`
+    attempt = Attempt(
         shard=shard,
         user_id=submission.submitted_by_id,
         team_id=submission.team_id,
@@ -163,7 +159,11 @@ def _attempt(
         token_hash=hash_token(token),
         leased_at=now,
         expires_at=now + timedelta(seconds=settings.LEASE_SECONDS),
+        phase=Phase.PREPARING,
+        loss="",
         allowances=allowances or {},
         stalls_at=now + timedelta(seconds=allowances[Phase.PREPARING]) if allowances else None,
     )
+    moved = lease_shard(attempt=attempt, tries=shard.tries)
+    assert moved, "the shard is locked"
     return attempt, token
