@@ -232,7 +232,7 @@ def complete_shard(*, attempt: Attempt, results: Sequence[NewResult]) -> bool:
     evaluation = attempt.shard.evaluation
     told = results if fits_one_event(results) else ()
     notify = notification(evaluation=evaluation, results=told)
-    parameters = {
+    parameters: dict[str, Any] = {
         "attempt": attempt.pk,
         "shard": attempt.shard_id,
         "tries": attempt.shard.tries,

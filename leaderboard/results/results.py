@@ -274,9 +274,10 @@ WITH new AS (
            sample_scores, indicators, sample_indicators, episodes, causes, seconds, planning_seconds, prompt_tokens,
            completion_tokens, plan_summary, record_digest
     FROM jsonb_to_recordset(%(rows)s) AS given (
-        place integer, key text, outcome text, reason text, reason_text text, score float8, sample_scores float8[], indicators jsonb,
-        sample_indicators jsonb, episodes jsonb, causes jsonb, seconds float8, planning_seconds float8,
-        prompt_tokens integer, completion_tokens integer, plan_summary text, record_digest text
+        place integer, key text, outcome text, reason text, reason_text text, score float8, sample_scores float8[],
+        indicators jsonb, sample_indicators jsonb, episodes jsonb, causes jsonb, seconds float8,
+        planning_seconds float8, prompt_tokens integer, completion_tokens integer, plan_summary text,
+        record_digest text
     )
     JOIN catalog_task task ON task.suite_id = %(suite)s AND task.key = given.key
     ORDER BY place
@@ -289,8 +290,8 @@ SELECT key FROM new JOIN catalog_task task ON task.id = new.task_id
 def _insert(
     *, attempt: Attempt, evaluation: Evaluation, records: Sequence[ResultRecord], digests: dict[str, str]
 ) -> list[ResultRecord]:
-    """Insert the rows of tasks that have none, in this order, and return their records. The first result of a task stays: a
-    constraint of the table sees to that, whoever inserts meanwhile."""
+    """Insert the rows of tasks that have none, in this order, and return their records. The first result of a task
+    stays: a constraint of the table sees to that, whoever inserts meanwhile."""
     causes = find_causes_of(evaluation=evaluation, records=records)
     rows = [
         {
@@ -312,9 +313,9 @@ def _insert(
         }
         for place, (record, found) in enumerate(zip(records, causes, strict=True))
     ]
-    given = {"evaluation": evaluation.pk, "attempt": attempt.pk, "suite": evaluation.suite_id, "rows": Jsonb(rows)}
+    given: dict[str, Any] = {"evaluation": evaluation.pk, "attempt": attempt.pk, "suite": evaluation.suite_id}
     with connection.cursor() as cursor:
-        cursor.execute(_INSERT, given)
+        cursor.execute(_INSERT, given | {"rows": Jsonb(rows)})
         new = {key for (key,) in cursor.fetchall()}
     return [record for record in records if record.task in new]
 

@@ -23,6 +23,7 @@ from django.db.models import QuerySet, Value
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.queue.leasing.time_slices import Standing, lease_tiers
 from leaderboard.queue.leasing.worker_pools import LATELY, standing, standings_held, suspects
+from leaderboard.site.compiled_queries import one_row
 from leaderboard.site.lru_cache import SharedCache
 
 _MOST_KINDS = 256
@@ -134,8 +135,10 @@ def turn(
         (key, tuple(pool), pick, lock), lambda: _write(due=due(), pool=pool, pick=pick, lock=lock)
     )
     with connection.cursor() as cursor:
-        cursor.execute(written.sql, {**written.parameters, "most": most})
-        locked, ordered = cursor.fetchone()
+        parameters = {**written.parameters, "most": most}
+        row = one_row(cursor, sql=written.sql, parameters=parameters, joined_as_written=lock)
+    assert row is not None, "it answers one row"
+    locked, ordered = row
     return Turn(locked=locked, ordered=ordered)
 
 
@@ -177,7 +180,7 @@ def tiers(*, slices: bool) -> list[int]:
     """`lease_tiers` of everything that can be known, as the statement looks it up: by whether there are other workers,
     whether one of these holds a proven planner's task, whether one a slow planner's, whether any was set aside lately,
     and by standing."""
-    found = []
+    found: list[int] = []
     for others, proven, slow, lately in product((False, True), repeat=4):
         named = [Standing.PROVEN] * proven + [Standing.SLOW] * slow
         by_standing = lease_tiers(others=(named or [Standing.NEW]) if others else (), lately_set_aside=lately)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
@@ -198,9 +198,9 @@ def _add(*, log: AttemptLog, lines: Sequence[_KeptLine]) -> bool:
         size += len(text) + 1
         kept.append(line)
     following = first + len(lines)
-    given = {"attempt": log.attempt_id, "next": following, "size": size, "cut": cut, "first": first}
+    given: dict[str, Any] = {"attempt": log.attempt_id, "next": following, "size": size, "cut": cut, "first": first}
     with connection.cursor() as cursor:
-        cursor.execute(_ADD, {**given, "lines": Jsonb(kept), "any": bool(kept)})
+        cursor.execute(_ADD, given | {"lines": Jsonb(kept), "any": bool(kept)})
         (is_added,) = cursor.fetchone()
     if is_added:
         log.next_line, log.size, log.cut = following, size, cut
