@@ -33,7 +33,7 @@ from evaluator.arbiters.naming import KEY_VARIABLE, arbiter_from
 from evaluator.arbiters.protocol import ArbiterError
 from evaluator.egress_policy import EgressPolicyError, egress_policy
 from evaluator.engine.opening import open_store, parse_size
-from evaluator.native_settings import settle_native_libraries
+from evaluator.process_settings import settle_process
 from evaluator.programs import WorkerError, support
 from gpu_jobs.agents import AgentTurns
 from gpu_jobs.checkpoints import CheckpointCache
@@ -114,7 +114,8 @@ def configure_logging(secrets: Sequence[str] = ()) -> None:
         raise LogFormatError(f"{FORMAT_VARIABLE} is {form!r}: it must be {' or '.join(FORMATS)}")
     _CONSOLE.setFormatter(formatter(form, redact=Redactor(secrets=secrets)))
     logging.basicConfig(level=logging.INFO, handlers=[_CONSOLE])
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    for name in ("botocore", "httpx"):
+        logging.getLogger(name).setLevel(logging.WARNING)
 
 
 def report_sandbox() -> None:
@@ -192,5 +193,5 @@ def run(worker: Worker) -> int:
 
 
 if __name__ == "__main__":
-    settle_native_libraries(os.environ)
+    settle_process(os.environ)
     sys.exit(main())

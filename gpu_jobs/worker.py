@@ -25,6 +25,7 @@ from gpu_jobs.contract.attempt import GivenUp, Phase
 from gpu_jobs.contract.lease import Lease, LeaseRequest
 from gpu_jobs.contract.results import FinishRequest
 from gpu_jobs.delivery import Delivery, Heartbeats, Known
+from gpu_jobs.direct_uploads import DirectUploads
 from gpu_jobs.exits import Exit
 from gpu_jobs.logs.lines import process_named
 from gpu_jobs.logs.sending import AttemptLog
@@ -116,6 +117,7 @@ class Worker:
         self._poll = poll_seconds
         self._sleep = sleep
         self._known = Known()
+        self._uploads = DirectUploads()
         self._request: LeaseRequest | None = None
         """The last lease request, until its answer has come."""
         self._refusals = 0
@@ -282,8 +284,13 @@ class Worker:
         with (
             Heartbeats(client=self._client, lease=lease, phase=self._runner.phase, interrupt=interrupt) as heartbeats,
             Delivery(
-                client=self._client, lease=lease, store=self._runner.store, known=self._known, redact=log.redact
-            ) as delivery,
+                client=self._client,
+                lease=lease,
+                store=self._runner.store,
+                known=self._known,
+                redact=log.redact,
+                uploads=self._uploads,
+            ) as delivery,  # fmt: skip
         ):
             self._heartbeats = heartbeats
             try:

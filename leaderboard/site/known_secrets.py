@@ -18,6 +18,7 @@ def _all() -> Iterable[str]:
     yield from settings.SECRETS_KEYS
     yield from settings.WEBHOOK_KEYS
     yield from settings.SIGNING_KEYS
+    yield from settings.STORE_SECRETS
     yield settings.EMAIL_HOST_PASSWORD
     yield str(settings.DATABASES["default"].get("PASSWORD") or "")
     yield urlsplit(settings.CELERY_BROKER_URL).password or ""

@@ -90,6 +90,12 @@ EVERYTHING: Json = {
         {"name": "always", "scaling": "none", "replicas": 2},
     ],
 }  # fmt: skip
+BUCKET: Json = {
+    "store": {"bucket": "s3://arena/site", "endpoint": "http://minio.storage.svc:9000",
+              "publicEndpoint": "https://s3.example", "secret": "site-bucket"},
+    "network": {"to": {"s3": {"enabled": True, "ports": [9000], "peers": [
+        {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "storage"}}}]}}},
+}  # fmt: skip
 VARIANTS: dict[str, Json] = {
     "dev": DEV,
     "production": PRODUCTION,
@@ -100,6 +106,7 @@ VARIANTS: dict[str, Json] = {
         PRODUCTION,
         {"programs": {"runtimeClass": ""}, "poolDefaults": {"modelServer": {"runtimeClass": ""}}},
     ),
+    "production with a bucket": merged(PRODUCTION, BUCKET),
     "production with vLLM": merged(PRODUCTION, VLLM),
     "production with everything": merged(PRODUCTION, EVERYTHING),
 }
