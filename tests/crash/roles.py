@@ -22,6 +22,7 @@ RUN = "run.json"
 IN_TURNS = "toy-turns"
 """A suite in turns, which a run with `is_real` evaluates."""
 FACTS = "facts.json"
+UPGRADED = "upgraded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,9 @@ class Run:
 
     def save(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / RUN).write_text(json.dumps({**asdict(self), "folder": str(self.folder)}))
+        # Without empty values: an earlier release does not know fields that were added since.
+        said = {name: value for name, value in asdict(self).items() if value != ""}
+        (self.folder / RUN).write_text(json.dumps({**said, "folder": str(self.folder)}))
 
     @classmethod
     def load(cls, folder: Path) -> "Run":
@@ -149,6 +152,17 @@ def prepare(run: Run) -> None:
     tokens = [create_token(user=person).token for person in people]
     own = create_worker_token(owner=people[0], name="desktop").token
     (run.folder / FACTS).write_text(json.dumps({"suite": suite.slug, "tokens": tokens, "worker_token": own}))
+
+
+def upgrade(run: Run) -> None:
+    """What the migration Job of the chart does, beside the processes of the release before."""
+    from django.core.management import call_command
+
+    from leaderboard.wiring.management.commands.migrate import LOCK_SECONDS
+
+    os.environ[LOCK_SECONDS] = "5"
+    call_command("migrate", verbosity=0)
+    (run.folder / UPGRADED).touch()
 
 
 def web(run: Run) -> None:
@@ -377,9 +391,9 @@ def picture_of(task: str) -> Any:
 
 ROLES: dict[str, Callable[[Run], None]] = {
     "prepare": prepare, "web": web, "celery": celery, "beat": beat, "second_worker": second_worker,
-    "own_worker": own_worker, "outcome": outcome,
+    "own_worker": own_worker, "outcome": outcome, "upgrade": upgrade,
 }  # fmt: skip
-TAKES_NO_PART = frozenset({"prepare", "outcome"})
+TAKES_NO_PART = frozenset({"prepare", "outcome", "upgrade"})
 """Processes that only look: nothing of them is recorded."""
 
 

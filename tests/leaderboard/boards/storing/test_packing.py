@@ -2,9 +2,11 @@
 
 import copy
 import random
+from datetime import timedelta
 from itertools import pairwise
 
 import pytest
+from django.db import connection
 from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
@@ -87,6 +89,7 @@ def test_fifty_snapshots_of_two_thousand_planners_take_less_than_three_whole_one
 def board(monkeypatch):
     """A board of two planners with seven snapshots, of which every third is whole."""
     monkeypatch.setattr(packing, "_MOST_LINKS", 3)
+    monkeypatch.setattr(packing, "_ROLLOUT", timedelta(0))
     suite, planners = make_suite(), [make_planner(owner=make_user(name), name=name) for name in ("ada", "bea")]
     told = []
     for number in range(7):
@@ -139,3 +142,17 @@ class TestABoard:
         owners = {row["owner"] for one in Snapshot.objects.all() for row in one.content["rows"]}
         assert owners == {"deleted user 1", "bea"}
         assert Snapshot.objects.filter(packed=None).count() == 1
+
+    def test_nothing_is_packed_while_the_release_before_may_still_run(self, board, monkeypatch):
+        whole = {one.pk: one.content for one in Snapshot.objects.all()}
+        for pk, content in whole.items():
+            Snapshot.objects.filter(pk=pk).update(stored=content, packed=None, base=None, links=0)
+        monkeypatch.setattr(packing, "_ROLLOUT", timedelta(days=1))
+        assert pack_all() == 0
+        planner = make_planner(owner=make_user("cyd"), name="cyd")
+        publish(make_evaluation(planner=planner, suite=Snapshot.objects.get(number=1).suite, summary=make_summary(1)))
+        assert Snapshot.objects.count() == 8
+        assert not Snapshot.objects.exclude(packed=None).exists()
+        with connection.cursor() as cursor:
+            cursor.execute("UPDATE django_migrations SET applied = applied - interval '25 hours'")
+        assert pack_all() == 7
