@@ -15,13 +15,18 @@ DATABASES = 256
 
 
 @contextmanager
-def redis_server() -> Iterator[str]:
-    """Its address without a database's number, as in `redis://127.0.0.1:1234`. It is ended by its process id."""
+def redis_server(port: int = 0) -> Iterator[str]:
+    """Its address without a database's number, as in `redis://127.0.0.1:1234`. It is ended by its process id.
+
+    Args:
+        port: where it listens, such as that of one that has ended; 0 is a free one.
+    """
     program = shutil.which("redis-server")
     assert program is not None, "redis-server is not on the PATH; ./planarena test installs it when run by root"
     folder = Path(tempfile.mkdtemp(prefix="redis-"))
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(("127.0.0.1", port))
         port = int(probe.getsockname()[1])
     options = ["--bind", "127.0.0.1", "--port", str(port), "--dir", str(folder), "--save", "", "--appendonly", "no"]
     process = subprocess.Popen(

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.crash.effects import Instrument, install
+from tests.crash.migrating import upgrade
 
 RUN = "run.json"
 IN_TURNS = "toy-turns"
 """A suite in turns, which a run with `is_real` evaluates."""
 FACTS = "facts.json"
-UPGRADED = "upgraded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,17 +152,6 @@ def prepare(run: Run) -> None:
     tokens = [create_token(user=person).token for person in people]
     own = create_worker_token(owner=people[0], name="desktop").token
     (run.folder / FACTS).write_text(json.dumps({"suite": suite.slug, "tokens": tokens, "worker_token": own}))
-
-
-def upgrade(run: Run) -> None:
-    """What the migration Job of the chart does, beside the processes of the release before."""
-    from django.core.management import call_command
-
-    from leaderboard.wiring.management.commands.migrate import LOCK_SECONDS
-
-    os.environ[LOCK_SECONDS] = "5"
-    call_command("migrate", verbosity=0)
-    (run.folder / UPGRADED).touch()
 
 
 def web(run: Run) -> None:
@@ -391,7 +380,7 @@ def picture_of(task: str) -> Any:
 
 ROLES: dict[str, Callable[[Run], None]] = {
     "prepare": prepare, "web": web, "celery": celery, "beat": beat, "second_worker": second_worker,
-    "own_worker": own_worker, "outcome": outcome, "upgrade": upgrade,
+    "own_worker": own_worker, "outcome": outcome, "upgrade": lambda run: upgrade(run.folder),
 }  # fmt: skip
 TAKES_NO_PART = frozenset({"prepare", "outcome", "upgrade"})
 """Processes that only look: nothing of them is recorded."""

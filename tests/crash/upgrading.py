@@ -15,7 +15,7 @@ import httpx
 
 from tests.crash.driving import Ground, Site, free_port
 from tests.crash.effects import ROOT
-from tests.crash.roles import UPGRADED
+from tests.crash.migrating import UPGRADED
 
 PREVIOUS = "0ee69f144f4ac511b2c28d0ab6c8e4d5a44abf41"
 """Commit of the release before; changed with each release."""
