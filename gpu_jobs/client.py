@@ -31,6 +31,8 @@ from gpu_jobs.contract.problems import Problem
 from gpu_jobs.contract.results import FinishAnswer, FinishRequest, ResultsRequest
 from gpu_jobs.contract.session import SESSION_HEADER, Session, SessionRequest
 from gpu_jobs.enrolment_tokens import GivenToken, TokenSource
+from gpu_jobs.tracing.options import HEADER as TRACE_HEADER
+from gpu_jobs.tracing.spans import traceparent
 
 _LONGEST_WAIT_SECONDS = 15.0
 _RENEWED_AFTER = 0.8
@@ -288,6 +290,8 @@ class ApiClient:
         self, lease: Lease, method: str, path: str, *, patience: float | None = None, **content: Any
     ) -> httpx.Response:
         path = f"attempts/{lease.attempt}/{path}"
+        if present := traceparent():
+            content["headers"] = {**content.get("headers", {}), TRACE_HEADER: present}
         return self._call(method, path, token=lease.token, patience=patience, **content)
 
     def _call(

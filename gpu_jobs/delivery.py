@@ -21,6 +21,7 @@ from gpu_jobs.direct_uploads import DirectUploads
 from gpu_jobs.exits import Exit
 from gpu_jobs.phases import CurrentPhase
 from gpu_jobs.redaction import Redactor
+from gpu_jobs.tracing.spans import span, traceparent
 
 logger = logging.getLogger(__name__)
 
@@ -91,6 +92,8 @@ class Delivery:
         self._waiting: queue.SimpleQueue[ResultRecord] = queue.SimpleQueue()
         self._closing = threading.Event()
         self._keeps_the_rest = False
+        self._attempt = traceparent()
+        """The attempt's span, of which uploads are parts."""
         self._thread = threading.Thread(target=self._run, name="delivery", daemon=True)
 
     def __enter__(self) -> Self:
@@ -176,6 +179,10 @@ class Delivery:
                 self._send_results([_fault_instead_of(record, why="The site refused the record of this task.")])
 
     def _send(self, batch: Sequence[ResultRecord]) -> None:
+        with span("upload", parent=self._attempt, attributes={"records": len(batch)}):
+            self._upload(batch)
+
+    def _upload(self, batch: Sequence[ResultRecord]) -> None:
         batch = self._send_artefacts(batch)
         try:
             self._send_results(batch)

@@ -5,6 +5,8 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
+from gpu_jobs.tracing.options import header_secrets
+
 
 def known_secrets() -> list[str]:
     """Tokens, keys, seeds and passwords, without empty ones."""
@@ -24,3 +26,4 @@ def _all() -> Iterable[str]:
         yield settings.EGRESS.proxy.password
     for provider in settings.SOCIALACCOUNT_PROVIDERS.values():
         yield from (app.get("secret", "") for app in provider.get("APPS", []))
+    yield from header_secrets()

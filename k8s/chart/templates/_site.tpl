@@ -24,6 +24,7 @@ PLANARENA_KUBERNETES_POOLS: {{ include "planarena.poolsForTheSite" . | quote }}
 HF_ENDPOINT: {{ . | quote }}
 {{- end }}
 {{ include "planarena.egress" . }}
+{{ include "planarena.tracing" . }}
 {{- end }}
 
 {{- define "planarena.hosts" -}}
@@ -34,7 +35,7 @@ HF_ENDPOINT: {{ . | quote }}
 {{- define "planarena.allSettings" -}}
 {{- $settings := include "planarena.settings" . | fromYaml -}}
 {{- range $name, $value := .Values.settings -}}
-{{- if has $name (list "AWS_SECRET_ACCESS_KEY" "AWS_SESSION_TOKEN" "DATABASE_URL" "DATABASE_DIRECT_URL" "DATABASE_PASSWORD" "BROKER_URL" "EMAIL_HOST_PASSWORD" "PLANARENA_GITHUB_SECRET" "PLANARENA_HIDDEN_SEED" "PLANARENA_METRICS_TOKEN" "PLANARENA_SECRETS_KEY" "PLANARENA_SECRET_KEY" "PLANARENA_SECRET_KEY_BEFORE" "PLANARENA_SIGNING_KEY" "PLANARENA_WEBHOOK_KEY" "PLANARENA_WORKER_TOKEN") -}}
+{{- if has $name (list "AWS_SECRET_ACCESS_KEY" "AWS_SESSION_TOKEN" "DATABASE_URL" "DATABASE_DIRECT_URL" "DATABASE_PASSWORD" "BROKER_URL" "EMAIL_HOST_PASSWORD" "OTEL_EXPORTER_OTLP_HEADERS" "PLANARENA_GITHUB_SECRET" "PLANARENA_HIDDEN_SEED" "PLANARENA_METRICS_TOKEN" "PLANARENA_SECRETS_KEY" "PLANARENA_SECRET_KEY" "PLANARENA_SECRET_KEY_BEFORE" "PLANARENA_SIGNING_KEY" "PLANARENA_WEBHOOK_KEY" "PLANARENA_WORKER_TOKEN") -}}
 {{- fail (printf "settings.%s is a secret: put it into one of the Secrets that `secrets` names." $name) -}}
 {{- end -}}
 {{- $_ := set $settings $name (include "planarena.text" $value) -}}
@@ -59,8 +60,7 @@ planarena.io/secrets: {{ toJson . | sha256sum | trunc 16 }}
 envFrom:
   - configMapRef:
       name: planarena-settings
-  - secretRef:
-      name: {{ $values.secrets.site }}
+  {{- include "planarena.secretRefs" (dict "root" .root "given" (list $values.secrets.site)) | nindent 2 }}
 {{- if eq .role "web" }}
   - secretRef:
       name: {{ $values.secrets.web }}

@@ -53,6 +53,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "leaderboard.monitoring.logs.name_requests",
+    "leaderboard.site.tracing.requests.trace_requests",
     "leaderboard.monitoring.requests.measure_requests",
     "leaderboard.boards.pages.page_cache.serve_kept_pages",
     "django.middleware.security.SecurityMiddleware",
