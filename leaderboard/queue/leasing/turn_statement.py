@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
+from django.core.exceptions import EmptyResultSet
 from django.core.signals import setting_changed
 from django.db import connection
 from django.db.models import QuerySet, Value
@@ -102,6 +103,8 @@ class _Written(NamedTuple):
     parameters: dict[str, Any]
 
 
+_NOTHING = _Written("", {})
+"""Of a worker that may lease nothing, such as one whose pool was removed."""
 _written: SharedCache[Hashable, _Written] = SharedCache(maxsize=_MOST_KINDS)
 
 
@@ -134,6 +137,8 @@ def turn(
     written = _written.get_or_make(
         (key, tuple(pool), pick, lock), lambda: _write(due=due(), pool=pool, pick=pick, lock=lock)
     )
+    if written is _NOTHING:
+        return Turn(locked=None, ordered=[])
     with connection.cursor() as cursor:
         parameters = {**written.parameters, "most": most}
         row = one_row(cursor, sql=written.sql, parameters=parameters, joined_as_written=lock)
@@ -146,8 +151,12 @@ def _write(*, due: QuerySet[Evaluation], pool: Sequence[str], pick: Pick, lock: 
     slices = bool(pool and settings.SLICE_SECONDS)
     known = due.annotate(standing=standing(suspects=suspects()) if slices else Value(Standing.PROVEN.value))
     fields = "pk", "submission__submitted_by", "submission__team", "priority", "submission__priority", "created"
+    try:
+        wanted = _django(known.order_by().values_list(*fields, "standing"), name="due")
+    except EmptyResultSet:
+        return _NOTHING
     parts = {
-        "due": _django(known.order_by().values_list(*fields, "standing"), name="due"),
+        "due": wanted,
         "held": _django(standings_held(pool), name="held") if slices else _Written("SELECT 0 WHERE false", {}),
         "lately": _lately() if slices else _Written("false", {}),
     }
