@@ -10,7 +10,8 @@ _DATA = Path(tempfile.mkdtemp(prefix="planarena-tests-"))
 (_DATA / "static").mkdir()
 
 # Nothing of the developer's own installation may reach a test.
-for _name in [name for name in os.environ if name.startswith("PLANARENA_") or name in {"DATABASE_URL", "BROKER_URL"}]:
+_OTHERS = {"DATABASE_URL", "BROKER_URL"}
+for _name in [name for name in os.environ if name.startswith(("PLANARENA_", "OTEL_")) or name in _OTHERS]:
     if _name != sampling.VARIABLE:
         del os.environ[_name]
 os.environ.update(

@@ -13,7 +13,7 @@ from evaluator.cli.program.lazy import AllCommands
 from evaluator.cli.program.options import VerboseOption
 from evaluator.cli.program.table import COMPLETE
 from evaluator.cli.quiet import VERBOSE, only_downloads, quieten
-from evaluator.native_settings import settle_native_libraries
+from evaluator.process_settings import settle_process
 from evaluator.provenance import version_line
 
 app = typer.Typer(cls=AllCommands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -43,6 +43,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if COMPLETE in os.environ:
         complete()
     quieten(bars=only_downloads(words))
-    settle_native_libraries(os.environ)
+    settle_process(os.environ)
     app(args=words, prog_name="planarena")
     raise AssertionError("the program exits")

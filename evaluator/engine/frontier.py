@@ -37,11 +37,14 @@ class Frontier:
 
     def expect(self, steps: Iterable[Step]) -> None:
         """Steps that will come."""
-        self._coming.update(step.tool for step in steps)
+        for step in steps:
+            self._coming[step.tool] += 1
 
     def forget(self, steps: Iterable[Step]) -> None:
         """Steps that were expected and have come, or will not come any more."""
-        self._coming.subtract(step.tool for step in steps)
+        # For one step `subtract` costs twice as much as this.
+        for step in steps:
+            self._coming[step.tool] -= 1
 
     def holds(self, node: Node) -> bool:
         """Whether the same call is queued already."""

@@ -128,7 +128,9 @@ class _Run:
         """Jobs that are over, each with the number of writes that it waits for."""
         self._frontier = Frontier()
         self._known: dict[str, _Found] = {}
-        """By node key, what this run looked up or made: most steps are asked for by several jobs."""
+        """By node key, what this run looked up or made."""
+        self._keys: dict[tuple[object, ...], tuple[str, int | None]] = {}
+        """By tool, inputs and sample, the node key and the seed: most calls are asked for by several jobs."""
         self._failed: dict[str, StepFailure] = {}
         """By node key. A failure is kept for this run only."""
         self._unloadable: dict[str, StepFailure] = {}
@@ -191,8 +193,11 @@ class _Run:
 
     def _node(self, *, spec: ExpertSpec, inputs: Mapping[str, ArtefactReference], sample: int) -> Node:
         digests = {name: reference.digest for name, reference in inputs.items()}
-        seed = step_seed(spec=spec, inputs=digests, salt=self._engine.salt, sample=sample)
-        key = step_key(spec=spec, inputs=digests, batch_size=spec.batch_size, seed=seed)
+        call = (spec.tool, frozenset(digests.items()), sample if spec.samples else None)
+        if call not in self._keys:
+            seed = step_seed(spec=spec, inputs=digests, salt=self._engine.salt, sample=sample)
+            self._keys[call] = step_key(spec=spec, inputs=digests, batch_size=spec.batch_size, seed=seed), seed
+        key, seed = self._keys[call]
         return Node(spec=spec, key=key, inputs=inputs, seed=seed)
 
     def _stored(self, *, node: Node, size: int) -> _Found | None:

@@ -74,6 +74,8 @@ class ResultScorer:
         self._scorers: dict[str, Scorer] = {}
         self._known_scores: dict[tuple[str, str, str], float] = {}
         """By metric and the digests of output and reference. A score depends on nothing else (`metrics.scorers`)."""
+        self._stored: set[tuple[tuple[str, str, str], ...]] = set()
+        """The groups of them that the store has, as far as this process knows."""
 
     def with_samples(self, count: int) -> "ResultScorer":
         """The same for another number of data points. What is loaded and known is shared."""
@@ -172,27 +174,46 @@ class ResultScorer:
     def _scores(self, *, metric: str, pairs: Sequence[tuple[ArtefactReference, ArtefactReference]]) -> list[float]:
         """The score of each pair of an answer and its reference."""
         keys = [(metric, answer.digest, wanted.digest) for answer, wanted in pairs]
-        if any(key not in self._known_scores for key in keys):
-            facts = self._facts(metric)
-            asked = [(answer, wanted) for _, answer, wanted in keys]
-            found = facts and stored_scores(store=self._engine.store, facts=facts, pairs=asked)
-            if found:
-                self._known_scores.update(zip(keys, found, strict=True))
-            else:
-                self._compute(metric=metric, pairs=dict(zip(keys, pairs, strict=True)))
-                if facts:
-                    made = [self._known_scores[key] for key in keys]
-                    store_scores(store=self._engine.store, facts=facts, pairs=asked, scores=made)
+        if keys and tuple(keys) not in self._stored:
+            self._find_or_compute(metric=metric, keys=keys, pairs=pairs)
         scores = [self._known_scores[key] for key in keys]
         if len(self._known_scores) > _SCORES_KEPT:
             self._known_scores.clear()
+            self._stored.clear()
         return scores
+
+    def _find_or_compute(
+        self,
+        *,
+        metric: str,
+        keys: Sequence[tuple[str, str, str]],
+        pairs: Sequence[tuple[ArtefactReference, ArtefactReference]],
+    ) -> None:
+        """Take the scores from the store, or compute and store them.
+
+        A group whose pairs all occur in others is stored too: whoever asks for it first has none of the others.
+        """
+        facts = self._facts(metric)
+        if facts is None:
+            self._compute(metric=metric, pairs=dict(zip(keys, pairs, strict=True)))
+            return
+        asked = [(answer, wanted) for _, answer, wanted in keys]
+        found = stored_scores(store=self._engine.store, facts=facts, pairs=asked)
+        if found is None:
+            self._compute(metric=metric, pairs=dict(zip(keys, pairs, strict=True)))
+            made = [self._known_scores[key] for key in keys]
+            store_scores(store=self._engine.store, facts=facts, pairs=asked, scores=made)
+        else:
+            self._known_scores.update(zip(keys, found, strict=True))
+        self._stored.add(tuple(keys))
 
     def _compute(
         self, *, metric: str, pairs: Mapping[tuple[str, str, str], tuple[ArtefactReference, ArtefactReference]]
     ) -> None:
         """Score what is not known yet."""
         new = {key: pair for key, pair in pairs.items() if key not in self._known_scores}
+        if not new:
+            return
         outputs = [self._engine.value(answer) for answer, _ in new.values()]
         right = [self._engine.value(wanted) for _, wanted in new.values()]
         with self.spent.running():

@@ -249,7 +249,7 @@ def _problem_of_usage(record: ResultRecord) -> str:
 
 def _refuse_missing_objects(*, records: Sequence[ResultRecord], store: Store) -> None:
     digests = {artefact.digest for record in records for artefact in record.artefacts()}
-    if missing := sorted(digest for digest in digests if not store.has(digest)):
+    if missing := store.lacking(sorted(digests)):
         raise ObjectsMissingError(missing)
 
 

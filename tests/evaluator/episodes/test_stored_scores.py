@@ -29,24 +29,31 @@ suite = suite_of("openagi")
 setting = Setting(profile="lilliput", samples=2, split="public", open_store=lambda: LocalStore(Path(sys.argv[1])))
 evaluator = episode_of("openagi").evaluator(suite=suite, setting=setting)
 planner = bundled_planner(name="gold", suite=suite)
-records = evaluator.run(planner=planner, tasks=["0", "60", "110"])
+for samples in map(int, sys.argv[2:]):
+    records = list(evaluator.with_samples(samples).run(planner=planner, tasks=["0", "60", "110"]))
 told = sorted(without_timings(record).model_dump_json() for record in records)
 print(json.dumps({"records": told, "torch": "torch" in sys.modules, "spent": evaluator.scoring.wall}))
 """
 
 
-def run(store: Path) -> dict:
-    found = subprocess.run(
-        [sys.executable, "-c", RUN, str(store)], capture_output=True, text=True, check=True, timeout=600
-    )
+def run(store: Path, *samples: int) -> dict:
+    """What the last run of a process found that made one run for each number of samples."""
+    command = [sys.executable, "-c", RUN, str(store), *map(str, samples)]
+    found = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
     return json.loads(found.stdout.splitlines()[-1])
 
 
 def test_a_process_that_finds_everything_in_the_store_loads_no_torch(tmp_path):
-    first, second = run(tmp_path), run(tmp_path)
+    first, second = run(tmp_path, 2), run(tmp_path, 2)
     assert first["records"] == second["records"]
     assert all(json.loads(record)["score"] > 0 for record in first["records"])
     assert (first["torch"], second["torch"], second["spent"]) == (True, False, 0.0)
+
+
+def test_scores_that_were_known_already_are_stored_for_whoever_asks_for_them_first(tmp_path):
+    first, second = run(tmp_path, 2, 1), run(tmp_path, 1)
+    assert first["records"] == second["records"]
+    assert second["torch"] is False
 
 
 def test_scores_come_back_exactly():

@@ -1,26 +1,42 @@
-"""Settings of native libraries: what the user has set stays, and no tensor is mapped and cleared again each time."""
+"""Settings of a process: what the user has set stays, and no tensor is mapped and cleared again each time."""
 
+import gc
 import os
 import subprocess
 import sys
 
 import pytest
 
-from evaluator.native_settings import settle_native_libraries
+from evaluator.process_settings import settle_process
 
 FAULTS = """
 import os, resource, sys
 import numpy
-from evaluator.native_settings import settle_native_libraries
+from evaluator.process_settings import settle_process
 
 if sys.argv[1] == "kept":
-    settle_native_libraries(os.environ)
+    settle_process(os.environ)
 numpy.ones(2**24)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 for _ in range(8):
     numpy.ones(2**24)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
+
+
+@pytest.fixture(autouse=True)
+def threshold():
+    """As it was, afterwards."""
+    before = gc.get_threshold()
+    yield before
+    gc.set_threshold(*before)
+
+
+def test_garbage_is_searched_for_more_rarely_and_still_found(threshold):
+    settle_process({"GLIBC_TUNABLES": ""})
+    assert gc.isenabled()
+    assert gc.get_threshold()[0] > threshold[0]
+    assert gc.get_threshold()[1:] == threshold[1:]
 
 
 @pytest.mark.parametrize(
@@ -34,7 +50,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 def test_threads_sleep_soon_unless_the_user_wants_it_otherwise(given, expected):
     # With a variable of the allocator, so that the test leaves that of its own process as it is.
     environment = given | {"GLIBC_TUNABLES": ""}
-    settle_native_libraries(environment)
+    settle_process(environment)
     assert environment == expected | {"GLIBC_TUNABLES": ""}
 
 
