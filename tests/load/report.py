@@ -42,12 +42,7 @@ def report_of(
         "cpu_seconds_per_shard": {what: spent / len(attempts) for what, spent in sorted(watched.cpu.items())},
         "seconds_between_shards": distribution(gaps(attempts)),
         "empty_leases_while_work_waited": empty / (empty + len(shards)),
-        "wrong_leases": {
-            "empty": empty,
-            "without_tasks": sum(not shard["tasks"] for shard in shards),
-            "given_twice": given_twice([shard["attempt"] for shard in shards]),
-            **database.doubled_leases(),
-        },
+        "wrong_leases": {"empty": empty, **_wrong(shards), **database.doubled_leases()},
         "deadline_used_at_most": watched.used,
         "memory_mib": {what: growth([each[what] for each in watched.memory]) for what in sorted(watched.cpu)},
         "throughput": {
@@ -62,6 +57,13 @@ def report_of(
         "seconds": dict(seconds),
         "options": dict(options),
         "cores": os.cpu_count(),
+    }
+
+
+def _wrong(shards: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    return {
+        "without_tasks": sum(not shard["tasks"] for shard in shards),
+        "given_twice": given_twice([shard["attempt"] for shard in shards]),
     }
 
 
