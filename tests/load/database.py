@@ -36,12 +36,15 @@ def unequal(*, total: int, users: int) -> list[int]:
 
 
 def submit_all(*, suite: str, counts: Sequence[int]) -> None:
-    """Submit so many evaluations for each user, in turns, each with the user's one planner."""
+    """Submit so many evaluations for each user, in turns, each with the user's one planner. None is `gold`, whose
+    scores change what is known of all others."""
     users = [User.objects.get_or_create(username=f"user{number:02}")[0] for number in range(len(counts))]
     for turn in range(max(counts)):
         for user, count in zip(users, counts, strict=True):
             if turn < count:
-                planner = PlannerData.of(name=f"planner of {user.username}", kind="bundled", bundled_name="gold")
+                planner = PlannerData.of(
+                    name=f"planner of {user.username}", kind="bundled", bundled_name="random-valid"
+                )
                 data = services.SubmissionData(planner=planner, suites=[suite])
                 services.submit(services.validate(user=user, data=data))
 
