@@ -32,11 +32,11 @@ _KEPT_UP = ("web", "celery", "own_worker")
 class Zygote:
     """The warm process that all others are forks of."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: Path = ROOT) -> None:
         self._lock = threading.Lock()
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.crash.zygote"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root,
         )  # fmt: skip
         assert self._process.stdout is not None
         assert self._process.stdout.readline() == "ready\n"

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.crash.effects import Instrument, install
+from tests.upgrade.migrating import migrate
 
 RUN = "run.json"
 IN_TURNS = "toy-turns"
@@ -376,10 +377,10 @@ def picture_of(task: str) -> Any:
 
 
 ROLES: dict[str, Callable[[Run], None]] = {
-    "prepare": prepare, "web": web, "celery": celery, "beat": beat, "second_worker": second_worker,
+    "prepare": prepare, "migrate": migrate, "web": web, "celery": celery, "beat": beat, "second_worker": second_worker,
     "own_worker": own_worker, "outcome": outcome,
 }  # fmt: skip
-TAKES_NO_PART = frozenset({"prepare", "outcome"})
+TAKES_NO_PART = frozenset({"prepare", "migrate", "outcome"})
 """Processes that only look: nothing of them is recorded."""
 
 
