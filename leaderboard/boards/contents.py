@@ -1,7 +1,7 @@
 """The rows of boards. Snapshots never change: each is read from the database once per process."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.board_of import Conditions
 from leaderboard.results.filters import Index, index
-from leaderboard.site.lru_cache import SharedCache
+from leaderboard.site.lru_cache import Mark, SharedCache
 
 _MOST = 24
 """Cached boards. The rows of 600 planners with twelve metrics take about 5 MB."""
@@ -31,6 +31,8 @@ class BoardContent:
     rows: Sequence[Mapping[str, Any]]
     """In the format of `ranking.py`. Shared by all requests: do not change them."""
     coverage: Mapping[str, int]
+    mark: Mark = field(default_factory=Mark, compare=False)
+    """Names these rows in keys of what is kept of them."""
 
     @cached_property
     def scales(self) -> Mapping[str, tuple[float, float] | None]:

@@ -38,7 +38,7 @@ from leaderboard.results.task_filters import (
 )
 from leaderboard.results.task_rows import task_rows
 from leaderboard.results.task_scores import causes_version
-from leaderboard.site.lru_cache import SharedCache
+from leaderboard.site.lru_cache import Mark, SharedCache
 
 TASKS_PER_PAGE = 50
 OUTCOME_ORDER = ("scored", "planner_fault", "infra_fault", "not_run", "cancelled", PENDING)
@@ -86,6 +86,8 @@ class Gathered(NamedTuple):
 
     version: Hashable
     """Of the results: another one when they have changed."""
+    mark: Mark
+    """Names all of it in keys of what is kept of it."""
     tasks: Tasks
     failures: tuple[FailureGroup, ...]
     breakdowns: tuple[Breakdown[ShareRow], ...]
@@ -111,6 +113,8 @@ class EpisodesPart(NamedTuple):
 class EvaluationPage(NamedTuple):
     """Everything on the page besides the evaluation itself."""
 
+    mark: Mark
+    """Names in keys everything that is computed from all tasks."""
     progress: Progress
     metrics: tuple[MetricCard, ...]
     failures: tuple[FailureGroup, ...]
@@ -154,6 +158,7 @@ def evaluation_page(*, evaluation: Evaluation, parameters: Mapping[str, str]) ->
     selection = select(tasks=gathered.tasks, parameters=parameters)
     progress = _progress(rows=gathered.tasks.rows, evaluation=evaluation)
     return EvaluationPage(
+        mark=gathered.mark,
         progress=progress,
         metrics=_metric_cards(suite=evaluation.suite, summary=evaluation.summary or {}),
         failures=gathered.failures,
@@ -193,6 +198,7 @@ def _gather(evaluation: Evaluation, *, rows: Sequence[TaskRow], version: Hashabl
     suite = evaluation.suite
     return Gathered(
         version=version,
+        mark=Mark(),
         tasks=index(rows=rows, suite=suite.facets),
         failures=tuple(failures(rows)),
         breakdowns=share_breakdowns(rows=rows, suite=suite.facets) if _has_shares(suite) else (),

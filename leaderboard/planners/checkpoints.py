@@ -62,6 +62,9 @@ def keep_file(*, owner: User, path: Path, digest: str) -> CheckpointUpload:
         FieldErrors: it is no checkpoint that is evaluated here, or the owner has too many unused ones; nothing is kept.
     """
     facts = _inspected(path)
+    if settings.STORE_URL:
+        # It takes as long as the network does: nobody is to wait for the lock meanwhile. Below it is there already.
+        checkpoint_store().take(path=path, digest=digest)
     with transaction.atomic():
         lock_until_commit(Lock.CHECKPOINT_STORE)
         others = _unused(CheckpointUpload.objects.filter(owner=owner)).exclude(digest=digest)

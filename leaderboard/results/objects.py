@@ -82,9 +82,12 @@ def artefact(request: HttpRequest, digest: str) -> HttpResponse:
     store = server_store(split="")
     if redirect := _to_the_bucket(request, store=store, digest=digest):
         return redirect
-    if not store.has(digest) and is_open_record(digest):
-        store = server_store(split=HIDDEN)
-    response = _served(store=store, digest=digest)
+    try:
+        response = _served(store=store, digest=digest)
+    except Http404:
+        if not is_open_record(digest):
+            raise
+        response = _served(store=server_store(split=HIDDEN), digest=digest)
     response["Cache-Control"] = "public, max-age=31536000, immutable"
     response["ETag"] = etag
     patch_vary_headers(response, ["Sec-Fetch-Dest"] if settings.STORE_ORIGIN else [])

@@ -17,6 +17,11 @@ from django.db.models.query import get_related_populators
 from django.db.transaction import TransactionManagementError
 
 M = TypeVar("M", bound=Model)
+_STAND_INS: Mapping[type, Callable[[], Any]] = {
+    UUID: uuid4,
+    int: lambda: 2**29 + secrets.randbelow(2**29),
+    str: lambda: secrets.token_hex(16),
+}
 _AS_WRITTEN = "SET LOCAL join_collapse_limit = 1; "
 
 
@@ -66,7 +71,7 @@ class CompiledQuery(Generic[M]):
         values: the type of each of these, by name.
     """
 
-    def __init__(self, build: Callable[..., QuerySet[M]], **values: type[UUID] | type[int]) -> None:
+    def __init__(self, build: Callable[..., QuerySet[M]], **values: type[UUID] | type[int] | type[str]) -> None:
         self._build, self._values = build, values
         self._compiled: _Compiled | None = None
         self._locks = False
@@ -92,9 +97,7 @@ class CompiledQuery(Generic[M]):
 
     def _compile(self) -> _Compiled:
         # Told from the query's own constants by their values, which are nobody else's.
-        stand_ins: dict[str, Any] = {
-            name: uuid4() if kind is UUID else 2**29 + secrets.randbelow(2**29) for name, kind in self._values.items()
-        }
+        stand_ins = {name: _STAND_INS[kind]() for name, kind in self._values.items()}
         query = self._build(**stand_ins)[:1].query
         self._locks = query.select_for_update
         compiler = query.get_compiler(connection=connection)

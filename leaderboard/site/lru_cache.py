@@ -18,6 +18,10 @@ def clear_all() -> None:
         cache.clear()
 
 
+class Mark:
+    """Stands in keys for values that are large or cannot be hashed. Equal only to itself."""
+
+
 class SharedCache(Generic[Key, Value]):
     """A `cachetools.LRUCache` behind a lock, of at most `maxsize` values, or of that size if `size_of` gives one."""
 

@@ -30,7 +30,7 @@ _KEPT_UP = ("web", "celery", "own_worker")
 
 
 class Zygote:
-    """The warm process that all others are forks of, with the code below a folder."""
+    """The warm process that all others are forks of."""
 
     def __init__(self, root: Path = ROOT) -> None:
         self._lock = threading.Lock()
@@ -263,9 +263,9 @@ def site(*, ground: Ground, broker: str = "filesystem://localhost//", **options:
 
 
 @contextmanager
-def prepared(postgres_url: str, *, root: Path = ROOT) -> Iterator[Ground]:
-    """The warm process of the code below a folder, and a filled template."""
-    zygote = Zygote(root)
+def prepared(postgres_url: str) -> Iterator[Ground]:
+    """The warm process and a filled template."""
+    zygote = Zygote()
     try:
         yield with_template(zygote=zygote, postgres_url=postgres_url)
     finally:
@@ -274,7 +274,7 @@ def prepared(postgres_url: str, *, root: Path = ROOT) -> Iterator[Ground]:
 
 def with_template(*, zygote: Zygote, postgres_url: str) -> Ground:
     """Fill a template in this server."""
-    template = f"crash_template_{zygote.pid}_{os.getpid()}"
+    template = f"crash_template_{os.getpid()}"
     with psycopg.connect(postgres_url, autocommit=True) as server:
         server.execute(f'CREATE DATABASE "{template}"')  # type: ignore[arg-type]
     bare = Ground(zygote=zygote, postgres_url=postgres_url, template=template, tokens=[], worker_token="", suite="")

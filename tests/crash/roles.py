@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.crash.effects import Instrument, install
-from tests.crash.migrating import upgrade
+from tests.upgrade.migrating import migrate
 
 RUN = "run.json"
 IN_TURNS = "toy-turns"
@@ -56,9 +56,7 @@ class Run:
 
     def save(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        # Without empty values: an earlier release does not know fields that were added since.
-        said = {name: value for name, value in asdict(self).items() if value != ""}
-        (self.folder / RUN).write_text(json.dumps({**said, "folder": str(self.folder)}))
+        (self.folder / RUN).write_text(json.dumps({**asdict(self), "folder": str(self.folder)}))
 
     @classmethod
     def load(cls, folder: Path) -> "Run":
@@ -379,10 +377,10 @@ def picture_of(task: str) -> Any:
 
 
 ROLES: dict[str, Callable[[Run], None]] = {
-    "prepare": prepare, "web": web, "celery": celery, "beat": beat, "second_worker": second_worker,
-    "own_worker": own_worker, "outcome": outcome, "upgrade": lambda run: upgrade(run.folder),
+    "prepare": prepare, "migrate": migrate, "web": web, "celery": celery, "beat": beat, "second_worker": second_worker,
+    "own_worker": own_worker, "outcome": outcome,
 }  # fmt: skip
-TAKES_NO_PART = frozenset({"prepare", "outcome", "upgrade"})
+TAKES_NO_PART = frozenset({"prepare", "migrate", "outcome"})
 """Processes that only look: nothing of them is recorded."""
 
 

@@ -265,7 +265,7 @@ def _errors(*, doing: str) -> Iterator[None]:
         raise StoreUnavailableError(f"the bucket refuses to {doing} ({status} {code})", status=status) from error
     except BotoCoreError as error:
         # Their messages hold addresses, and these may hold signatures: they are for the log of this process only.
-        raise StoreUnavailableError(f"the bucket does not answer ({type(error).__name__})") from error
+        raise StoreUnavailableError(f"the bucket is not reached ({type(error).__name__})") from error
 
 
 def _metadata(note: str) -> dict[str, str]:

@@ -28,6 +28,7 @@ from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.visibility import words_of
 from leaderboard.results.filters import Filter, Sort
+from leaderboard.site.lru_cache import Mark
 
 MOST_NARROW = 5
 """Metrics that fit beside each other on a common screen."""
@@ -137,6 +138,8 @@ class Table(NamedTuple):
     """What a row shows of several runs: `latest`, `mean`, or the `best` in snapshots from before."""
     baseline: Baseline | None
     """Drawn in where the metric that the board ranks by is."""
+    mark: tuple[Mark, str, tuple[tuple[object, ...], ...]]
+    """Names in keys what a row looks like: rows of the board, suite and columns, but neither order nor page."""
     tests: int | None
     """Pairs of rows that were tested for the ranges of ranks; None in snapshots from before, and of all evaluations."""
 
@@ -165,20 +168,17 @@ def board_table(*, suite: Suite, content: BoardContent, selection: Selection, re
     metrics = tuple(metric for metric in suite.shown_metrics if metric["key"] in chosen)
     facts = tuple(fact for fact in FACTS if fact in chosen)
     primary, sort = primary_metric(suite)["key"], read_sort(sort=selection.sort, metrics=keys)
+    columns = _columns(metrics=metrics, facts=facts, primary=primary, sort=sort, scales=scales)
+    rows = tuple(
+        _row(
+            data=data, metrics=metrics, facts=facts, primary=primary, scales=scales,
+            covered=content.coverage["run"], columns=suite.shown_columns,
+        )
+        for data in page.object_list
+    )  # fmt: skip
     return Table(
-        columns=_columns(metrics=metrics, facts=facts, primary=primary, sort=sort, scales=scales),
-        rows=tuple(
-            _row(
-                data=data,
-                metrics=metrics,
-                facts=facts,
-                primary=primary,
-                scales=scales,
-                covered=content.coverage["run"],
-                columns=suite.shown_columns,
-            )
-            for data in page.object_list
-        ),
+        columns=columns,
+        rows=rows,
         coverage=content.coverage,
         is_wide=len(metrics) > MOST_NARROW,
         runs_tasks=suite.runs_experts or suite.in_turns,
@@ -190,6 +190,7 @@ def board_table(*, suite: Suite, content: BoardContent, selection: Selection, re
         usual=usual,
         policy=next(((row.get("runs") or {}).get("policy", "best") for row in content.rows), ""),
         baseline=baseline_of(rows=content.rows, metric=primary),
+        mark=(content.mark, suite.digest, tuple((one.key, one.label, one.scale, one.is_primary) for one in columns)),
         tests=next((row.get("rank_tests") for row in content.rows), None),
     )
 

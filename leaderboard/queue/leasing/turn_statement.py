@@ -16,11 +16,13 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
+from django.core.exceptions import EmptyResultSet
 from django.core.signals import setting_changed
 from django.db import connection
 from django.db.models import QuerySet, Value
 
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.queue.leasing import counted_leases
 from leaderboard.queue.leasing.time_slices import Standing, lease_tiers
 from leaderboard.queue.leasing.worker_pools import LATELY, standing, standings_held, suspects
 from leaderboard.site.compiled_queries import one_row
@@ -38,9 +40,11 @@ facts AS MATERIALIZED (
     FROM held RIGHT JOIN (SELECT {lately} AS lately) known ON true GROUP BY lately
 ),
 had AS MATERIALIZED (
-    SELECT user_id, team_id, count(*) AS leases FROM evaluations_attempt
-    WHERE state = 'live' OR leased_at >= STATEMENT_TIMESTAMP() - %(share_seconds)s * interval '1 second'
-    GROUP BY user_id, team_id
+    SELECT user_id, team_id, sum(leases) AS leases FROM (
+        SELECT user_id, team_id, count(*) AS leases FROM evaluations_attempt WHERE {counts} GROUP BY user_id, team_id
+        UNION ALL
+        SELECT * FROM jsonb_to_recordset(%(counted)s) AS kept (user_id bigint, team_id bigint, leases bigint)
+    ) counted GROUP BY user_id, team_id
 ),
 users AS MATERIALIZED (
     SELECT id, coalesce((SELECT sum(leases) FROM had WHERE user_id = owner.id), 0)::float8 / queue_weight AS share
@@ -102,6 +106,8 @@ class _Written(NamedTuple):
     parameters: dict[str, Any]
 
 
+_NOTHING = _Written("", {})
+"""Of a worker that may lease nothing, such as one whose pool was removed."""
 _written: SharedCache[Hashable, _Written] = SharedCache(maxsize=_MOST_KINDS)
 
 
@@ -134,8 +140,10 @@ def turn(
     written = _written.get_or_make(
         (key, tuple(pool), pick, lock), lambda: _write(due=due(), pool=pool, pick=pick, lock=lock)
     )
+    if written is _NOTHING:
+        return Turn(locked=None, ordered=[])
     with connection.cursor() as cursor:
-        parameters = {**written.parameters, "most": most}
+        parameters = {**written.parameters, **counted_leases.parameters(), "most": most}
         row = one_row(cursor, sql=written.sql, parameters=parameters, joined_as_written=lock)
     assert row is not None, "it answers one row"
     locked, ordered = row
@@ -146,14 +154,19 @@ def _write(*, due: QuerySet[Evaluation], pool: Sequence[str], pick: Pick, lock: 
     slices = bool(pool and settings.SLICE_SECONDS)
     known = due.annotate(standing=standing(suspects=suspects()) if slices else Value(Standing.PROVEN.value))
     fields = "pk", "submission__submitted_by", "submission__team", "priority", "submission__priority", "created"
+    try:
+        wanted = _django(known.order_by().values_list(*fields, "standing"), name="due")
+    except EmptyResultSet:
+        return _NOTHING
     parts = {
-        "due": _django(known.order_by().values_list(*fields, "standing"), name="due"),
+        "due": wanted,
         "held": _django(standings_held(pool), name="held") if slices else _Written("SELECT 0 WHERE false", {}),
         "lately": _lately() if slices else _Written("false", {}),
     }
     sql = _STATEMENT.format(
         **{name: part.sql for name, part in parts.items()},
         candidates=pick.value,
+        counts=counted_leases.condition(),
         proven=Standing.PROVEN.value,
         new=Standing.NEW.value,
         slow=Standing.SLOW.value,

@@ -75,6 +75,8 @@ CANARY_TASKS = env.integer("PLANARENA_CANARY_TASKS", default=1, least=0)
 """Tasks of a planner behind HTTP that run before the others, to see that it answers at all; 0: none."""
 FAIR_SHARE_SECONDS = env.integer("PLANARENA_FAIR_SHARE_SECONDS", default=600, least=0)
 """Leases of so long ago still count towards a user's share of the workers."""
+FAIR_SHARE_RECOUNT_SECONDS = 2
+"""For so long a process keeps its count of older leases (`queue/leasing/counted_leases.py`); 0: it keeps none."""
 SLICE_SECONDS = env.integer("PLANARENA_SLICE_SECONDS", default=10, least=0)
 """For so long a submitted planner may keep a worker while other users' work waits
 (`queue/leasing/time_slices.py`); 0: as long as its deadlines allow."""

@@ -21,6 +21,7 @@ from tests.leaderboard.pages.factories import (
     make_summary,
     make_user,
 )
+from tests.memory import forget_everything
 
 pytestmark = pytest.mark.django_db
 BOARD = "/boards/openagi/"
@@ -262,3 +263,25 @@ def test_feeds_tell_of_the_newest_evaluations_first(client: Client):
 def test_a_feed_without_anything_published_is_still_one(client: Client):
     make_suite()
     assert ElementTree.fromstring(client.get(f"{BOARD}feed.atom").content).findall(f"{ATOM}entry") == []
+
+
+def test_rows_that_one_query_rendered_look_the_same_in_another_and_with_other_columns(client: Client):
+    make_many(4)
+    first = read(client)
+    again = read(client, sort="-planner")
+    forget_everything()
+    assert read(client, sort="-planner") == again
+    assert planners(again) == planners(first)[::-1]
+    narrow = read(client, column="finished")
+    forget_everything()
+    assert read(client, column="finished") == narrow
+    assert narrow.count('<svg class="interval"') == 0 < first.count('<svg class="interval"')
+
+
+def test_rows_of_a_permanent_page_and_of_all_evaluations_are_not_those_of_the_board(client: Client):
+    made = make_many(3)
+    addresses = [(BOARD, {}), (BOARD, {"rows": "all"}), (f"{BOARD}snapshots/{made.number}/", {})]
+    kept = [read(client, address, **query) for address, query in addresses]
+    for (address, query), page in zip(addresses, kept, strict=True):
+        forget_everything()
+        assert read(client, address, **query) == page

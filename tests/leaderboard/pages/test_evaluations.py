@@ -9,6 +9,7 @@ from django.test import Client
 from leaderboard.boards.services import publish
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_results, make_suite, make_user
+from tests.memory import forget_everything
 
 pytestmark = pytest.mark.django_db
 
@@ -230,3 +231,18 @@ def test_it_can_be_compared_with_the_best_of_its_board(client: Client):
     html = client.get(address(one)).content.decode()
     assert f'<option value="{two.pk}">' in html
     assert f'<option value="{one.pk}">' not in html
+
+
+def test_what_is_kept_of_a_page_is_neither_of_other_filters_nor_from_before_a_result(
+    client: Client, evaluation: Evaluation
+):
+    whole = client.get(address(evaluation)).content.decode()
+    faulty = client.get(address(evaluation), {"outcome": "planner_fault"}).content.decode()
+    assert (len(tasks(faulty)), faulty.count("Clear filters")) != (len(tasks(whole)), whole.count("Clear filters"))
+    Evaluation.objects.filter(pk=evaluation.pk).update(state="running")
+    moving = client.get(address(evaluation)).content.decode()
+    TaskResult.objects.filter(evaluation=evaluation, outcome="planner_fault").update(outcome="scored", score=0.123)
+    after = client.get(address(evaluation)).content.decode()
+    assert ("0.123" in moving, "0.123" in after) == (False, True)
+    forget_everything()
+    assert client.get(address(evaluation)).content.decode() == after

@@ -6,7 +6,7 @@ from datetime import timedelta
 from itertools import pairwise
 
 import pytest
-from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +19,7 @@ from leaderboard.boards.services import publish
 from leaderboard.boards.storing import packing
 from leaderboard.boards.storing.differences import pack, unpack
 from leaderboard.boards.storing.packing import pack_all
+from leaderboard.site.clock import database_now
 from leaderboard.site.lru_cache import clear_all
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_suite, make_summary, make_user
 
@@ -85,11 +86,23 @@ def test_fifty_snapshots_of_two_thousand_planners_take_less_than_three_whole_one
     assert unpack(pack(contents[0], base=contents[1]), base=contents[1]) == contents[0]
 
 
+def migrated(*, hours_ago: float) -> None:
+    """Make it so that this release migrated then."""
+    app, name = packing.LAST_MIGRATION
+    applied = database_now() - timedelta(hours=hours_ago)
+    assert MigrationRecorder.Migration.objects.filter(app=app, name=name).update(applied=applied) == 1
+
+
 @pytest.fixture
 def board(monkeypatch):
     """A board of two planners with seven snapshots, of which every third is whole."""
+    return publish_seven(monkeypatch, migrated_hours_ago=25)
+
+
+def publish_seven(monkeypatch, *, migrated_hours_ago: float) -> list[tuple]:
+    """Number, digest and content of each."""
     monkeypatch.setattr(packing, "_MOST_LINKS", 3)
-    monkeypatch.setattr(packing, "_ROLLOUT", timedelta(0))
+    migrated(hours_ago=migrated_hours_ago)
     suite, planners = make_suite(), [make_planner(owner=make_user(name), name=name) for name in ("ada", "bea")]
     told = []
     for number in range(7):
@@ -103,6 +116,15 @@ def board(monkeypatch):
 def said() -> list[tuple]:
     rows = Snapshot.objects.order_by("number")
     return [(one.number, one.digest, canonical_json.dumps(one.content)) for one in rows]
+
+
+@pytest.mark.django_db
+def test_nothing_is_packed_while_the_release_before_may_be_running(monkeypatch):
+    board = publish_seven(monkeypatch, migrated_hours_ago=23)
+    assert pack_all() == 0
+    assert not Snapshot.objects.filter(stored=None).exists()
+    migrated(hours_ago=25)
+    assert (pack_all(), said()) == (6, board)
 
 
 @pytest.mark.django_db
@@ -142,17 +164,3 @@ class TestABoard:
         owners = {row["owner"] for one in Snapshot.objects.all() for row in one.content["rows"]}
         assert owners == {"deleted user 1", "bea"}
         assert Snapshot.objects.filter(packed=None).count() == 1
-
-    def test_nothing_is_packed_while_the_release_before_may_still_run(self, board, monkeypatch):
-        whole = {one.pk: one.content for one in Snapshot.objects.all()}
-        for pk, content in whole.items():
-            Snapshot.objects.filter(pk=pk).update(stored=content, packed=None, base=None, links=0)
-        monkeypatch.setattr(packing, "_ROLLOUT", timedelta(days=1))
-        assert pack_all() == 0
-        planner = make_planner(owner=make_user("cyd"), name="cyd")
-        publish(make_evaluation(planner=planner, suite=Snapshot.objects.get(number=1).suite, summary=make_summary(1)))
-        assert Snapshot.objects.count() == 8
-        assert not Snapshot.objects.exclude(packed=None).exists()
-        with connection.cursor() as cursor:
-            cursor.execute("UPDATE django_migrations SET applied = applied - interval '25 hours'")
-        assert pack_all() == 7

@@ -37,8 +37,8 @@ def site():
     return routed
 
 
-def work(url: str, *, collector: Collector, folder) -> None:
-    """A real worker's whole life."""
+def work(url: str, *, collector: Collector, folder) -> str:
+    """A real worker's whole life, and what it logged."""
     variables = {"PLANARENA_WORKER_TOKEN": site_settings.WORKER_TOKEN, "PLANARENA_DATA": str(folder), **HEADERS}
     variables |= {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, "PLANARENA_ALIVE_FILE": str(folder / "alive")}
     environment = {**os.environ, **variables}
@@ -47,6 +47,7 @@ def work(url: str, *, collector: Collector, folder) -> None:
     assert done.returncode == 0, done.stderr
     assert KEY not in done.stderr
     assert (folder / "alive").exists()
+    return done.stderr
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ def collected(settings, own_store, broker, tmp_path) -> Iterator[Collector]:
             assert answer.status_code == 201, answer.content
             wait_until(lambda: Evaluation.objects.get().state == "launching")
             with server(site()) as url:
-                work(url, collector=collector, folder=tmp_path)
+                (tmp_path / "worker.log").write_text(work(url, collector=collector, folder=tmp_path))
             wait_until(lambda: Evaluation.objects.get().state == "completed")
         yield collector
 
@@ -78,7 +79,7 @@ def above(span: ReceivedSpan, spans: list[ReceivedSpan]) -> list[str]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_one_evaluation_is_one_trace_of_all_processes_without_secrets(collected: Collector):
+def test_one_evaluation_is_one_trace_of_all_processes_without_secrets(collected: Collector, tmp_path):
     submitted = collected.one("POST api:submissions")
     trace = [span for span in collected.spans if span.trace == submitted.trace]
     assert submitted.parent == ""
@@ -109,6 +110,7 @@ def test_one_evaluation_is_one_trace_of_all_processes_without_secrets(collected:
     assert {span.service for span in trace} >= {"planarena-worker"}
     assert len(submitted.attributes["planarena.request"]) == 16
     assert {one["authorization"] for one in collected.headers} == {f"Bearer {KEY}"}
+    assert f" trace={submitted.trace}]" in (tmp_path / "worker.log").read_text()
     check_secrets(collected)
 
 

@@ -14,6 +14,8 @@ from django.urls import reverse
 
 from gpu_jobs.tracing import spans
 from leaderboard.monitoring.logs import formatter, name_requests
+from leaderboard.queue.tasks import stop_workers
+from leaderboard.site import celery
 from leaderboard.site.tracing.evaluations import keep_trace, lease_span
 from leaderboard.site.tracing.requests import trace_requests
 from leaderboard.site.tracing.tasks import task_span
@@ -149,6 +151,16 @@ def test_a_task_joins_its_evaluation_and_is_linked_to_another_sender(collector):
     assert (sent.trace, sent.parent, sent.links) == (TRACE, "c" * 16, ())
     assert (lost.trace, lost.links) == (TRACE, ())
     assert periodic.parent == ""
+
+
+@pytest.mark.django_db
+def test_a_task_that_fails_marks_its_span(collector):
+    with tracing_to(collector.url):
+        for state in ("SUCCESS", "FAILURE"):
+            celery._name_lines(task_id=state, task=stop_workers, args=[str(make_evaluation().pk)], kwargs={})
+            celery._end_names(task_id=state, state=state)
+        assert spans.current() is None
+    assert [(span.name, span.failed) for span in collector.spans] == [("stop_workers", False), ("stop_workers", True)]
 
 
 def test_without_traces_there_is_no_middleware():
