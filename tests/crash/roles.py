@@ -16,6 +16,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from tests.crash.clocks import jumped
 from tests.crash.effects import Instrument, install
 from tests.upgrade.migrating import migrate
 
@@ -157,9 +158,8 @@ def web(run: Run) -> None:
     import uvicorn
     from django.utils import timezone
 
-    if run.web_clock_ahead:
-        right = timezone.now
-        timezone.now = lambda: right() + timedelta(seconds=run.web_clock_ahead)  # type: ignore[assignment]
+    right = timezone.now
+    timezone.now = lambda: right() + timedelta(seconds=run.web_clock_ahead + jumped(run.folder))  # type: ignore[assignment]
 
     from leaderboard.wiring.asgi import application
 
@@ -316,9 +316,8 @@ def gpu_worker(*, arguments: list[str], environment: dict[str, str], run: Run, r
     os.environ.update(environment)
     if run.instrumented:
         _instrument(role=role, run=run)
-    if run.worker_clock_ahead:
-        right = time.time
-        time.time = lambda: right() + run.worker_clock_ahead
+    right = time.time
+    time.time = lambda: right() + run.worker_clock_ahead + jumped(run.folder)
     delivery._RECORDS_PER_CALL = 2
     first = threading.Event()
     beating, leasing, finishing = ApiClient.heartbeat, ApiClient.lease, ApiClient.finish

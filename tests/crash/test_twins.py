@@ -1,4 +1,4 @@
-"""Two workers with one name and one token, and a Redis that comes back empty."""
+"""Two workers with one name and one token, a Redis that comes back empty, and clocks that jump."""
 
 import signal
 from contextlib import suppress
@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 import redis
 
+from tests.crash.clocks import JUMP
 from tests.crash.driving import Ground, kill, site, travel, wait_until
 from tests.crash.test_scenarios import PACE, attempts, results, snapshot, started
 from tests.redis_server import redis_server
@@ -51,3 +52,13 @@ def test_redis_ends_and_comes_back_empty(ground: Ground, expected):
         with redis_server(urlsplit(url).port or 0):
             going.finish(sweeps=True)
             assert going.outcome() == expected
+
+
+@pytest.mark.parametrize("seconds", [3600, -3600])
+def test_the_clocks_of_web_server_and_workers_jump_by_an_hour(ground: Ground, expected, seconds):
+    with site(ground=ground, instrumented=False, pace=PACE) as going:
+        started(going)
+        (going.run.folder / JUMP).write_text(str(seconds))
+        going.finish(sweeps=True)
+        assert attempts(going) == ["completed", "completed"], "a live lease was taken away"
+        assert going.outcome() == expected
