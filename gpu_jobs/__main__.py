@@ -24,6 +24,7 @@ import secrets
 import socket
 import threading
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
@@ -45,6 +46,7 @@ from gpu_jobs.model_server import VARIABLE
 from gpu_jobs.model_server.isolation.detection import detected
 from gpu_jobs.redaction import Redactor
 from gpu_jobs.runner import EvaluatorRunner
+from gpu_jobs.tracing.options import name_service
 from gpu_jobs.worker import Worker, stop_on_sigterm
 
 
@@ -112,7 +114,8 @@ def configure_logging(secrets: Sequence[str] = ()) -> None:
         raise LogFormatError(f"{FORMAT_VARIABLE} is {form!r}: it must be {' or '.join(FORMATS)}")
     _CONSOLE.setFormatter(formatter(form, redact=Redactor(secrets=secrets)))
     logging.basicConfig(level=logging.INFO, handlers=[_CONSOLE])
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    for name in ("botocore", "httpx"):
+        logging.getLogger(name).setLevel(logging.WARNING)
 
 
 def report_sandbox() -> None:
@@ -176,11 +179,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         client=client, runner=runner, name=options.name, suites=options.suites, evaluation=options.evaluation,
         idle_seconds=options.idle_seconds, secrets=secrets.values(),
     )  # fmt: skip
+    with closing(checkpoints):
+        return run(worker)
+
+
+def run(worker: Worker) -> int:
+    """Say that the worker has started, let it work, and return its exit code."""
+    name_service("planarena-worker")
     worker.look_on_signal()
-    try:
-        return worker.run()
-    finally:
-        checkpoints.close()
+    if alive := os.environ.get("PLANARENA_ALIVE_FILE", "").strip():
+        Path(alive).touch()
+    return worker.run()
 
 
 if __name__ == "__main__":

@@ -18,18 +18,28 @@ from gpu_jobs.contract.attempt import FailRequest, GivenUp, Heartbeat, Phase, Se
 from gpu_jobs.contract.lease import WORK_LEFT_HEADER, Lease, LeaseRequest
 from gpu_jobs.contract.log import LogLines, LogTaken
 from gpu_jobs.contract.message import Message
-from gpu_jobs.contract.objects import BundleTaken, DigestsMissing, DigestsRequest
+from gpu_jobs.contract.objects import (
+    BundleTaken,
+    DigestsMissing,
+    DigestsRequest,
+    OfferedUpload,
+    Upload,
+    UploadsOffered,
+    UploadsRequest,
+)
 from gpu_jobs.contract.problems import Problem
 from gpu_jobs.contract.results import FinishAnswer, FinishRequest, ResultsRequest
 from gpu_jobs.contract.session import SESSION_HEADER, Session, SessionRequest
 from gpu_jobs.enrolment_tokens import GivenToken, TokenSource
+from gpu_jobs.tracing.options import HEADER as TRACE_HEADER
+from gpu_jobs.tracing.spans import traceparent
 
 _LONGEST_WAIT_SECONDS = 15.0
 _RENEWED_AFTER = 0.8
 """Of a session's lifetime."""
 _REFUSED_ENROLMENT = frozenset({"enrolment_expired", "enrolment_refused"})
-DISK_FULL = "disk_full"
-"""Code of the site's problem if it has no room for what it is sent."""
+CANNOT_STORE = frozenset({"disk_full", "store_unavailable"})
+"""Codes of the site's problems if it cannot store what it is sent."""
 _WRONG_CONTENT = frozenset({400, 413, 422})
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 
@@ -173,11 +183,17 @@ class ApiClient:
         """Say that the worker lives, and what it does. Tried only once: the next heartbeat comes soon."""
         self._attempt_call(lease, "POST", "heartbeat/", body=Heartbeat(phase=phase), patience=0.0)
 
-    def missing(self, *, lease: Lease, digests: Sequence[str]) -> list[str]:
+    def missing(self, *, lease: Lease, digests: Sequence[str]) -> DigestsMissing:
         """Which artefacts the server does not have."""
         body = DigestsRequest(digests=tuple(digests))
         response = self._attempt_call(lease, "POST", "objects/missing/", body=body)
-        return list(DigestsMissing.model_validate_json(response.content).missing)
+        return DigestsMissing.model_validate_json(response.content)
+
+    def uploads(self, *, lease: Lease, artefacts: Sequence[Artefact]) -> Sequence[OfferedUpload]:
+        """Which of the artefacts may be uploaded directly, and how."""
+        uploads = [Upload(digest=one.digest, size=len(one.data), media_type=one.media_type) for one in artefacts]
+        response = self._attempt_call(lease, "POST", "objects/uploads/", body=UploadsRequest(uploads=tuple(uploads)))
+        return UploadsOffered.model_validate_json(response.content).offered
 
     def send(self, *, lease: Lease, artefacts: Sequence[Artefact]) -> None:
         """Send artefacts that fit into one bundle, or one that fits into none.
@@ -274,6 +290,8 @@ class ApiClient:
         self, lease: Lease, method: str, path: str, *, patience: float | None = None, **content: Any
     ) -> httpx.Response:
         path = f"attempts/{lease.attempt}/{path}"
+        if present := traceparent():
+            content["headers"] = {**content.get("headers", {}), TRACE_HEADER: present}
         return self._call(method, path, token=lease.token, patience=patience, **content)
 
     def _call(
@@ -289,7 +307,7 @@ class ApiClient:
     ) -> httpx.Response:
         """Send a request, with a message as its body or other content, until it is answered or patience ends.
 
-        While the site answers that its disk is full, patience begins again, unless the caller limits it.
+        While the site answers that it cannot store anything, patience begins again, unless the caller limits it.
         """
         headers = {**(headers or {}), "Authorization": f"Bearer {token}"}
         if body is not None:
@@ -304,7 +322,7 @@ class ApiClient:
                 if response.status_code not in _TRANSIENT:
                     return _checked(response)
                 problem = f"HTTP {response.status_code}"
-                if patience is None and _problem(response).code == DISK_FULL:
+                if patience is None and _problem(response).code in CANNOT_STORE:
                     # What was computed is worth more than the wait. A lease that ends meanwhile is answered with 409.
                     until = self._clock() + self._patience
             except httpx.TransportError as error:

@@ -17,9 +17,11 @@ from gpu_jobs import bundles
 from gpu_jobs.artefact_redaction import with_digests
 from gpu_jobs.client import ApiClient, AttemptOverError, ObjectsMissingError, RefusedError, UnreachableError
 from gpu_jobs.contract.lease import Lease
+from gpu_jobs.direct_uploads import DirectUploads
 from gpu_jobs.exits import Exit
 from gpu_jobs.phases import CurrentPhase
 from gpu_jobs.redaction import Redactor
+from gpu_jobs.tracing.spans import span, traceparent
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +67,7 @@ class Delivery:
 
     def __init__(
         self, *, client: ApiClient, lease: Lease, store: Store, known: Known | None = None,
-        redact: Redactor | None = None, every_seconds: float = 0.5,
+        redact: Redactor | None = None, uploads: DirectUploads | None = None, every_seconds: float = 0.5,
     ) -> None:  # fmt: skip
         """Args:
         client: the API.
@@ -73,6 +75,7 @@ class Delivery:
         store: has the artefacts that they name.
         known: artefacts that the site has.
         redact: takes secrets out of artefacts before they are sent; None: none are known.
+        uploads: sends what may go past the site; None: one for this lease.
         every_seconds: how long records wait for others.
         """
         self.error: Exception | None = None
@@ -82,12 +85,15 @@ class Delivery:
         self._store = store
         self._known = known or Known()
         self._redact = redact or Redactor()
+        self._uploads = uploads or DirectUploads()
         self._replaced: dict[str, str] = {}
         """Digests of artefacts that held secrets, and those of what is sent in their place."""
         self._every = every_seconds
         self._waiting: queue.SimpleQueue[ResultRecord] = queue.SimpleQueue()
         self._closing = threading.Event()
         self._keeps_the_rest = False
+        self._attempt = traceparent()
+        """The attempt's span, of which uploads are parts."""
         self._thread = threading.Thread(target=self._run, name="delivery", daemon=True)
 
     def __enter__(self) -> Self:
@@ -173,6 +179,10 @@ class Delivery:
                 self._send_results([_fault_instead_of(record, why="The site refused the record of this task.")])
 
     def _send(self, batch: Sequence[ResultRecord]) -> None:
+        with span("upload", parent=self._attempt, attributes={"records": len(batch)}):
+            self._upload(batch)
+
+    def _upload(self, batch: Sequence[ResultRecord]) -> None:
         batch = self._send_artefacts(batch)
         try:
             self._send_results(batch)
@@ -208,13 +218,18 @@ class Delivery:
         digests = self._known.unknown(split=self._lease.split, digests=named)
         for start in range(0, len(digests), _DIGESTS_PER_CALL):
             some = digests[start : start + _DIGESTS_PER_CALL]
-            self._send_all(self._client.missing(lease=self._lease, digests=some))
+            found = self._client.missing(lease=self._lease, digests=some)
+            self._send_all(found.missing, directly=found.takes_uploads)
             self._known.add(split=self._lease.split, digests=[one for one in some if one not in self._replaced])
         return [with_digests(record, replaced=self._replaced) for record in batch]
 
-    def _send_all(self, digests: Sequence[str]) -> None:
+    def _send_all(self, digests: Sequence[str], *, directly: bool = False) -> None:
         for group in bundles.bundles(self._without_secrets(digest) for digest in digests):
-            self._client.send(lease=self._lease, artefacts=group)
+            rest = group
+            if directly:
+                rest = self._uploads.send(client=self._client, lease=self._lease, artefacts=group)
+            if rest:
+                self._client.send(lease=self._lease, artefacts=rest)
             self._known.add(split=self._lease.split, digests=[artefact.digest for artefact in group])
 
     def _without_secrets(self, digest: str) -> Artefact:

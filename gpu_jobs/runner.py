@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from evaluator.arbiters.naming import ArbiterName
+from evaluator.engine.clock import Stopwatch
 from evaluator.engine.store import Store
 from evaluator.records import ResultRecord
 from gpu_jobs.agents import AgentTurns
@@ -155,7 +156,10 @@ class EvaluatorRunner:
                 )
                 if suite.conditions.experts:
                     self._forget_experts()
-                self._evaluators[key] = episode.evaluator(suite=suite, setting=setting), digests
+                evaluator = episode.evaluator(suite=suite, setting=setting)
+                if isinstance(scoring := getattr(evaluator, "scoring", None), Stopwatch):
+                    scoring.listener = self.phase.note_scoring
+                self._evaluators[key] = evaluator, digests
         except (LookupError, SettingError) as error:
             raise LeaseRefusedError(f"this worker cannot run {lease.suite}: {error}.") from error
         found, digests = self._evaluators[key]

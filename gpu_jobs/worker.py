@@ -25,11 +25,13 @@ from gpu_jobs.contract.attempt import GivenUp, Phase
 from gpu_jobs.contract.lease import Lease, LeaseRequest
 from gpu_jobs.contract.results import FinishRequest
 from gpu_jobs.delivery import Delivery, Heartbeats, Known
+from gpu_jobs.direct_uploads import DirectUploads
 from gpu_jobs.exits import Exit
 from gpu_jobs.logs.lines import process_named
 from gpu_jobs.logs.sending import AttemptLog
 from gpu_jobs.planners import LeaseRefusedError, LeaseReturnedError
 from gpu_jobs.runner import ShardRunner
+from gpu_jobs.tracing.spans import failed, ids_for_logs, span
 
 logger = logging.getLogger(__name__)
 
@@ -115,6 +117,7 @@ class Worker:
         self._poll = poll_seconds
         self._sleep = sleep
         self._known = Known()
+        self._uploads = DirectUploads()
         self._request: LeaseRequest | None = None
         """The last lease request, until its answer has come."""
         self._refusals = 0
@@ -224,7 +227,12 @@ class Worker:
     def _work_on(self, lease: Lease) -> Lease | None:
         """Run one lease to its end, and return the next one, if the site gave it; errors end the lease, not the
         worker."""
-        with process_named(worker=self._name, evaluation=str(lease.evaluation), attempt=str(lease.attempt)):
+        ids = {"worker": self._name, "evaluation": lease.evaluation, "attempt": lease.attempt}
+        attributes: dict[str, str | int] = {**ids, "suite": lease.suite, "tasks": len(lease.tasks)}
+        with (
+            span("attempt", kind="consumer", parent=lease.traceparent, attributes=attributes),
+            process_named(**ids, **ids_for_logs()),
+        ):
             complete = self._with_secrets(lease)
             return None if complete is None else self._run_and_report(complete)
 
@@ -276,8 +284,13 @@ class Worker:
         with (
             Heartbeats(client=self._client, lease=lease, phase=self._runner.phase, interrupt=interrupt) as heartbeats,
             Delivery(
-                client=self._client, lease=lease, store=self._runner.store, known=self._known, redact=log.redact
-            ) as delivery,
+                client=self._client,
+                lease=lease,
+                store=self._runner.store,
+                known=self._known,
+                redact=log.redact,
+                uploads=self._uploads,
+            ) as delivery,  # fmt: skip
         ):
             self._heartbeats = heartbeats
             try:
@@ -285,6 +298,7 @@ class Worker:
                     delivery.add(log.redact.in_record(record))
                     logger.info("task %s: %s", record.task, _told(record))
                     heartbeats.check()
+                self._runner.phase.end()
                 return self._finish(lease=lease, delivery=delivery, log=log)
             except _TerminatedAtTheEnd:
                 raise
@@ -302,6 +316,7 @@ class Worker:
                 raise
             finally:
                 self._heartbeats = None
+                self._runner.phase.end()
 
     def _interruptible(self, records: Iterator[ResultRecord]) -> Iterator[ResultRecord]:
         """The records; while each is waited for, SIGUSR2 may end that."""
@@ -324,7 +339,8 @@ class Worker:
             next=self._lease_request(),
         )
         try:
-            return self._finish_in_one_call(lease=lease, last=last, delivery=delivery)
+            with span("finish"):
+                return self._finish_in_one_call(lease=lease, last=last, delivery=delivery)
         except RefusedError as error:
             # What is refused together may be good alone.
             with suppress(AttemptOverError, UnreachableError, RefusedError):
@@ -364,6 +380,8 @@ class Worker:
         self._fail(lease=lease, how=how, reason=log.redact(reason))
 
     def _fail(self, *, lease: Lease, how: GivenUp, reason: str, patience: float | None = None) -> None:
+        if how is not GivenUp.RELEASED:
+            failed(how.value)
         try:
             self._client.fail(lease=lease, how=how, reason=reason, patience=patience)
         except (AttemptOverError, UnreachableError, RefusedError) as error:

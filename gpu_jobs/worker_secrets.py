@@ -32,6 +32,9 @@ _PROXIES = (
 """May hold a name and a password, and libraries read them from the environment only."""
 _ARBITER = ("PLANARENA_ARBITER_KEY",)
 """The API key of the arbiter that settles what the rules of a judge leave undecided."""
+_TRACES = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
+"""What the collector of traces asks for."""
+_READ_BY_LIBRARIES = (*_PROXIES, *_ARBITER, *_TRACES)
 _HARMLESS = frozenset(
     {"PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TERM", "VIRTUAL_ENV", "NO_PROXY",
      "LD_LIBRARY_PATH", "LD_PRELOAD", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
@@ -42,7 +45,7 @@ _NO_SECRETS = frozenset({"PYTHONHASHSEED", "TOKENIZERS_PARALLELISM", "HF_HUB_DIS
 _HARMLESS_PREFIXES = (
     "LC_", "PYTHON", "PLANARENA_", "CUDA", "CUBLAS", "CUDNN", "NVIDIA_", "NCCL_", "HIP_", "ROCR_", "HSA_", "TORCH",
     "PYTORCH", "TRITON_", "OMP_", "MKL_", "OPENBLAS_", "GOMP_", "KMP_", "MALLOC_", "HF_", "TRANSFORMERS_",
-    "TOKENIZERS_", "XDG_", "AWS_",
+    "TOKENIZERS_", "XDG_", "AWS_", "OTEL_",
 )  # fmt: skip
 
 
@@ -58,8 +61,8 @@ class WorkerSecrets:
     token: str = field(default="", repr=False)
     """Its enrolment token; empty: there is none."""
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """What libraries read from the environment of the running process: credentials of the store, proxies; and the key
-    of the arbiter."""
+    """What libraries read from the environment of the running process: credentials of the store, proxies, headers for
+    the collector of traces; and the key of the arbiter."""
 
     def values(self) -> list[str]:
         """All secrets, for taking them out of texts."""
@@ -81,7 +84,7 @@ def harmless(environment: Mapping[str, str]) -> dict[str, str]:
         for name, value in environment.items()
         if (name in _HARMLESS or name.startswith(_HARMLESS_PREFIXES))
         and (name in _NO_SECRETS or not names_a_secret(name))
-        and name not in (*_STORE_CREDENTIALS, *_PROXIES, *_ARBITER)
+        and name not in (*_STORE_CREDENTIALS, *_READ_BY_LIBRARIES)
     }
 
 
@@ -90,18 +93,16 @@ def secrets_in(environment: Mapping[str, str], *, token_variable: str = TOKEN) -
     return WorkerSecrets(
         token=environment.get(token_variable, "").strip(),
         variables={
-            name: environment[name] for name in (*_STORE_CREDENTIALS, *_PROXIES, *_ARBITER) if environment.get(name)
+            name: environment[name] for name in (*_STORE_CREDENTIALS, *_READ_BY_LIBRARIES) if environment.get(name)
         },
     )
 
 
 def proxies_in(environment: Mapping[str, str]) -> WorkerSecrets:
-    """What a worker that the site starts on its own machine needs of the site's secrets: the way out, and the
-    key of the arbiter that its judge may ask.
+    """What a worker that the site starts on its own machine needs of the site's secrets: the way out, the key of the
+    arbiter that its judge may ask, and the headers of the collector of traces.
     Its store is a folder, so that it gets no credentials of the site's store."""
-    return WorkerSecrets(
-        variables={name: environment[name] for name in (*_PROXIES, *_ARBITER) if environment.get(name)}
-    )
+    return WorkerSecrets(variables={name: environment[name] for name in _READ_BY_LIBRARIES if environment.get(name)})
 
 
 def piped(secrets: WorkerSecrets) -> int:

@@ -10,7 +10,8 @@ _DATA = Path(tempfile.mkdtemp(prefix="planarena-tests-"))
 (_DATA / "static").mkdir()
 
 # Nothing of the developer's own installation may reach a test.
-for _name in [name for name in os.environ if name.startswith("PLANARENA_") or name in {"DATABASE_URL", "BROKER_URL"}]:
+_OTHERS = {"DATABASE_URL", "BROKER_URL"}
+for _name in [name for name in os.environ if name.startswith(("PLANARENA_", "OTEL_")) or name in _OTHERS]:
     if _name != sampling.VARIABLE:
         del os.environ[_name]
 os.environ.update(
@@ -49,3 +50,5 @@ HUB_URL = "http://127.0.0.1:9"
 LAUNCHER = "tests.fakes.launcher.fake_launcher"
 # A test changes rows and reads the page at once.
 KEEP_PAGES_SECONDS = 0
+# Or moves the time of leases, and asks whose turn it is.
+FAIR_SHARE_RECOUNT_SECONDS = 0

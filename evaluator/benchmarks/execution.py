@@ -365,6 +365,8 @@ def _conditions(prepared: Prepared) -> dict[str, Any]:
         "samples": prepared.count,
         "cpus": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "load_average": os.getloadavg()[0],
+        # Where it is not kept, every new process compiles this repository again.
+        "keeps_bytecode": not sys.dont_write_bytecode,
         "provenance": provenance(device=prepared.device),
     }
 

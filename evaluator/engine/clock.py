@@ -1,7 +1,7 @@
 """Stopwatches that add up time."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -13,6 +13,8 @@ class Stopwatch:
     wall: float = 0.0
     cpu: float = 0.0
     """Of all threads of this process. On a machine that others use too it tells more than the wall does."""
+    listener: Callable[[float], None] | None = None
+    """Is told the wall time of each stretch at its end, in seconds."""
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -21,5 +23,8 @@ class Stopwatch:
         try:
             yield
         finally:
-            self.wall += time.perf_counter() - wall
+            took = time.perf_counter() - wall
+            self.wall += took
             self.cpu += time.process_time() - cpu
+            if self.listener is not None:
+                self.listener(took)

@@ -7,12 +7,11 @@ after that finds nothing, and the writer sends the object again.
 """
 
 import os
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from evaluator.engine.eviction import WRITING
-from evaluator.engine.store import ENDINGS, LocalStore
 
 _ASIDE = "collected"
 """Folder of objects that are about to be deleted."""
@@ -27,23 +26,23 @@ class Garbage:
     """Bytes."""
 
 
-def collect_objects(*, store: LocalStore, keep: Container[str], before: float, dry_run: bool) -> Garbage:
-    """Delete the objects of a store that are not to be kept, and what is left of writes that were killed.
-
-    Before: nothing; a collection that was killed is completed. Others may read and write meanwhile.
-    After: the store holds every object of `keep` that it held, and all that was used since `before`.
+def collect_files(
+    *, folder: Path, endings: Collection[str], keep: Container[str], before: float, dry_run: bool
+) -> Garbage:
+    """`DurableStore.collect` for a folder.
 
     Args:
-        store: without a limit of its own.
+        folder: of the store, which has no limit of its own.
+        endings: of the names of its objects.
         keep: digests.
         before: seconds since the epoch; what was used later stays.
         dry_run: whether to count only.
     """
-    aside = store.path / _ASIDE
+    aside = folder / _ASIDE
     if not dry_run:
-        _put_back(store=store, aside=aside)
+        _put_back(folder=folder, aside=aside)
     count = size = 0
-    for path in _candidates(store=store, keep=keep, before=before):
+    for path in _candidates(folder=folder, endings=endings, keep=keep, before=before):
         found = _size(path, before=before) if dry_run else _removed(path, aside=aside, before=before)
         if found is not None:
             count += 1
@@ -51,11 +50,11 @@ def collect_objects(*, store: LocalStore, keep: Container[str], before: float, d
     return Garbage(count, size)
 
 
-def _candidates(*, store: LocalStore, keep: Container[str], before: float) -> Iterator[Path]:
-    for folder in sorted((store.path / "objects").glob("[0-9a-f][0-9a-f]")):
-        for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+def _candidates(*, folder: Path, endings: Collection[str], keep: Container[str], before: float) -> Iterator[Path]:
+    for part in sorted((folder / "objects").glob("[0-9a-f][0-9a-f]")):
+        for entry in sorted(os.scandir(part), key=lambda entry: entry.name):
             path = Path(entry.path)
-            is_object = path.suffix in ENDINGS.values() and folder.name + path.stem not in keep
+            is_object = path.suffix in endings and part.name + path.stem not in keep
             if (is_object or path.name.startswith(WRITING)) and _size(path, before=before) is not None:
                 yield path
 
@@ -84,7 +83,7 @@ def _removed(path: Path, *, aside: Path, before: float) -> int | None:
     return size
 
 
-def _put_back(*, store: LocalStore, aside: Path) -> None:
+def _put_back(*, folder: Path, aside: Path) -> None:
     """What a killed collection moved aside may have been named meanwhile."""
     for path in aside.iterdir() if aside.is_dir() else ():
-        path.replace(store.path / "objects" / path.name[:2] / path.name[2:])
+        path.replace(folder / "objects" / path.name[:2] / path.name[2:])

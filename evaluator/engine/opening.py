@@ -1,9 +1,7 @@
 """Opening the store that a setting names: a folder, or `s3://bucket/prefix` with a folder in front of it."""
 
-import os
 import re
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from evaluator import canonical_json
 from evaluator.engine.store import LocalStore, Store
@@ -40,23 +38,13 @@ def open_store(*, where: str, data: Path, max_bytes: int | None = None) -> Store
     """
     if "://" not in where:
         return LocalStore(Path(where), max_bytes=max_bytes)
-    url = urlsplit(where)
-    if url.scheme != "s3" or not url.netloc:
+    if not where.startswith("s3://"):
         raise ValueError(f"{where!r} names no store; give a folder or s3://bucket/prefix")
     # Imported here: whoever uses a folder should not wait for it.
-    import boto3
-    from botocore.config import Config
+    from evaluator.engine.s3.bucket import Bucket, place_from
+    from evaluator.engine.s3.cached import CachedStore
+    from evaluator.engine.s3.store import S3Store
 
-    from evaluator.engine.s3_store import CachedStore, S3Store
-
-    endpoint = os.environ.get("PLANARENA_S3_ENDPOINT") or None
-    config = Config(
-        retries={"mode": "standard", "max_attempts": 5}, s3={"addressing_style": "path" if endpoint else "auto"}
-    )
-    far = S3Store(
-        bucket=url.netloc,
-        prefix=url.path.strip("/"),
-        client=boto3.client("s3", endpoint_url=endpoint, config=config),
-    )
-    near = data / "s3-copies" / canonical_json.digest([endpoint, where.rstrip("/")])[:16]
-    return CachedStore(near=LocalStore(near, max_bytes=max_bytes), far=far)
+    place = place_from(where)
+    near = data / "s3-copies" / canonical_json.digest([place.endpoint, where.rstrip("/")])[:16]
+    return CachedStore(near=LocalStore(near, max_bytes=max_bytes), far=S3Store(Bucket(place=place)))

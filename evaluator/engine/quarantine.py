@@ -8,11 +8,12 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
 from evaluator.engine.files import flush, make_folder, write_atomically
 
@@ -26,7 +27,7 @@ _DIGEST_LENGTH = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quarantined:
-    """A damaged file."""
+    """A damaged object."""
 
     digest: str
     """SHA-256 that its bytes should have."""
@@ -34,9 +35,27 @@ class Quarantined:
     """When it was set aside, by the clock of the machine that read it."""
     reason: str
     """What is wrong with it, as a phrase; empty if that was lost."""
-    path: Path
     size: int
     """Bytes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuarantinedFile(Quarantined):
+    """A damaged file in a folder."""
+
+    path: Path
+
+
+class DamagedObjects(Protocol):
+    """The quarantine of a durable store."""
+
+    def entries(self) -> Sequence[Quarantined]:
+        """All of them, the newest first."""
+        ...
+
+    def digests(self) -> set[str]:
+        """Digests that the damaged objects should have."""
+        ...
 
 
 class Quarantine:
@@ -71,7 +90,7 @@ class Quarantine:
         logger.error("object %s is damaged (it %s); moved to %s", digest, reason, target)
         return True
 
-    def entries(self) -> list[Quarantined]:
+    def entries(self) -> list[QuarantinedFile]:
         """All of them, the newest first."""
         found = (_entry(path) for path in self._files())
         return sorted((entry for entry in found if entry is not None), key=lambda entry: entry.at, reverse=True)
@@ -93,7 +112,7 @@ def has_digest(path: Path, *, digest: str) -> bool:
         return False
 
 
-def _entry(path: Path) -> Quarantined | None:
+def _entry(path: Path) -> QuarantinedFile | None:
     digest, _, nanoseconds = path.stem.partition(".")
     if len(digest) != _DIGEST_LENGTH or not nanoseconds.isdecimal():
         return None
@@ -105,4 +124,4 @@ def _entry(path: Path) -> Quarantined | None:
     with suppress(OSError, ValueError, KeyError, TypeError):
         reason = str(json.loads(path.with_suffix(_REASON).read_bytes())["reason"])
     at = datetime.fromtimestamp(int(nanoseconds) / 1e9, tz=UTC)
-    return Quarantined(digest=digest, at=at, reason=reason, path=path, size=size)
+    return QuarantinedFile(digest=digest, at=at, reason=reason, path=path, size=size)

@@ -14,15 +14,16 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
+from evaluator.engine.collecting import Garbage, collect_files
 from evaluator.engine.eviction import KEEP_SECONDS, Evictor
 from evaluator.engine.files import write_atomically
-from evaluator.engine.quarantine import FOLDER, Quarantine
+from evaluator.engine.quarantine import FOLDER, DamagedObjects, Quarantine, has_digest
 from evaluator.records import ArtefactReference
 from evaluator.values import Artefact, MediaType
 
@@ -38,6 +39,21 @@ class ObjectDamagedError(Exception):
     """An object's bytes do not match its digest."""
 
 
+class StoreUnavailableError(OSError):
+    """A store does not answer, or refuses what it usually does: the same may work later. Nothing was changed.
+
+    The message is a phrase for the operator, without addresses.
+    """
+
+    def __init__(self, message: str, *, status: int = 0) -> None:
+        """Args:
+        message: what is wrong.
+        status: HTTP status of the answer; 0 without one.
+        """
+        self.status = status
+        super().__init__(message)
+
+
 class Store(Protocol):
     """What the engine, the worker and the site need of a store. All of it may be called from several threads."""
 
@@ -51,6 +67,10 @@ class Store(Protocol):
 
     def has(self, digest: str) -> bool:
         """Whether there is an object with this digest."""
+        ...
+
+    def lacking(self, digests: Sequence[str]) -> list[str]:
+        """Those of the digests without an object, in order."""
         ...
 
     def get(self, digest: str) -> Artefact:
@@ -80,6 +100,36 @@ class Store(Protocol):
 
     def held(self) -> AbstractContextManager[None]:
         """A context in which nothing that this process puts, gets or asks for is evicted."""
+        ...
+
+
+class DurableStore(Store, Protocol):
+    """What holds objects that exist nowhere else: a site's store."""
+
+    @property
+    def quarantine(self) -> DamagedObjects:
+        """Its damaged objects."""
+        ...
+
+    def digests(self) -> Iterator[str]:
+        """The digests of all objects that are complete, in order."""
+        ...
+
+    def recover(self) -> int:
+        """Put back what is in quarantine and good after all, as when a disk answers again. Returns how many objects."""
+        ...
+
+    def collect(self, *, keep: Container[str], before: float, dry_run: bool) -> Garbage:
+        """Delete the objects that are not to be kept, and what is left of writes that were killed.
+
+        Before: nothing; a collection that was killed is completed. Others may read and write meanwhile.
+        After: the store holds every object of `keep` that it held, and all that was used since `before`.
+
+        Args:
+            keep: digests.
+            before: seconds since the epoch; what was used later stays.
+            dry_run: whether to count only.
+        """
         ...
 
 
@@ -130,6 +180,9 @@ class LocalStore:
             self._set_aside(path=path, digest=digest, reason="is empty")
             return False
         return size is not None
+
+    def lacking(self, digests: Sequence[str]) -> list[str]:
+        return [digest for digest in digests if not self.has(digest)]
 
     def get(self, digest: str) -> Artefact:
         found = self._find(digest)
@@ -192,6 +245,18 @@ class LocalStore:
             found = (folder.name + path.stem for path in sorted(folder.iterdir()) if path.suffix in ENDINGS.values())
             yield from filter(is_digest, found)
 
+    def recover(self) -> int:
+        recovered = 0
+        for file in self.quarantine.entries():
+            if not self.has(file.digest) and has_digest(file.path, digest=file.digest):
+                media_type = next((kind for kind, end in ENDINGS.items() if file.path.suffix == end), MediaType.PNG)
+                self.put(Artefact(data=file.path.read_bytes(), media_type=media_type))
+                recovered += 1
+        return recovered
+
+    def collect(self, *, keep: Container[str], before: float, dry_run: bool) -> Garbage:
+        return collect_files(folder=self.path, endings=ENDINGS.values(), keep=keep, before=before, dry_run=dry_run)
+
     def _damaged(self, *, path: Path, digest: str, reason: str) -> ObjectDamagedError:
         """Set a damaged object aside, and the error to raise."""
         self._set_aside(path=path, digest=digest, reason=reason)
@@ -236,6 +301,9 @@ class MemoryStore:
 
     def has(self, digest: str) -> bool:
         return digest in self._objects
+
+    def lacking(self, digests: Sequence[str]) -> list[str]:
+        return [digest for digest in digests if digest not in self._objects]
 
     def get(self, digest: str) -> Artefact:
         try:

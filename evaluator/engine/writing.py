@@ -43,6 +43,9 @@ class WritesBehind:
     def has(self, digest: str) -> bool:
         return digest in self._waiting or self._store.has(digest)
 
+    def lacking(self, digests: Sequence[str]) -> list[str]:
+        return self._store.lacking([digest for digest in digests if digest not in self._waiting])
+
     def get(self, digest: str) -> Artefact:
         return self._waiting.get(digest) or self._store.get(digest)
 

@@ -142,3 +142,5 @@ class Lease(Message):
     """Keys of the tasks that have no result yet."""
     needs_seed: bool = False
     """Whether the data are hidden. The worker fetches their seed by a call of the attempt."""
+    traceparent: Annotated[str, Field(max_length=100)] = ""
+    """The span of the lease, as W3C Trace Context writes it, for the worker's spans; empty: the site records none."""

@@ -20,6 +20,39 @@ class DigestsMissing(Message):
     """Those of them that the site does not have, in the order of the request."""
 
     missing: tuple[str, ...]
+    takes_uploads: bool = False
+    """Whether some of them may go directly to the bucket that the site keeps them in (`UploadsRequest`)."""
+
+
+class Upload(Message):
+    """An artefact that a worker is about to send."""
+
+    digest: Digest
+    size: Annotated[int, Field(ge=0, le=2**40)]
+    """Bytes."""
+    media_type: Annotated[str, Field(max_length=60)]
+
+
+class UploadsRequest(Message):
+    """Artefacts that a worker would upload directly."""
+
+    uploads: Annotated[tuple[Upload, ...], Field(max_length=200)]
+
+
+class OfferedUpload(Message):
+    """A PUT request that uploads one artefact, and no other bytes. It expires after some minutes."""
+
+    digest: str
+    url: Annotated[str, Field(repr=False)]
+    """Presigned: whoever holds it may send the artefact."""
+    headers: dict[str, str]
+    """Of the request, as they are."""
+
+
+class UploadsOffered(Message):
+    """How to upload artefacts. Those that are not among them go through the site, as without uploads."""
+
+    offered: tuple[OfferedUpload, ...]
 
 
 class BundleTaken(Message):

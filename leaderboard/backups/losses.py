@@ -2,21 +2,24 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from django.db.models import QuerySet
 
-from evaluator.engine.quarantine import has_digest
-from evaluator.engine.store import LocalStore, ObjectDamagedError, ObjectMissingError
+from evaluator.engine.store import DurableStore, LocalStore, ObjectDamagedError, ObjectMissingError
 from evaluator.suites.hidden import HIDDEN
 from leaderboard.evaluations.models import TaskResult
-from leaderboard.planners.checkpoints import CheckpointStore, checkpoint_store
+from leaderboard.planners.checkpoint_stores import CheckpointStore
+from leaderboard.planners.checkpoints import checkpoint_store
 from leaderboard.planners.models import CheckpointUpload
 from leaderboard.results.objects import server_store
 
 STORES = ("public", "hidden")
 CHECKPOINTS = "checkpoints"
 _SHOWN = 10
+_PAGE = 500
+"""Records that are looked for together, since a bucket is asked several things at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -30,7 +33,7 @@ class Loss:
     """Whether a result names it as its record."""
 
 
-def site_store(name: str) -> LocalStore:
+def site_store(name: str) -> DurableStore:
     """The site's store with this name of `STORES`."""
     return server_store(split=HIDDEN if name == "hidden" else "")
 
@@ -69,16 +72,17 @@ def _missing_records() -> Iterator[Loss]:
     results: QuerySet[TaskResult] = TaskResult.objects.exclude(record_digest="")
     hidden = site_store("hidden")
     public = site_store("public")
-    for digest, split in results.values_list("record_digest", "evaluation__split").distinct().iterator():
-        is_hidden = split == HIDDEN
-        if not (hidden if is_hidden else public).has(digest):
-            yield Loss(store="hidden" if is_hidden else "public", digest=digest, is_record=True)
+    rows = results.values_list("record_digest", "evaluation__split").distinct().iterator()
+    while page := list(islice(rows, _PAGE)):
+        for name, store in (("public", public), ("hidden", hidden)):
+            of_store = [digest for digest, split in page if (split == HIDDEN) == (name == "hidden")]
+            yield from (Loss(store=name, digest=digest, is_record=True) for digest in store.lacking(of_store))
 
 
 def _quarantined() -> Iterator[Loss]:
     for name in STORES:
         store = site_store(name)
-        yield from (Loss(store=name, digest=digest) for digest in store.quarantine.digests() if not store.has(digest))
+        yield from (Loss(store=name, digest=digest) for digest in store.lacking(sorted(store.quarantine.digests())))
 
 
 def _missing_checkpoints() -> Iterator[Loss]:
@@ -90,7 +94,7 @@ def _missing_checkpoints() -> Iterator[Loss]:
 
 def _is_in_backup(loss: Loss, *, folder: Path) -> bool:
     if loss.store == CHECKPOINTS:
-        return has_digest(CheckpointStore(folder / CHECKPOINTS).path(loss.digest), digest=loss.digest)
+        return CheckpointStore(folder / CHECKPOINTS).is_whole(loss.digest)
     try:
         LocalStore(folder / loss.store, durable=True).get(loss.digest)
     except (ObjectMissingError, ObjectDamagedError):

@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from evaluator.engine.store import LocalStore, ObjectDamagedError, ObjectMissingError
+from evaluator.engine.store import DurableStore, ObjectDamagedError, ObjectMissingError
 from evaluator.experts.weights import file_digest
 from evaluator.values import Artefact
-from leaderboard.planners.checkpoints import CheckpointStore
+from leaderboard.planners.checkpoint_stores import Checkpoints
 
 _BATCH_OBJECTS, _BATCH_BYTES = 64, 16 * 2**20
 """Written together, since each write waits for the disk."""
@@ -30,7 +30,7 @@ class Copied:
         self.damaged += later.damaged
 
 
-def copy_objects(*, source: LocalStore, target: LocalStore) -> Copied:
+def copy_objects(*, source: DurableStore, target: DurableStore) -> Copied:
     """Copy the objects that the target lacks, each whole or not at all, and check each one that is copied."""
     copied = Copied()
     for batch in _batches(_lacking(source=source, target=target, copied=copied)):
@@ -40,7 +40,7 @@ def copy_objects(*, source: LocalStore, target: LocalStore) -> Copied:
     return copied
 
 
-def _lacking(*, source: LocalStore, target: LocalStore, copied: Copied) -> Iterator[Artefact]:
+def _lacking(*, source: DurableStore, target: DurableStore, copied: Copied) -> Iterator[Artefact]:
     for digest in source.digests():
         if target.has(digest):
             copied.there += 1
@@ -67,9 +67,7 @@ def _batches(artefacts: Iterator[Artefact]) -> Iterator[list[Artefact]]:
         yield batch
 
 
-def copy_checkpoints(
-    *, source: CheckpointStore, target: CheckpointStore, only: Collection[str] | None = None
-) -> Copied:
+def copy_checkpoints(*, source: Checkpoints, target: Checkpoints, only: Collection[str] | None = None) -> Copied:
     """The same for uploaded checkpoints, which are too large to be read into memory; of these digests, or all."""
     copied = Copied()
     for digest in source.digests():
@@ -79,10 +77,11 @@ def copy_checkpoints(
             copied.there += 1
             continue
         try:
-            if file_digest(source.path(digest)) != digest:
-                copied.damaged.append(digest)
-                continue
-            target.copy(path=source.path(digest), digest=digest)
+            with source.local(digest) as path:
+                if file_digest(path) != digest:
+                    copied.damaged.append(digest)
+                    continue
+                target.copy(path=path, digest=digest)
         except FileNotFoundError:
             # Removed since the list was made, because nobody submitted it.
             continue

@@ -4,15 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from django.conf import settings
-
-from evaluator.engine.quarantine import FOLDER, Quarantine, Quarantined, has_digest
-from evaluator.engine.store import ENDINGS, LocalStore, ObjectDamagedError, ObjectMissingError
-from evaluator.values import Artefact, MediaType
+from evaluator.engine.quarantine import Quarantined
+from evaluator.engine.store import DurableStore, LocalStore, ObjectDamagedError, ObjectMissingError
 from leaderboard.backups.database import BackupError
 from leaderboard.backups.losses import CHECKPOINTS, STORES, site_store
 from leaderboard.backups.objects import copy_checkpoints, copy_objects
-from leaderboard.planners.checkpoints import CheckpointStore, checkpoint_store
+from leaderboard.planners.checkpoint_stores import CheckpointStore
+from leaderboard.planners.checkpoints import checkpoint_store
 from leaderboard.planners.models import CheckpointUpload
 
 Report = Callable[[str], object]
@@ -39,10 +37,9 @@ def check_stores(*, report: Report) -> None:
         report(f"Store {name}: {read} objects read, {damaged} damaged.")
     checkpoints = checkpoint_store()
     digests = checkpoints.digests()
-    broken = [digest for digest in digests if not has_digest(checkpoints.path(digest), digest=digest)]
-    quarantine = Quarantine(settings.STORE_DIR / CHECKPOINTS / FOLDER)
+    broken = [digest for digest in digests if not checkpoints.is_whole(digest)]
     for digest in broken:
-        quarantine.take(path=checkpoints.path(digest), digest=digest, reason="has another digest, or cannot be read")
+        checkpoints.set_aside(digest=digest, reason="has another digest, or cannot be read")
     report(f"Uploaded checkpoints: {len(digests)} read, {len(broken)} damaged.")
 
 
@@ -60,7 +57,7 @@ def repair_stores(*, folder: Path, report: Report) -> None:
         raise BackupError(f"{folder} holds no backup: it has none of the folders {', '.join((*STORES, CHECKPOINTS))}.")
     for name in STORES:
         store = site_store(name)
-        readable = _recover(store)
+        readable = store.recover()
         copied = copy_objects(source=LocalStore(folder / name, durable=True), target=store)
         report(f"Store {name}: {copied.new + readable} objects put back.{_damage(copied.damaged)}")
     # What was removed because nobody submitted it is not brought back.
@@ -79,12 +76,12 @@ def quarantined() -> list[InQuarantine]:
     checkpoints = checkpoint_store()
     found += [
         InQuarantine(store=CHECKPOINTS, file=file, is_repaired=bool(checkpoints.size(file.digest)))
-        for file in Quarantine(settings.STORE_DIR / CHECKPOINTS / FOLDER).entries()
+        for file in checkpoints.quarantined()
     ]
     return sorted(found, key=lambda one: one.file.at, reverse=True)
 
 
-def _check(store: LocalStore) -> tuple[int, int]:
+def _check(store: DurableStore) -> tuple[int, int]:
     read = damaged = 0
     for digest in store.digests():
         try:
@@ -95,17 +92,6 @@ def _check(store: LocalStore) -> tuple[int, int]:
             continue
         read += 1
     return read, damaged
-
-
-def _recover(store: LocalStore) -> int:
-    """Put back files of the quarantine that are good after all, as when a disk answers again."""
-    recovered = 0
-    for file in store.quarantine.entries():
-        if not store.has(file.digest) and has_digest(file.path, digest=file.digest):
-            media_type = next((kind for kind, ending in ENDINGS.items() if file.path.suffix == ending), MediaType.PNG)
-            store.put(Artefact(data=file.path.read_bytes(), media_type=media_type))
-            recovered += 1
-    return recovered
 
 
 def _damage(digests: list[str]) -> str:

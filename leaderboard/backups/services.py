@@ -22,7 +22,8 @@ from leaderboard.backups import database
 from leaderboard.backups.database import BackupError
 from leaderboard.backups.losses import CHECKPOINTS, STORES, Loss, described, losses, site_store, still_lost
 from leaderboard.backups.objects import Copied, copy_checkpoints, copy_objects
-from leaderboard.planners.checkpoints import CheckpointStore, checkpoint_store
+from leaderboard.planners.checkpoint_stores import CheckpointStore
+from leaderboard.planners.checkpoints import checkpoint_store
 from leaderboard.site.hooks import Hook
 
 MANIFEST = "backup.json"

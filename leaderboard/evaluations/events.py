@@ -11,7 +11,7 @@ under `waiting` a sentence on the evaluation's place in the queue, or nothing.
 
 import json
 from collections.abc import Sequence
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 from uuid import UUID
 
 from django.db import connection
@@ -93,6 +93,43 @@ def announce(*, evaluation_id: UUID, results: Sequence[NewResult] = ()) -> None:
     state = describe(evaluation_id)
     for start in range(0, max(len(results), 1), _RESULTS_PER_EVENT):
         _notify(evaluation_id, event={**state, "results": list(results[start : start + _RESULTS_PER_EVENT])})
+
+
+class Notification(NamedTuple):
+    """An SQL expression that tells all listeners something, within any statement of the transaction."""
+
+    sql: str
+    parameters: dict[str, Any]
+
+
+_NOTIFY = """
+(SELECT pg_notify(%(channel)s, jsonb_build_object('evaluation', %(told)s::text, 'event', %(event)s::jsonb
+        || jsonb_build_object('outcomes', coalesce(jsonb_object_agg(outcome, of_outcome), '{}'),
+                              'done', coalesce(sum(of_outcome - left_out), 0)))::text)
+ FROM (SELECT outcome, count(*) AS of_outcome,
+              count(*) FILTER (WHERE outcome = 'cancelled' OR outcome = 'not_run' AND reason = ANY(%(never)s))
+              AS left_out
+       FROM evaluations_taskresult WHERE evaluation_id = %(told)s GROUP BY outcome) counted)
+"""
+
+
+def fits_one_event(results: Sequence[NewResult]) -> bool:
+    """Whether `notification` has room for these."""
+    return len(results) <= _RESULTS_PER_EVENT
+
+
+def notification(*, evaluation: Evaluation, results: Sequence[NewResult]) -> Notification:
+    """`announce` of an evaluation that is locked and was read after that, as a part of another statement. It counts the
+    results that earlier statements have inserted."""
+    event = {
+        "state": evaluation.state,
+        "state_label": str(EvaluationState(evaluation.state).label),
+        "reason_text": _cut(evaluation.reason_text),
+        "total": evaluation.tasks_total,
+        "results": list(results),
+    }
+    parameters = {"channel": CHANNEL, "told": evaluation.pk, "event": json.dumps(event), "never": sorted(LEFT_OUT)}
+    return Notification(_NOTIFY, parameters)
 
 
 def ask_anew(evaluation_id: UUID) -> None:

@@ -3,18 +3,19 @@
 The fence of an evaluation is its `attempt`, that of a shard its number of `tries`, that of an attempt that it is live.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
 
 from leaderboard.evaluations import transitions, unfinished
-from leaderboard.evaluations.events import announce
+from leaderboard.evaluations.events import NewResult, announce, fits_one_event, notification
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Loss, Shard, ShardState
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
 from leaderboard.site.hooks import Hook
@@ -161,3 +162,89 @@ def _end_attempts(attempts: QuerySet[Attempt], *, target: AttemptState, reason: 
     transitions.check(source=AttemptState.LIVE, target=target)
     live = attempts.filter(state=AttemptState.LIVE)
     return live.update(state=target, reason=reason, loss=loss, ended_at=Now())
+
+
+_LEASE = """
+WITH moved AS (
+    UPDATE evaluations_shard SET state = 'leased', tries = tries + 1
+    WHERE id = %s AND state = 'pending' AND tries = %s RETURNING id
+)
+INSERT INTO evaluations_attempt ({columns}) SELECT {values} FROM moved
+"""
+
+
+def lease_shard(*, attempt: Attempt, tries: int) -> bool:
+    """Insert an attempt, new and live, at a shard that is pending after this number of `tries`, and lease the shard.
+
+    One statement: the shard is leased if and only if the attempt is there. False if the shard is not what was read;
+    then nothing changed.
+
+    Raises:
+        IntegrityError: there is an attempt with this token.
+    """
+    transitions.check(source=ShardState.PENDING, target=ShardState.LEASED)
+    fields = Attempt._meta.concrete_fields
+    values = [field.get_db_prep_save(getattr(attempt, field.attname), connection=connection) for field in fields]
+    sql = _LEASE.format(
+        columns=", ".join(f'"{field.column}"' for field in fields), values=", ".join(["%s"] * len(fields))
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [attempt.shard_id, tries, *values])
+        is_leased = bool(cursor.rowcount)
+    # As Django leaves what it has inserted: to be saved from now on is to be updated.
+    attempt._state.adding, attempt._state.db = not is_leased, connection.alias
+    return is_leased
+
+
+_COMPLETE = """
+WITH ended AS (
+    UPDATE evaluations_attempt SET state = 'completed', reason = '', loss = '', ended_at = STATEMENT_TIMESTAMP()
+    WHERE id = %(attempt)s AND state = 'live' RETURNING 1
+),
+moved AS (
+    UPDATE evaluations_shard SET state = 'done'
+    WHERE id = %(shard)s AND state = 'leased' AND tries = %(tries)s RETURNING 1
+),
+progressed AS (
+    UPDATE evaluations_evaluation SET state_deadline = STATEMENT_TIMESTAMP() + %(lasts)s
+    WHERE id = %(evaluation)s AND state = 'running' AND %(is_progress)s
+)
+SELECT (SELECT count(*) FROM ended) + (SELECT count(*) FROM moved),
+       EXISTS(SELECT 1 FROM evaluations_shard WHERE evaluation_id = %(evaluation)s AND state <> 'done'
+              AND id <> %(shard)s),
+       {notification}
+"""
+
+
+def complete_shard(*, attempt: Attempt, results: Sequence[NewResult]) -> bool:
+    """End a live attempt as `completed` and its shard as `done`, and return whether other shards are not done.
+
+    Before: evaluation, shard and attempt are locked, in this order, and were read after that.
+    After: the same as `end_attempt`, `move_shard` and, if there are results, `note_progress` and `announce`, in one
+    statement.
+
+    Args:
+        attempt: which, with its shard and evaluation.
+        results: those that this transaction has inserted.
+    """
+    transitions.check(source=AttemptState(attempt.state), target=AttemptState.COMPLETED)
+    transitions.check(source=ShardState(attempt.shard.state), target=ShardState.DONE)
+    evaluation = attempt.shard.evaluation
+    told = results if fits_one_event(results) else ()
+    notify = notification(evaluation=evaluation, results=told)
+    parameters: dict[str, Any] = {
+        "attempt": attempt.pk,
+        "shard": attempt.shard_id,
+        "tries": attempt.shard.tries,
+        "lasts": transitions.DEADLINES[EvaluationState.RUNNING],
+        "evaluation": evaluation.pk,
+        "is_progress": bool(results),
+    }
+    sql = _COMPLETE.format(notification=notify.sql if told else "NULL")
+    with connection.cursor() as cursor:
+        cursor.execute(sql, {**parameters, **notify.parameters})
+        changed, others_open, _ = cursor.fetchone()
+    assert changed == len((attempt, attempt.shard)), "both are locked"
+    if results and not told:
+        announce(evaluation_id=evaluation.pk, results=results)
+    return bool(others_open)

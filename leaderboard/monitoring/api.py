@@ -30,7 +30,8 @@ class StatusOutput(Output):
     at = serializers.DateTimeField()
     code = serializers.CharField(
         default="",
-        help_text="`running`, `idle`, `no_workers`, `paused`, `messages_late`, `control_late` or `disk_full`.",
+        help_text="`running`, `idle`, `no_workers`, `paused`, `messages_late`, `control_late`, `disk_full` or "
+        "`store_unavailable`.",
     )
     sentence = serializers.CharField(default="")
     shards = serializers.IntegerField(source="queue.shards", help_text="Not done.")

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponseBase
 from django.utils.decorators import sync_and_async_middleware
 from prometheus_client import Histogram
 
+from gpu_jobs.tracing.spans import exemplar
 from leaderboard.monitoring.connections import POOL
 from leaderboard.monitoring.registry import REGISTRY
 
@@ -55,4 +56,4 @@ def _note(*, request: HttpRequest, seconds: float) -> None:
     view = (request.resolver_match.view_name if request.resolver_match else "") or "none"
     POOL.look()
     method = request.method if request.method in _METHODS else "other"
-    LATENCY.labels(view=view, method=method).observe(seconds)
+    LATENCY.labels(view=view, method=method).observe(seconds, exemplar())

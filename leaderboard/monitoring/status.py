@@ -13,6 +13,7 @@ from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState
 from leaderboard.notifications.models import Fault, Incident, OutboxMessage
 from leaderboard.queue.estimates import Queue, queue_now
 from leaderboard.site.clock import database_now
+from leaderboard.site.storage.bucket import UNAVAILABLE, store_problem
 from leaderboard.site.storage.disk_space import SENTENCE, full_volumes
 from leaderboard.submissions.readiness import check_again
 
@@ -54,6 +55,8 @@ class SiteStatus:
 
     full_disks: Sequence[str] = ()
     """Volumes without room, as the process that answers finds them."""
+    store_problem: str = ""
+    """Why the bucket takes nothing, as that process finds it; empty if it does."""
 
     @property
     def paused(self) -> list[str]:
@@ -68,7 +71,8 @@ class Verdict:
     tone: str
     """`success`, `warning` or `error`."""
     code: str
-    """`running`, `idle`, `no_workers`, `paused`, `messages_late`, `control_late` or `disk_full`."""
+    """`running`, `idle`, `no_workers`, `paused`, `messages_late`, `control_late`, `disk_full` or
+    `store_unavailable`."""
     sentence: str
 
 
@@ -104,6 +108,7 @@ def site_status() -> SiteStatus:
         published=Snapshot.objects.order_by("-pk").values_list("created", flat=True).first(),
         incidents=_open_incidents(),
         full_disks=full_volumes(),
+        store_problem=store_problem(),
     )
 
 
@@ -126,6 +131,8 @@ def verdict(status: SiteStatus) -> Verdict:
     """What the figures come to, the worst first."""
     if status.full_disks:
         return Verdict("error", "disk_full", f"{SENTENCE} Without room: {', '.join(status.full_disks)}.")
+    if status.store_problem:
+        return Verdict("error", "store_unavailable", f"{UNAVAILABLE} Reason: {status.store_problem}.")
     if status.late_for > PATIENCE:
         return Verdict(
             "error",

@@ -1,6 +1,7 @@
 """`GET /metrics`, for Prometheus and the scalers of worker pools alone, and `/status/` for everybody."""
 
 import hmac
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from ipaddress import ip_address
 
@@ -9,7 +10,10 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
 
 from leaderboard.monitoring.connections import POOL
 from leaderboard.monitoring.figures import DatabaseFigures
@@ -25,7 +29,7 @@ _FIGURES = DatabaseFigures()
 @never_cache
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """All figures in Prometheus's text format.
+    """All figures in Prometheus's text format, or in OpenMetrics's, which has exemplars.
 
     With PLANARENA_METRICS_TOKEN set the caller must send it as a bearer token. Without it there is no such page, but
     in demo mode this machine itself may look.
@@ -33,7 +37,8 @@ def metrics(request: HttpRequest) -> HttpResponse:
     if (refusal := _refusal(request)) is not None:
         return refusal
     POOL.look()
-    return HttpResponse(_database_figures() + generate_latest(measured()), content_type=CONTENT_TYPE_LATEST)
+    encode, content_type = _format_for(request.headers.get("Accept", ""))
+    return HttpResponse(encode(_AllFigures()), content_type=content_type)
 
 
 @never_cache
@@ -71,11 +76,20 @@ def _refusal(request: HttpRequest) -> HttpResponse | None:
     return None
 
 
-def _database_figures() -> bytes:
-    # Not registered when the process starts: registering a collector asks it, and the database, at once.
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(_FIGURES)
-    return generate_latest(registry)
+class _AllFigures:
+    """A collector of what the database says and of what was measured."""
+
+    def collect(self) -> Iterator[Metric]:
+        # Not registered when the process starts: registering a collector asks it, and the database, at once.
+        yield from _FIGURES.collect()
+        yield from measured().collect()
+
+
+def _format_for(accepted: str) -> tuple[Callable[[Collector], bytes], str]:
+    """What writes figures for a caller, and how it calls the result."""
+    if "application/openmetrics-text" in accepted:
+        return choose_encoder(accepted)
+    return generate_latest, CONTENT_TYPE_LATEST
 
 
 def _has_token(request: HttpRequest) -> bool:

@@ -8,19 +8,31 @@ from django.conf import settings
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 
+from evaluator.engine.store import StoreUnavailableError
 from leaderboard.backups.losses import CHECKPOINTS, STORES
 from leaderboard.backups.repair import quarantined
+from leaderboard.site.storage.bucket import store_problem
 
 
 def damage_figures() -> Iterator[Metric]:
-    """From the folders: a quarantine is empty unless something is wrong."""
+    """Of the stores: a quarantine is empty unless something is wrong."""
     files = GaugeMetricFamily(
         "planarena_store_quarantined", "Damaged files in the quarantine of the site's stores.", labels=["store"]
     )
     lost = GaugeMetricFamily(
         "planarena_store_lost", "Objects whose damaged file is in quarantine and that no store has.", labels=["store"]
     )
-    found = quarantined()
+    available = GaugeMetricFamily(
+        "planarena_store_available", "1 while the site's bucket takes data, else 0; always 1 with folders."
+    )
+    problem = store_problem()
+    available.add_metric([], 0.0 if problem else 1.0)
+    yield available
+    try:
+        found = quarantined()
+    except StoreUnavailableError:
+        # Nobody knows: no value is better than a wrong one.
+        return
     for store in (*STORES, CHECKPOINTS):
         of_store = [one for one in found if one.store == store]
         files.add_metric([store], len(of_store))

@@ -7,7 +7,7 @@ from evaluator.records import Outcome
 from leaderboard.evaluations.events import LATEST, NewResult, describe
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.queue.estimates import Place, place_of
-from leaderboard.site.storage.disk_space import SENTENCE, full_volumes
+from leaderboard.site.storage.bucket import why_nothing_is_stored
 
 MOVING = frozenset(
     {EvaluationState.QUEUED, EvaluationState.LAUNCHING, EvaluationState.RUNNING, EvaluationState.AGGREGATING}
@@ -25,8 +25,8 @@ def progress(evaluation: Evaluation) -> dict[str, Any]:
 
 def waiting_sentence(*, evaluation: Evaluation, place: Place | None) -> str:
     """What an evaluation at a place of the queue waits for; empty if for nothing."""
-    if evaluation.state in MOVING and full_volumes():
-        return SENTENCE
+    if evaluation.state in MOVING and (why := why_nothing_is_stored()):
+        return why
     return place.sentence if place else ""
 
 

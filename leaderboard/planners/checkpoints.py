@@ -3,9 +3,6 @@
 They are their owners' and are never served to browsers; the store is beside those of artefacts and apart from them.
 """
 
-import secrets
-import shutil
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,12 +11,11 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 
-from evaluator.engine.files import flush, make_folder
-from evaluator.engine.store import is_digest
 from evaluator.planners.language_models.admission.checkpoint_inspection import inspect_confined
 from evaluator.planners.language_models.admission.checkpoint_zip import CheckpointFacts
 from evaluator.planners.language_models.admission.rules import ModelRefusedError
 from leaderboard.accounts.models import User
+from leaderboard.planners.checkpoint_stores import Checkpoints, CheckpointStore, bucket_of
 from leaderboard.planners.kinds.language_models import too_large
 from leaderboard.planners.models import CheckpointUpload, Planner
 from leaderboard.planners.uploading import ReceivedFile
@@ -37,69 +33,10 @@ class TooLargeError(Exception):
         super().__init__(f"A checkpoint's zip has at most {settings.MAX_CHECKPOINT_BYTES} bytes here.")
 
 
-class CheckpointStore:
-    """Files by the SHA-256 of their bytes, in a folder."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def digests(self) -> list[str]:
-        """Of all files, in order."""
-        return sorted(filter(is_digest, (path.parent.name + path.stem for path in self._path.glob("??/*.zip"))))
-
-    def path(self, digest: str) -> Path:
-        """Where the file with this digest is, or would be."""
-        if not is_digest(digest):
-            raise ValueError(f"{digest[:80]!r} is no digest")
-        return self._path / digest[:2] / f"{digest[2:]}.zip"
-
-    def take(self, *, path: Path, digest: str) -> None:
-        """Store a complete file whose bytes have this digest. An existing file stays."""
-        self._put(path=path, digest=digest, bring=_link_or_copy)
-
-    def copy(self, *, path: Path, digest: str) -> None:
-        """The same with bytes of its own, as in a backup."""
-        self._put(path=path, digest=digest, bring=shutil.copyfile)
-
-    def _put(self, *, path: Path, digest: str, bring: Callable[[Path, Path], object]) -> None:
-        target = self.path(digest)
-        if target.exists():
-            return
-        make_folder(target.parent, durable=True)
-        # Whoever reads finds all of it or nothing.
-        partial = target.with_name(f".{secrets.token_hex(8)}")
-        try:
-            bring(path, partial)
-            # In this order, so that a power cut leaves no empty file under the digest.
-            flush(partial)
-            partial.replace(target)
-            flush(target.parent)
-        finally:
-            partial.unlink(missing_ok=True)
-
-    def size(self, digest: str) -> int:
-        """Bytes of a file; 0 if there is none."""
-        try:
-            return self.path(digest).stat().st_size
-        except FileNotFoundError:
-            return 0
-
-    def read(self, *, digest: str, start: int, most: int) -> bytes | None:
-        """Bytes of a file from `start` on, at most so many; None if there is none."""
-        try:
-            with self.path(digest).open("rb") as file:
-                file.seek(start)
-                return file.read(most)
-        except FileNotFoundError:
-            return None
-
-    def remove(self, digest: str) -> None:
-        """Delete a file, if it is there."""
-        self.path(digest).unlink(missing_ok=True)
-
-
-def checkpoint_store() -> CheckpointStore:
+def checkpoint_store() -> Checkpoints:
     """The store of uploaded checkpoints. Only the workers' API serves them."""
+    if settings.STORE_URL:
+        return bucket_of(settings.STORE_URL, scratch=Path(settings.UPLOADS_DIR))
     return CheckpointStore(settings.STORE_DIR / "checkpoints")
 
 
@@ -125,6 +62,9 @@ def keep_file(*, owner: User, path: Path, digest: str) -> CheckpointUpload:
         FieldErrors: it is no checkpoint that is evaluated here, or the owner has too many unused ones; nothing is kept.
     """
     facts = _inspected(path)
+    if settings.STORE_URL:
+        # It takes as long as the network does: nobody is to wait for the lock meanwhile. Below it is there already.
+        checkpoint_store().take(path=path, digest=digest)
     with transaction.atomic():
         lock_until_commit(Lock.CHECKPOINT_STORE)
         others = _unused(CheckpointUpload.objects.filter(owner=owner)).exclude(digest=digest)
@@ -200,14 +140,6 @@ def remove_unnamed() -> int:
 def _unused(uploads: "QuerySet[CheckpointUpload]") -> "QuerySet[CheckpointUpload]":
     of_planner = Planner.objects.filter(owner=OuterRef("owner"), checkpoint_digest=OuterRef("digest"))
     return uploads.filter(~Exists(of_planner))
-
-
-def _link_or_copy(path: Path, target: Path) -> None:
-    """An upload lies beside the store and is given up afterwards, so that another name for it will do."""
-    try:
-        target.hardlink_to(path)
-    except OSError:
-        shutil.copyfile(path, target)
 
 
 def _inspected(path: Path) -> CheckpointFacts:

@@ -16,6 +16,7 @@ from leaderboard.queue import canary
 from leaderboard.queue.queueing import enqueue_reconcile
 from leaderboard.queue.shards import add_shards
 from leaderboard.site.clock import database_now
+from leaderboard.site.tracing.evaluations import keep_trace
 
 
 def queue_tasks(
@@ -61,6 +62,7 @@ def queue_tasks(
         # Read again, now that the new row keeps the season from being closed.
         check_open(Season.objects.get(pk=conditions.season.pk))
     add_shards(evaluation=evaluation, shards=shards)
+    keep_trace(evaluation.pk)
     enqueue_reconcile(evaluation.pk)
     return evaluation
 

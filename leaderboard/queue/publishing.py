@@ -18,6 +18,7 @@ from celery.exceptions import SoftTimeLimitExceeded
 from django.db import transaction
 from django.db.models import QuerySet
 
+from gpu_jobs.tracing.spans import span
 from leaderboard.evaluations.board_of import Conditions, conditions_of_board, lock_board, lock_for_publishing
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
 from leaderboard.evaluations.reasons import EvaluationReason
@@ -74,8 +75,9 @@ def publish_ready(evaluation: Evaluation) -> None:
         Exception: whatever keeps this evaluation from being published; then nothing changed.
     """
     try:
-        while _publish_some(evaluation.suite.slug):
-            pass
+        with span("publish"):
+            while _publish_some(evaluation.suite.slug):
+                pass
     except SoftTimeLimitExceeded:
         raise
     except Exception:  # one that cannot be published must not keep all others from it

@@ -11,6 +11,7 @@ from django.db import transaction
 from evaluator.planners.breaker import UNREACHABLE_TASKS
 from evaluator.records import Outcome, Reason
 from gpu_jobs.launchers import Launcher, LaunchError
+from gpu_jobs.tracing.spans import span
 from leaderboard.agents.presence import is_waiting_for_agent
 from leaderboard.catalog.library import library
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Loss, Shard, ShardState, TaskResult
@@ -59,7 +60,8 @@ def ensure_worker(*, evaluation: Evaluation, launching: Launcher) -> bool:
         _say_what_it_waits_for(evaluation, EvaluationReason.WAITING_FOR_AGENT)
         return False
     try:
-        handle = launching.ensure(evaluation_id=str(evaluation.pk))
+        with span("launch worker"):
+            handle = launching.ensure(evaluation_id=str(evaluation.pk))
     except LaunchError as error:
         if explain(evaluation.pk, source=state, reason=EvaluationReason.LAUNCH_FAILED, detail=str(error)[:1000]):
             logger.warning("no worker for evaluation %s: %s", evaluation.pk, error)

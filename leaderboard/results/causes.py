@@ -58,6 +58,9 @@ def find_causes_of(*, evaluation: Evaluation, records: Sequence[ResultRecord]) -
         try:
             context = context or _context(evaluation=evaluation, records=records)
             found.append(_kept(causes_of(record, context=context)))
+        except OtherSuiteError as error:
+            _log.warning("no causes found: evaluation %s: %s", evaluation.pk, error)
+            return [None] * len(records)
         except Exception:  # noqa: BLE001 - intake must not lose a result to a defect of a rule
             _log.exception("no causes found: evaluation %s, task %s", evaluation.pk, record.task)
             found.append(None)
@@ -113,7 +116,10 @@ def _suite(evaluation: Evaluation) -> LibrarySuite:
         OtherSuiteError: this release has another one of that name.
         NoSeedError: the seed of its hidden data is not known.
     """
-    suite = suite_of(evaluation.suite.slug)
+    try:
+        suite = suite_of(evaluation.suite.slug)
+    except LookupError as error:
+        raise OtherSuiteError(str(error)) from error
     if suite.digest != evaluation.suite.digest:
         raise OtherSuiteError(f"{suite.slug} {evaluation.suite.version} is not the one of this release")
     if evaluation.split != HIDDEN:

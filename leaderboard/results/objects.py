@@ -8,24 +8,30 @@ from functools import cache
 from pathlib import Path
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotModified
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotModified, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 from pydantic import ValidationError
 
-from evaluator.engine.store import LocalStore, ObjectDamagedError, ObjectMissingError, Store
+from evaluator.engine.store import DurableStore, LocalStore, ObjectDamagedError, ObjectMissingError, Store
 from evaluator.records import ResultRecord
 from evaluator.suites.hidden import HIDDEN
 from evaluator.values import MediaType
 from leaderboard.evaluations.gold import is_gold_record, is_open_record
 from leaderboard.site.operators import is_operator
 
+_PRESIGNED_SECONDS = 300
 
-def server_store(*, split: str) -> LocalStore:
+
+def server_store(*, split: str) -> DurableStore:
     """Where artefacts and records of evaluations on this split are kept."""
     # Folders beside each other, and nothing else is ever served from this installation's data.
     hidden = split == HIDDEN
-    return _store(settings.STORE_DIR / ("hidden" if hidden else "public"), private=hidden)
+    name = "hidden" if hidden else "public"
+    if settings.STORE_URL:
+        return _bucket(settings.STORE_URL, name=name)
+    return _store(settings.STORE_DIR / name, private=hidden)
 
 
 @cache
@@ -34,6 +40,18 @@ def _store(path: Path, *, private: bool) -> LocalStore:
         # Others on this machine are not to read it either.
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
     return LocalStore(path, durable=True)
+
+
+@cache
+def _bucket(url: str, *, name: str) -> DurableStore:
+    # Imported here: whoever uses folders should not wait for it.
+    from evaluator.engine.s3.bucket import Bucket, client_for, place_from
+    from evaluator.engine.s3.durable import DurableS3Store
+
+    place = place_from(url)
+    # Requests do not wait long: whoever sent one tries again.
+    client = client_for(place.endpoint, tries=2, read_timeout=10.0)
+    return DurableS3Store(Bucket(place=place, client=client).below(name))
 
 
 def read_record(*, digest: str, store: Store) -> ResultRecord | None:
@@ -62,11 +80,17 @@ def artefact(request: HttpRequest, digest: str) -> HttpResponse:
     if request.headers.get("If-None-Match") == etag:
         return HttpResponseNotModified()
     store = server_store(split="")
-    if not store.has(digest) and is_open_record(digest):
-        store = server_store(split=HIDDEN)
-    response = _served(store=store, digest=digest)
+    if redirect := _to_the_bucket(request, store=store, digest=digest):
+        return redirect
+    try:
+        response = _served(store=store, digest=digest)
+    except Http404:
+        if not is_open_record(digest):
+            raise
+        response = _served(store=server_store(split=HIDDEN), digest=digest)
     response["Cache-Control"] = "public, max-age=31536000, immutable"
     response["ETag"] = etag
+    patch_vary_headers(response, ["Sec-Fetch-Dest"] if settings.STORE_ORIGIN else [])
     return response
 
 
@@ -74,6 +98,29 @@ def artefact(request: HttpRequest, digest: str) -> HttpResponse:
 def hidden_artefact(request: HttpRequest, digest: str) -> HttpResponse:
     """One artefact of the hidden split: `GET /hidden-objects/<digest>`, for staff only."""
     return _for_operators(request, store=server_store(split=HIDDEN), digest=digest)
+
+
+def _to_the_bucket(request: HttpRequest, *, store: DurableStore, digest: str) -> HttpResponse | None:
+    """Leads a browser that shows a public picture on a page to the bucket; None: this site serves what is asked for.
+
+    Programs are served here, since not all of them follow redirections. So is everything else that a browser opens:
+    this site's headers keep it from running anything.
+    """
+    if not settings.STORE_ORIGIN or request.headers.get("Sec-Fetch-Dest") != "image":
+        return None
+    from evaluator.engine.s3.durable import DurableS3Store
+
+    url = None
+    if isinstance(store, DurableS3Store):
+        url = store.presigned_picture(digest=digest, seconds=_PRESIGNED_SECONDS)
+    if url is None:
+        return None
+    response = HttpResponseRedirect(url)
+    # Kept by this browser for less time than the address holds.
+    response["Cache-Control"] = f"private, max-age={_PRESIGNED_SECONDS // 2}"
+    response["Referrer-Policy"] = "no-referrer"
+    patch_vary_headers(response, ["Sec-Fetch-Dest"])
+    return response
 
 
 def _for_operators(request: HttpRequest, *, store: Store, digest: str) -> HttpResponse:

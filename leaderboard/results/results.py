@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from math import fsum, inf
 from typing import Annotated, Any
+from uuid import UUID
 
-from django.db.models import Exists, OuterRef
+from django.db import connection
+from psycopg.types.json import Jsonb
 from pydantic import BaseModel, Field, ValidationError
 
 from evaluator import canonical_json
@@ -18,11 +20,11 @@ from evaluator.suites.base import Column
 from evaluator.suites.registry import suite_of
 from evaluator.values import Artefact, MediaType
 from gpu_jobs.redaction import Redactor
-from leaderboard.catalog.models import Suite, Task
+from leaderboard.catalog.models import Suite
 from leaderboard.catalog.seasons import seeds_to_hide
 from leaderboard.evaluations import deadlines
 from leaderboard.evaluations.events import NewResult, announce
-from leaderboard.evaluations.models import Attempt, Evaluation, TaskResult
+from leaderboard.evaluations.models import Attempt, Evaluation
 from leaderboard.evaluations.states import note_progress
 from leaderboard.planners.secret_headers import header_to_hide
 from leaderboard.results.causes import find_causes_of
@@ -103,7 +105,8 @@ def take_in(
         records: the results.
         store: has their artefacts.
         credential: the attempt's, which must be in no record.
-        is_last: whether the attempt ends with them, so that its deadline for progress means nothing any more.
+        is_last: whether the attempt ends with them, so that its deadline for progress means nothing any more, and what
+            ends it tells those who listen.
 
     Raises:
         RecordsRefusedError: a record is not of this attempt's tasks or contradicts itself.
@@ -122,15 +125,22 @@ def take_in(
     kept = store.put_all([_artefact(record) for record in records])
     digests = dict(zip((record.task for record in records), kept, strict=True))
     new = _insert(attempt=attempt, evaluation=evaluation, records=records, digests=digests)
-    if new:
-        note_progress(evaluation.pk)
-        if not is_last:
-            deadlines.note_result(attempt)
-        announce(
-            evaluation_id=evaluation.pk,
-            results=[NewResult(task=record.task, outcome=record.outcome, score=record.score) for record in new],
-        )
+    if new and not is_last:
+        deadlines.note_result(attempt)
+        note_new_results(evaluation_id=evaluation.pk, records=new)
     return new
+
+
+def note_new_results(*, evaluation_id: UUID, records: Sequence[ResultRecord]) -> None:
+    """Give the evaluation its full time again, and tell those who listen about its new results."""
+    if records:
+        note_progress(evaluation_id)
+        announce(evaluation_id=evaluation_id, results=new_results(records))
+
+
+def new_results(records: Sequence[ResultRecord]) -> list[NewResult]:
+    """New results as events tell them."""
+    return [NewResult(task=record.task, outcome=record.outcome, score=record.score) for record in records]
 
 
 def _check(*, records: Sequence[ResultRecord], evaluation: Evaluation, tasks: frozenset[str]) -> None:
@@ -239,7 +249,7 @@ def _problem_of_usage(record: ResultRecord) -> str:
 
 def _refuse_missing_objects(*, records: Sequence[ResultRecord], store: Store) -> None:
     digests = {artefact.digest for record in records for artefact in record.artefacts()}
-    if missing := sorted(digest for digest in digests if not store.has(digest)):
+    if missing := store.lacking(sorted(digests)):
         raise ObjectsMissingError(missing)
 
 
@@ -253,42 +263,61 @@ def _artefact(record: ResultRecord) -> Artefact:
     return Artefact(data=data, media_type=MediaType.TEXT)
 
 
+_INSERT = """
+WITH new AS (
+    INSERT INTO evaluations_taskresult (
+        evaluation_id, attempt_id, task_id, accepted, updated, outcome, reason, reason_text, score, sample_scores,
+        indicators, sample_indicators, episodes, causes, seconds, planning_seconds, prompt_tokens, completion_tokens,
+        plan_summary, record_digest
+    )
+    SELECT %(evaluation)s, %(attempt)s, task.id, false, STATEMENT_TIMESTAMP(), outcome, reason, reason_text, score,
+           sample_scores, indicators, sample_indicators, episodes, causes, seconds, planning_seconds, prompt_tokens,
+           completion_tokens, plan_summary, record_digest
+    FROM jsonb_to_recordset(%(rows)s) AS given (
+        place integer, key text, outcome text, reason text, reason_text text, score float8, sample_scores float8[],
+        indicators jsonb, sample_indicators jsonb, episodes jsonb, causes jsonb, seconds float8,
+        planning_seconds float8, prompt_tokens integer, completion_tokens integer, plan_summary text,
+        record_digest text
+    )
+    JOIN catalog_task task ON task.suite_id = %(suite)s AND task.key = given.key
+    ORDER BY place
+    ON CONFLICT (evaluation_id, task_id) DO NOTHING RETURNING task_id
+)
+SELECT key FROM new JOIN catalog_task task ON task.id = new.task_id
+"""
+
+
 def _insert(
     *, attempt: Attempt, evaluation: Evaluation, records: Sequence[ResultRecord], digests: dict[str, str]
 ) -> list[ResultRecord]:
-    """Insert the rows of tasks that have none. The lock on the attempt keeps others from inserting them meanwhile."""
-    has_result = Exists(TaskResult.objects.filter(evaluation=evaluation, task=OuterRef("pk")))
-    named = Task.objects.filter(suite=evaluation.suite_id, key__in=list(digests)).order_by()
-    tasks = dict(named.filter(~has_result).values_list("key", "pk"))
-    new = [record for record in records if record.task in tasks]
-    if not new:
-        return []
-    causes = find_causes_of(evaluation=evaluation, records=new)
-    TaskResult.objects.bulk_create(
-        [
-            TaskResult(
-                evaluation=evaluation,
-                task_id=tasks[record.task],
-                outcome=record.outcome,
-                reason=record.reason or "",
-                reason_text=keepable_text(record.reason_text),
-                score=record.score,
-                sample_scores=list(scores_of_samples(record)),
-                indicators=record.indicators,
-                sample_indicators=indicators_of_samples(record),
-                episodes=episodes_of(record),
-                causes=found,
-                seconds=_seconds(record),
-                **usage_fields(record.planner),
-                plan_summary=plan_summary(record),
-                record_digest=digests[record.task],
-                attempt=attempt,
-            )
-            for record, found in zip(new, causes, strict=True)
-        ],
-        ignore_conflicts=True,
-    )
-    return new
+    """Insert the rows of tasks that have none, in this order, and return their records. The first result of a task
+    stays: a constraint of the table sees to that, whoever inserts meanwhile."""
+    causes = find_causes_of(evaluation=evaluation, records=records)
+    rows = [
+        {
+            "place": place,
+            "key": record.task,
+            "outcome": record.outcome,
+            "reason": record.reason or "",
+            "reason_text": keepable_text(record.reason_text),
+            "score": record.score,
+            "sample_scores": list(scores_of_samples(record)),
+            "indicators": record.indicators,
+            "sample_indicators": indicators_of_samples(record),
+            "episodes": episodes_of(record),
+            "causes": found,
+            "seconds": _seconds(record),
+            **usage_fields(record.planner),
+            "plan_summary": plan_summary(record),
+            "record_digest": digests[record.task],
+        }
+        for place, (record, found) in enumerate(zip(records, causes, strict=True))
+    ]
+    given: dict[str, Any] = {"evaluation": evaluation.pk, "attempt": attempt.pk, "suite": evaluation.suite_id}
+    with connection.cursor() as cursor:
+        cursor.execute(_INSERT, given | {"rows": Jsonb(rows)})
+        new = {key for (key,) in cursor.fetchall()}
+    return [record for record in records if record.task in new]
 
 
 def without_secret(*, record: ResultRecord, header: SecretHeader | None) -> ResultRecord:

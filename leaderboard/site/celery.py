@@ -9,20 +9,25 @@ import logging
 import os
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from celery import Celery, Task, bootsteps, signals
 from celery import shared_task as _shared_task  # noqa: TID251 - the one place where it may be used
+from celery.states import FAILURE
 from django.conf import settings
 from django.db import close_old_connections, transaction
 from kombu.exceptions import OperationalError
 from kombu.transport import TRANSPORT_ALIASES
 
 from gpu_jobs.logs.lines import named, present_ids
+from gpu_jobs.tracing.options import name_service
+from gpu_jobs.tracing.spans import failed, flush, ids_for_logs, traceparent
 from leaderboard.site.health import alive_file
 from leaderboard.site.hooks import Hook
+from leaderboard.site.tracing.tasks import HEADER as TRACE_HEADER
+from leaderboard.site.tracing.tasks import task_span
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.site.settings")
 
@@ -33,7 +38,7 @@ SENT_HEADER = "planarena_sent"
 """When a message was sent, in seconds since 1970 by the sender's clock."""
 REQUEST_HEADER = "planarena_request"
 """The id of the request that sent a message; empty if none did."""
-_scopes: dict[str, AbstractContextManager[None]] = {}
+_scopes: dict[str, ExitStack] = {}
 """Of tasks that run, by their ids."""
 task_succeeded: Hook[str] = Hook()
 """Called in the queue's process with the name of a task that has ended well."""
@@ -57,6 +62,8 @@ def _give_connections_back(**_: Any) -> None:
 def _note_when_and_for_whom(headers: dict[str, Any], **_: Any) -> None:
     headers[SENT_HEADER] = time.time()
     headers[REQUEST_HEADER] = present_ids().get("request", "")
+    if sender := traceparent():
+        headers[TRACE_HEADER] = sender
 
 
 @signals.setup_logging.connect
@@ -76,14 +83,30 @@ def _name_lines(task_id: str, task: Any, args: Any, kwargs: Any, **_: Any) -> No
     given = inspect.signature(task.run).bind_partial(*args, **kwargs).arguments
     ids = {"task": task.__name__, "request": getattr(task.request, REQUEST_HEADER, "")}
     ids |= {"evaluation": given.get("evaluation_id"), "worker": given.get("worker")}
-    _scopes[task_id] = named(**{name: str(value) for name, value in ids.items() if value})
-    _scopes[task_id].__enter__()
+    named_ids = {name: str(value) for name, value in ids.items() if value}
+    scope = _scopes[task_id] = ExitStack()
+    sent_by = getattr(task.request, TRACE_HEADER, "") or ""
+    scope.enter_context(task_span(name=task.__name__, sent_by=sent_by, ids=named_ids))
+    scope.enter_context(named(**named_ids, **ids_for_logs()))
 
 
 @signals.task_postrun.connect
-def _end_names(task_id: str, **_: Any) -> None:
+def _end_names(task_id: str, state: str | None, **_: Any) -> None:
+    if state == FAILURE:
+        failed(FAILURE)
     if (scope := _scopes.pop(task_id, None)) is not None:
-        scope.__exit__(None, None, None)
+        scope.close()
+
+
+@signals.worker_init.connect
+def _name_service(**_: Any) -> None:
+    name_service("planarena-queue")
+
+
+@signals.worker_process_shutdown.connect
+def _export_spans(**_: Any) -> None:
+    """Celery's child processes end without the functions of `atexit`."""
+    flush()
 
 
 class SignOfLife(bootsteps.StartStopStep):

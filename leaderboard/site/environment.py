@@ -179,3 +179,30 @@ def kept_secret(path: Path) -> str:
 def is_contact(text: str) -> bool:
     """Whether a text is nothing, an e-mail address, or the address of a page; on one line in any case."""
     return re.fullmatch(r"|https://[^\s<>\"]+|[^\s@<>\":/]+@[^\s@<>\":/]+\.[^\s@<>\":/]+", text) is not None
+
+
+def store_url(where: str) -> str:
+    """`PLANARENA_STORE` if it names a bucket; empty if it names a folder or nothing.
+
+    Raises:
+        ImproperlyConfigured: it is the address of something else.
+    """
+    if "://" not in where:
+        return ""
+    if not re.fullmatch(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9][A-Za-z0-9._-]*)*/?", where):
+        raise ImproperlyConfigured("PLANARENA_STORE must be a folder, or s3://bucket/prefix.")
+    return where.rstrip("/")
+
+
+def origin_of(address: str) -> str:
+    """Scheme, host and port of a site's address, as browsers compare them; empty of nothing.
+
+    Raises:
+        ImproperlyConfigured: it is no address of a site.
+    """
+    if not address:
+        return ""
+    parts = urlsplit(address)
+    if parts.scheme not in {"http", "https"} or not re.fullmatch(r"[A-Za-z0-9.:\[\]-]+", parts.netloc):
+        raise ImproperlyConfigured(f"{address!r} must begin with https:// or http:// and a host name.")
+    return f"{parts.scheme}://{parts.netloc.lower()}"

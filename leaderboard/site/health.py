@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from leaderboard.site.storage.bucket import store_problem
 from leaderboard.site.storage.disk_space import full_volumes
 
 ALIVE_FILE = "PLANARENA_ALIVE_FILE"
@@ -24,9 +25,10 @@ def live(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - the view's sig
 @never_cache
 @require_safe
 def ready(request: HttpRequest) -> HttpResponse:
-    """200 if the database answers and the disks have room, else 503.
+    """200 if the database answers, the disks have room and the bucket takes data, else 503.
 
-    With `?disks=0` disks do not matter: a site without room serves pages, and tells workers to keep their results.
+    With `?disks=0` disks and bucket do not matter: a site without room serves pages, and tells workers to keep their
+    results.
     """
     try:
         with connection.cursor() as cursor:
@@ -35,6 +37,8 @@ def ready(request: HttpRequest) -> HttpResponse:
         return HttpResponse("no database\n", content_type="text/plain", status=503)
     if request.GET.get("disks") != "0" and (full := full_volumes()):
         return HttpResponse(f"disk full: {', '.join(full)}\n", content_type="text/plain", status=503)
+    if request.GET.get("disks") != "0" and (problem := store_problem()):
+        return HttpResponse(f"store: {problem}\n", content_type="text/plain", status=503)
     return HttpResponse("ready\n", content_type="text/plain")
 
 

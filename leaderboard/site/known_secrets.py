@@ -5,6 +5,8 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
+from gpu_jobs.tracing.options import header_secrets
+
 
 def known_secrets() -> list[str]:
     """Tokens, keys, seeds and passwords, without empty ones."""
@@ -16,6 +18,7 @@ def _all() -> Iterable[str]:
     yield from settings.SECRETS_KEYS
     yield from settings.WEBHOOK_KEYS
     yield from settings.SIGNING_KEYS
+    yield from settings.STORE_SECRETS
     yield settings.EMAIL_HOST_PASSWORD
     yield str(settings.DATABASES["default"].get("PASSWORD") or "")
     yield urlsplit(settings.CELERY_BROKER_URL).password or ""
@@ -23,3 +26,4 @@ def _all() -> Iterable[str]:
         yield settings.EGRESS.proxy.password
     for provider in settings.SOCIALACCOUNT_PROVIDERS.values():
         yield from (app.get("secret", "") for app in provider.get("APPS", []))
+    yield from header_secrets()

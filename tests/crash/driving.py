@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -32,11 +32,11 @@ _KEPT_UP = ("web", "celery", "own_worker")
 class Zygote:
     """The warm process that all others are forks of."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: Path = ROOT) -> None:
         self._lock = threading.Lock()
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.crash.zygote"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root,
         )  # fmt: skip
         assert self._process.stdout is not None
         assert self._process.stdout.readline() == "ready\n"
@@ -77,6 +77,8 @@ class Ground:
     worker_token: str
     """Of the first person's own worker."""
     suite: str
+    options: dict[str, Any] = field(default_factory=dict)
+    """Of all runs on it."""
 
     def database(self, name: str) -> dict[str, Any]:
         """Django's settings for a database of this server."""
@@ -245,6 +247,7 @@ def site(*, ground: Ground, broker: str = "filesystem://localhost//", **options:
     with psycopg.connect(ground.postgres_url, autocommit=True) as server:
         server.execute(f'CREATE DATABASE "{name}" TEMPLATE "{ground.template}"')  # type: ignore[arg-type]
     extra = {"OWN_WORKER_TOKEN": ground.worker_token, **options.pop("extra", {})}
+    options = {**ground.options, **options}
     run = Run(
         folder=folder, database=ground.database(name), broker=broker, port=free_port(), extra=extra, **options
     )  # fmt: skip

@@ -29,6 +29,8 @@ RECORDED = "effects.jsonl"
 _PRODUCT = tuple(f"{ROOT / package}{os.sep}" for package in ("leaderboard", "gpu_jobs", "evaluator"))
 _WRITES = re.compile(r'\s*(INSERT INTO|UPDATE|DELETE FROM)\s+"?(\w+)|\s*(SELECT pg_notify)', re.IGNORECASE)
 _WORKERS_MAIN = "__main__.main"
+_RUN = re.compile(r"\bcrash-\w+")
+_KEYS = re.compile(r"[0-9a-f]{2}/[0-9a-f]{62}")
 _IDS = re.compile(r"[0-9a-f]{64}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -149,6 +151,7 @@ def install(*, instrument: Instrument, lose_messages: bool = False) -> None:
     _wrap_broker(instrument, lose_messages=lose_messages)
     _wrap_files(instrument)
     _wrap_http(instrument)
+    _wrap_s3(instrument)
 
 
 def _wrap_database(instrument: Instrument) -> None:
@@ -237,8 +240,25 @@ def _wrap_http(instrument: Instrument) -> None:
 
     @wraps(send)
     def sending(self: httpx.Client, request: httpx.Request, **options: Any) -> httpx.Response:
-        path = _IDS.sub("ID", request.url.path)
+        path = _RUN.sub("RUN", _IDS.sub("ID", _KEYS.sub("ID", request.url.path)))
         with instrument.effect(f"http {request.method} {path}"):
             return send(self, request, **options)
 
     httpx.Client.send = sending  # type: ignore[method-assign]
+
+
+def _wrap_s3(instrument: Instrument) -> None:
+    from botocore.httpsession import URLLib3Session
+
+    send = URLLib3Session.send
+
+    @wraps(send)
+    def sending(self: Any, request: Any) -> Any:
+        if request.method not in {"PUT", "DELETE"}:
+            return send(self, request)
+        # Below the name of the run, without digests.
+        path = _KEYS.sub("ID", "/".join(request.url.partition("?")[0].split("/")[5:]))
+        with instrument.effect(f"s3 {request.method} {path}"):
+            return send(self, request)
+
+    URLLib3Session.send = sending  # type: ignore[method-assign]

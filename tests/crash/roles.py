@@ -5,6 +5,7 @@ Each is a fork of one warm process (`zygote.py`), which has imported everything 
 
 import json
 import os
+import random
 import subprocess
 import sys
 import threading
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.crash.effects import Instrument, install
+from tests.upgrade.migrating import migrate
 
 RUN = "run.json"
 IN_TURNS = "toy-turns"
@@ -45,6 +47,10 @@ class Run:
     """Seconds by which the clock of workers is ahead of the site's."""
     web_clock_ahead: float = 0.0
     """Seconds by which the clock of the web server's host is ahead of that of all others."""
+    bucket: str = ""
+    """`s3://bucket` that holds the site's store below the name of the run; empty: a folder holds it."""
+    s3_endpoint: str = ""
+    """Of that bucket's service."""
     extra: dict[str, Any] = field(default_factory=dict)
     """Further settings."""
 
@@ -80,9 +86,20 @@ def configure(run: Run) -> None:
     settings.LEASE_SECONDS = run.lease_seconds
     if run.is_real:
         settings.EVALUATOR = "leaderboard.catalog.library.Library"
+    if run.bucket:
+        os.environ.update(credentials(run.s3_endpoint))
+        settings.STORE_URL = f"{run.bucket}/{run.folder.name}"
     for name, value in run.extra.items():
         setattr(settings, name, value)
     app.conf.update(broker_url=run.broker, broker_transport_options=_transport_options(run))
+
+
+def credentials(endpoint: str) -> dict[str, str]:
+    """Variables of a user of the fake service."""
+    return {
+        "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFAULT_REGION": "eu-central-1",
+        "PLANARENA_S3_ENDPOINT": endpoint,
+    }  # fmt: skip
 
 
 def _transport_options(run: Run) -> dict[str, Any]:
@@ -185,8 +202,14 @@ def own_worker(run: Run) -> None:
 
 def outcome(run: Run) -> None:
     """Write down what the run came to."""
+    from evaluator.engine.store import LocalStore
+    from leaderboard.backups.losses import STORES, site_store
+    from leaderboard.backups.objects import copy_objects
     from tests.crash.outcome import outcome_of
 
+    for name in STORES if run.bucket else ():
+        copied = copy_objects(source=site_store(name), target=LocalStore(run.folder / "store" / name))
+        assert not copied.damaged, copied.damaged
     (run.folder / "outcome.json").write_text(json.dumps(outcome_of(store=run.folder / "store"), indent=1))
 
 
@@ -330,7 +353,10 @@ def _runner(*, run: Run, role: str, first: threading.Event) -> Any:
     from tests.fakes.runner import FakeRunner
 
     store = LocalStore(run.folder / "workers" / ("store" if role == "worker" else f"{role}-store"))
-    runner: Any = EvaluatorRunner(store=store, device="cpu") if run.is_real else FakeRunner(pace=run.pace, store=store)
+    makes = {"makes": picture_of} if run.bucket else {}
+    runner: Any = (
+        EvaluatorRunner(store=store, device="cpu") if run.is_real else FakeRunner(pace=run.pace, store=store, **makes)
+    )
     run_lease = runner.run
 
     def waiting(lease: Any) -> Iterator[Any]:
@@ -341,11 +367,20 @@ def _runner(*, run: Run, role: str, first: threading.Event) -> Any:
     return runner
 
 
+def picture_of(task: str) -> Any:
+    """Noise that is large enough to be uploaded directly."""
+    from PIL import Image
+
+    from evaluator.values import encode
+
+    return encode(Image.frombytes("RGB", (96, 96), random.Random(task).randbytes(96 * 96 * 3)))
+
+
 ROLES: dict[str, Callable[[Run], None]] = {
-    "prepare": prepare, "web": web, "celery": celery, "beat": beat, "second_worker": second_worker,
+    "prepare": prepare, "migrate": migrate, "web": web, "celery": celery, "beat": beat, "second_worker": second_worker,
     "own_worker": own_worker, "outcome": outcome,
 }  # fmt: skip
-TAKES_NO_PART = frozenset({"prepare", "outcome"})
+TAKES_NO_PART = frozenset({"prepare", "migrate", "outcome"})
 """Processes that only look: nothing of them is recorded."""
 
 

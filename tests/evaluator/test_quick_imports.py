@@ -1,11 +1,12 @@
-"""Imports without garbage collection leave it as it was, also when they fail."""
+"""Imports without garbage collection leave it as it was, also when they fail; others leave a package's rest alone."""
 
 import gc
+import subprocess
 import sys
 
 import pytest
 
-from evaluator.quick_imports import import_without_collection
+from evaluator.quick_imports import import_without_collection, import_without_package
 
 MODULE = """
 import gc
@@ -31,3 +32,22 @@ def test_collection_goes_on_after_an_import_that_fails(folder):
     with pytest.raises(ValueError, match="no"):
         import_without_collection("looking_at_gc")
     assert gc.isenabled()
+
+
+def test_a_module_of_a_package_comes_without_the_others():
+    program = """
+import sys
+from evaluator.quick_imports import import_without_package
+
+module = import_without_package("bert_score.utils")
+assert module.greedy_cos_idf.__module__ == "bert_score.utils"
+assert import_without_package("bert_score.utils") is module
+print(sys.modules["bert_score"].__version__, "pandas" in sys.modules, "matplotlib" in sys.modules)
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120)
+    assert found.stdout.split()[1:] == ["False", "False"]
+
+
+def test_a_package_that_is_not_there_is_missing():
+    with pytest.raises(ModuleNotFoundError, match="no_such_package"):
+        import_without_package("no_such_package.utils")

@@ -1,12 +1,12 @@
 """A runner without experts: a score that follows from the task, one small artefact per task, at a given pace."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from evaluator.engine.store import MemoryStore, Store
 from evaluator.records import ArtefactReference, Outcome, ResultRecord, SampleResult
-from evaluator.values import encode
+from evaluator.values import Artefact, encode
 from gpu_jobs.contract.lease import Lease
 from gpu_jobs.phases import CurrentPhase
 from gpu_jobs.planners import LeaseRefusedError
@@ -23,6 +23,7 @@ class FakeRunner:
         fails_at: str = "",
         store: Store | None = None,
         error: BaseException | None = None,
+        makes: Callable[[str], Artefact] = lambda task: encode(f"answer to {task}"),
     ) -> None:
         self.store: Store = store or MemoryStore()
         self.phase = CurrentPhase()
@@ -31,6 +32,7 @@ class FakeRunner:
         self._pace = pace
         self._profile_digest = profile_digest
         self._fails_at = fails_at
+        self._makes = makes
         self._error = error or RuntimeError("the expert fell over")
 
     def run(self, lease: Lease) -> Iterator[ResultRecord]:
@@ -50,7 +52,7 @@ class FakeRunner:
         return {"fake": True}
 
     def _record(self, *, lease: Lease, task: str) -> ResultRecord:
-        artefact = encode(f"answer to {task}")
+        artefact = self._makes(task)
         self.store.put(artefact)
         reference = ArtefactReference(digest=artefact.digest, media_type=artefact.media_type)
         score = score_of(task)

@@ -60,7 +60,7 @@ VLLM: Json = {
 MIG = {"resource": "nvidia.com/mig-2g.20gb", "count": 1}
 EVERYTHING: Json = {
     "images": {"pullSecrets": ["registry"]},
-    "settings": {"PLANARENA_LOG_LEVEL": "DEBUG", "PLANARENA_SAMPLES": 8},
+    "settings": {"PLANARENA_LOG_LEVEL": "DEBUG", "PLANARENA_SAMPLES": 8, "PLANARENA_LOG_FORMAT": "json"},
     "database": {"host": "db.internal", "options": "sslmode=require", "pooler": {"host": "pgbouncer.internal"}},
     "store": {"existingClaim": "artefacts"},
     "web": {"autoscaling": {"enabled": True}, "podAnnotations": {"a": "b"}},
@@ -69,8 +69,12 @@ EVERYTHING: Json = {
     "modelMirror": "http://model-mirror.planarena.svc:8080",
     "monitoring": {"serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
                    "rules": {"enabled": True}, "dashboards": {"enabled": True}},
-    "network": {"to": {"s3": {"enabled": True, "ports": [9000], "peers": [
-        {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "storage"}}}]}}},
+    "tracing": {"endpoint": "http://collector.observability.svc:4318", "ratio": 0.1, "headersSecret": "collector"},
+    "network": {"to": {
+        "s3": {"enabled": True, "ports": [9000], "peers": [
+            {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "storage"}}}]},
+        "traces": {"peers": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "observability"}}}]},
+    }},
     "modelCaches": [
         {"name": "models-node-1", "size": "200Gi", "local": {"node": "node-1", "path": "/srv/models"}},
         {"name": "models-shared", "size": "1Ti", "storageClass": "nfs", "accessModes": ["ReadWriteMany"]},
@@ -86,6 +90,12 @@ EVERYTHING: Json = {
         {"name": "always", "scaling": "none", "replicas": 2},
     ],
 }  # fmt: skip
+BUCKET: Json = {
+    "store": {"bucket": "s3://arena/site", "endpoint": "http://minio.storage.svc:9000",
+              "publicEndpoint": "https://s3.example", "secret": "site-bucket"},
+    "network": {"to": {"s3": {"enabled": True, "ports": [9000], "peers": [
+        {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "storage"}}}]}}},
+}  # fmt: skip
 VARIANTS: dict[str, Json] = {
     "dev": DEV,
     "production": PRODUCTION,
@@ -96,6 +106,7 @@ VARIANTS: dict[str, Json] = {
         PRODUCTION,
         {"programs": {"runtimeClass": ""}, "poolDefaults": {"modelServer": {"runtimeClass": ""}}},
     ),
+    "production with a bucket": merged(PRODUCTION, BUCKET),
     "production with vLLM": merged(PRODUCTION, VLLM),
     "production with everything": merged(PRODUCTION, EVERYTHING),
 }

@@ -29,7 +29,9 @@ MANUAL = Path("docs/operating.md").read_text(encoding="utf-8")
 SECRETS = {
     (SITE, name) for name in ("planarena-secrets", "planarena-web-secrets", "planarena-tls", "planarena-metrics")
 }
-OPERATORS = SECRETS | {(JOBS, "planarena-metrics"), (JOBS, "bucket")}
+OPERATORS = SECRETS | {
+    (JOBS, "planarena-metrics"), (JOBS, "bucket"), (JOBS, "collector"), (SITE, "site-bucket"), (SITE, "collector")
+}  # fmt: skip
 CLAIMS = {(JOBS, "weights"), (SITE, "artefacts")}
 
 

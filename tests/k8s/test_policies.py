@@ -236,6 +236,9 @@ S3 = {
 }
 ENTERPRISE = {"peers": [{"ipBlock": {"cidr": "10.9.0.0/16"}}]}
 VPC = ANYWHERE_IN_VPC
+TRACES = {"endpoint": "https://10.5.0.9:4318"}
+COLLECTOR = Host(address="10.5.0.9")
+TO_COLLECTOR = {"peers": [{"ipBlock": {"cidr": "10.5.0.0/16"}}]}
 WAYS_OF_VALUES = [
     # The value, who calls whom, and the port.
     ("from.ingress", Pod(namespace="ingress-nginx"), WEB, 8000),
@@ -248,6 +251,8 @@ WAYS_OF_VALUES = [
     ("to.mail", WEB, VPC, 587),
     ("to.apiServer", WATCH, VPC, 6443),
     ("to.s3", PLAIN, MINIO, 9000),
+    ("to.traces", QUEUE, COLLECTOR, 4318),
+    ("to.traces", PLAIN, COLLECTOR, 4318),
     ("to.modelMirror", WEB, MIRROR, 8080),
     ("to.modelMirror", PLAIN, MIRROR, 8080),
     ("to.testCalls", WEB, PLANNER, 8443),
@@ -259,7 +264,7 @@ WAYS_OF_VALUES = [
 @pytest.mark.parametrize(("value", "source", "target", "port"), WAYS_OF_VALUES)
 def test_each_way_is_a_value_that_closes_it(value, source, target, port):
     side, name = value.split(".")
-    further = {"network": {"to": {"s3": S3}}}
+    further = {"network": {"to": {"s3": S3, "traces": TO_COLLECTOR}}, "tracing": TRACES}
     opened = policies_of("production without proxy", **further)
     closed = policies_of("production without proxy", **merged(further, {"network": {side: {name: {"enabled": False}}}}))
     assert allowed(opened, source=source, target=target, port=port)
@@ -311,6 +316,21 @@ def test_services_can_be_restricted_to_their_addresses_and_pgbouncer_is_one():
 def test_a_bucket_without_its_addresses_is_refused():
     with pytest.raises(helm_python.HelmError, match=r"network\.to\.s3\.peers is empty"):
         policies_of("production", network={"to": {"s3": {"enabled": True}}})
+
+
+def test_the_site_and_workers_reach_the_collector_of_traces_and_nobody_else_does():
+    found = policies_of("production", tracing=TRACES, network={"to": {"traces": TO_COLLECTOR}})
+    for source in (WEB, QUEUE, BEAT, WATCH, PLAIN, CALLING, LOADING):
+        assert allowed(found, source=source, target=COLLECTOR, port=4318), source
+        assert not allowed(found, source=source, target=VPC, port=4318), source
+        assert not allowed(policies_of("production"), source=source, target=COLLECTOR, port=4318), source
+    for source in (MODEL_SERVER, PROGRAMS, PROXY):
+        assert not allowed(found, source=source, target=COLLECTOR, port=4318), source
+
+
+def test_a_collector_without_its_addresses_is_refused():
+    with pytest.raises(helm_python.HelmError, match=r"network\.to\.traces\.peers is empty"):
+        policies_of("production", tracing=TRACES)
 
 
 def test_nothing_is_allowed_that_is_not_named(policies):

@@ -24,6 +24,7 @@ from tests.k8s.chart import (
     render,
 )
 
+LOG_FORMAT = "PLANARENA_LOG_FORMAT"
 QUEUE, PRIORITY = "kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/priority-class"
 
 
@@ -111,6 +112,39 @@ def test_workers_are_told_where_the_site_is_and_a_name_by_pod(manifests):
         assert parsed.name == "$(POD_NAME)"
         assert parsed.idle_seconds is None, "a worker of a pool never ends by itself"
         assert parsed.evaluation is None
+
+
+def test_workers_log_and_trace_as_the_site_does(manifests):
+    (settings,) = [
+        one["data"] for one in of_kind(manifests, "ConfigMap") if one["metadata"]["name"] == "planarena-settings"
+    ]
+    shared = {name: value for name, value in settings.items() if name.startswith("OTEL_") or name == LOG_FORMAT}
+    for item in pools(manifests):
+        (worker,) = [one for one in containers_of(item) if one["name"] == "worker"]
+        assert shared.items() <= environment_of(worker).items()
+        headers = {"secretRef": {"name": "collector"}}
+        assert (headers in worker.get("envFrom", [])) is bool(settings.get("OTEL_EXPORTER_OTLP_ENDPOINT"))
+
+
+def test_those_of_everything_are_there():
+    worker = containers_of(pools(build("production with everything"))[0])[0]
+    given = environment_of(worker)
+    assert (given[LOG_FORMAT], given["OTEL_TRACES_SAMPLER_ARG"]) == ("json", "0.1")
+    assert given["OTEL_EXPORTER_OTLP_ENDPOINT"] == "http://collector.observability.svc:4318"
+
+
+def test_pods_of_a_pool_are_spread_and_a_rollout_waits_for_a_worker_that_has_started(manifests):
+    for item in [*pools(manifests), *pools(manifests, "model-server")]:
+        spread = pod_of(item)["topologySpreadConstraints"]
+        assert {one["topologyKey"] for one in spread} == {"kubernetes.io/hostname", "topology.kubernetes.io/zone"}
+        for one in spread:
+            assert one["whenUnsatisfiable"] == "ScheduleAnyway"
+            assert one["labelSelector"] == item["spec"]["selector"]
+    for item in pools(manifests):
+        (worker,) = [one for one in containers_of(item) if one["name"] == "worker"]
+        alive = environment_of(worker)["PLANARENA_ALIVE_FILE"]
+        assert worker["startupProbe"]["exec"]["command"] == ["test", "-e", alive]
+        assert any(alive.startswith(mount["mountPath"]) for mount in worker["volumeMounts"])
 
 
 def test_torch_has_shared_memory_everywhere_it_runs(manifests):

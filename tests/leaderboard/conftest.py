@@ -43,3 +43,16 @@ def nothing_kept_in_memory() -> Iterator[None]:
     """Each test begins with processes that remember no suite and no evaluation: its database is another one."""
     yield
     clear_all()
+
+
+@pytest.fixture
+def broker(settings):
+    """Uses another broker."""
+    before = {name: app.conf[name] for name in ("broker_url", "broker_transport_options")}
+
+    def use(url: str, **options):
+        settings.CELERY_BROKER_TRANSPORT_OPTIONS = options
+        app.conf.update(broker_url=url, broker_transport_options=options)
+
+    yield use
+    app.conf.update(before)

@@ -11,7 +11,8 @@ from tests.load.run import Options, measure
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one load test, print the report, and return 1 if an evaluation did not complete."""
+    """Run one load test and print the report. Returns 1 if an evaluation did not complete, or a lease was empty or
+    doubled."""
     usual = Options()
     parser = argparse.ArgumentParser(prog="python -m tests.load", description=__doc__)
     add = parser.add_argument
@@ -19,6 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--users", type=int, default=usual.users, help="who submit them, in unequal numbers (default: %(default)s)")
     add("--workers", type=int, default=usual.workers, help="worker processes (default: %(default)s)")
     add("--tasks", type=int, default=usual.tasks, help="of each evaluation, a shard each (default: %(default)s)")
+    add("--minutes", type=float, default=usual.minutes, help="keep submitting for so long (default: submit once)")
     add("--pace", type=float, default=usual.pace, help="seconds that a task takes (default: at once)")
     add("--broker", default=usual.broker, help="as in BROKER_URL (default: files in a folder of its own)")
     add("--out", type=Path, help="file for the report as JSON")
@@ -32,7 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if out is not None:
         out.write_text(json.dumps(report, indent=1) + "\n")
     print(told(report))
-    return 0 if report["finished"] == 1 else 1
+    if wrong := {what: count for what, count in report["wrong_leases"].items() if count}:
+        print(f"Leases went wrong: {wrong}", file=sys.stderr)
+    return 0 if report["finished"] == 1 and not wrong else 1
 
 
 if __name__ == "__main__":

@@ -8,12 +8,13 @@ from typing import Any
 
 from django.core.management import call_command
 from django.db import connection, connections
-from django.db.models import Count, Max, Min
+from django.db.models import Count, Max, Min, Window
+from django.db.models.functions import Lag
 from django.utils import timezone
 
 from leaderboard.accounts.models import User
 from leaderboard.evaluations import transitions
-from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Shard
+from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Shard, ShardState, TaskResult
 from leaderboard.planners.data import PlannerData
 from leaderboard.submissions import services
 from tests.leaderboard.factories import make_suite
@@ -35,12 +36,15 @@ def unequal(*, total: int, users: int) -> list[int]:
 
 
 def submit_all(*, suite: str, counts: Sequence[int]) -> None:
-    """Submit so many evaluations for each user, in turns, each with the user's one planner."""
-    users = [User.objects.create(username=f"user{number:02}") for number in range(len(counts))]
+    """Submit so many evaluations for each user, in turns, each with the user's one planner. None is `gold`, whose
+    scores change what is known of all others."""
+    users = [User.objects.get_or_create(username=f"user{number:02}")[0] for number in range(len(counts))]
     for turn in range(max(counts)):
         for user, count in zip(users, counts, strict=True):
             if turn < count:
-                planner = PlannerData.of(name=f"planner of {user.username}", kind="bundled", bundled_name="gold")
+                planner = PlannerData.of(
+                    name=f"planner of {user.username}", kind="bundled", bundled_name="random-valid"
+                )
                 data = services.SubmissionData(planner=planner, suites=[suite])
                 services.submit(services.validate(user=user, data=data))
 
@@ -65,9 +69,23 @@ def ages() -> dict[str, tuple[float, float]]:
     return found
 
 
-def waiting_shards() -> bool:
-    """Whether a worker could have something to do."""
-    return Shard.objects.filter(state="pending", evaluation__state__in=transitions.LEASABLE).exists()
+def waiting_shards() -> int:
+    """How many shards a worker could take."""
+    return Shard.objects.filter(state=ShardState.PENDING, evaluation__state__in=transitions.LEASABLE).count()
+
+
+def doubled_leases() -> dict[str, int]:
+    """What must not be: shards that were completed twice, leases of a shard that another worker still held, and results
+    of an attempt that did not complete its shard."""
+    completed = Attempt.objects.order_by().filter(state=AttemptState.COMPLETED)
+    before = Window(Lag("ended_at"), partition_by="shard", order_by="number")
+    history = Attempt.objects.annotate(before=before).order_by("shard", "number")
+    rows = list(history.values_list("number", "leased_at", "before"))
+    return {
+        "completed_twice": completed.values("shard").annotate(count=Count("pk")).filter(count__gt=1).count(),
+        "held_by_two": sum(number > 1 and (end is None or leased < end) for number, leased, end in rows),
+        "results_of_others": TaskResult.objects.exclude(attempt__state=AttemptState.COMPLETED).count(),
+    }
 
 
 def owners_of_leases() -> list[str]:

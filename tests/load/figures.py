@@ -86,3 +86,8 @@ def gaps(attempts: Sequence[tuple[str, float, float]]) -> list[float]:
             found.append(leased - before[worker])
         before[worker] = ended
     return found
+
+
+def given_twice(attempts: Sequence[str]) -> int:
+    """How many attempts came to more than one worker, or to one more than once, by what all workers wrote down."""
+    return sum(count > 1 for count in Counter(attempts).values())

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.load.figures import distribution, fairness, gaps, growth
+from tests.load.figures import distribution, fairness, gaps, given_twice, growth
 
 if TYPE_CHECKING:
     from tests.load.run import Watched
@@ -42,6 +42,7 @@ def report_of(
         "cpu_seconds_per_shard": {what: spent / len(attempts) for what, spent in sorted(watched.cpu.items())},
         "seconds_between_shards": distribution(gaps(attempts)),
         "empty_leases_while_work_waited": empty / (empty + len(shards)),
+        "wrong_leases": {"empty": empty, **_wrong(shards), **database.doubled_leases()},
         "deadline_used_at_most": watched.used,
         "memory_mib": {what: growth([each[what] for each in watched.memory]) for what in sorted(watched.cpu)},
         "throughput": {
@@ -56,6 +57,13 @@ def report_of(
         "seconds": dict(seconds),
         "options": dict(options),
         "cores": os.cpu_count(),
+    }
+
+
+def _wrong(shards: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    return {
+        "without_tasks": sum(not shard["tasks"] for shard in shards),
+        "given_twice": given_twice([shard["attempt"] for shard in shards]),
     }
 
 
@@ -99,6 +107,7 @@ def told(report: Mapping[str, Any]) -> str:
         *(f"overhead {part:<10} {_times(values)}" for part, values in over.items()),
         f"between two shards  {_times(report['seconds_between_shards'])}, from the database",
         f"empty leases        {report['empty_leases_while_work_waited']:.1%} of calls, while work waited",
+        f"wrong leases        {_counts(report['wrong_leases'])}",
         "CPU per shard       " + _each(report["cpu_seconds_per_shard"], lambda spent: f"{spent * 1000:.1f} ms"),
         "deadline used       " + _each(report["deadline_used_at_most"], lambda used: f"{used:.2%}"),
         "oldest              " + _each(report["oldest_seconds"], lambda age: f"{age:.0f} s"),

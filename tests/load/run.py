@@ -7,7 +7,7 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,8 @@ class Options:
     workers: int = 8
     tasks: int = 1
     """Of each evaluation; each is a shard of its own."""
+    minutes: float = 0.0
+    """For so long more is submitted whenever less than the first number of evaluations waits; then all of it ends."""
     pace: float = 0.0
     """Seconds that the runner takes for a task."""
     broker: str = "filesystem://localhost//"
@@ -134,13 +136,26 @@ class _Test:
         seconds["launching"] = self._timed(lambda: self._wait(lambda states: "queued" not in states))
         self._start_workers()
         before = self._processes.cpu()
-        seconds["working"] = self._timed(lambda: self._wait(self._all_have_ended))
+        seconds["working"] = self._timed(lambda: self._work(suite=suite, counts=counts))
         after = self._processes.cpu()
         self._watched.cpu = {what: after[what] - before[what] for what in after}
         self._tell("all have ended")
         times = sorted(self._folder.glob("times-*.jsonl"))
         log = self._folder / "logs" / "celery.log"
-        return report_of(options=asdict(options), watched=self._watched, seconds=seconds, times=times, log=log)
+        submitted = sum(database.states().values())
+        told = {**asdict(options), "evaluations": submitted}
+        return report_of(options=told, watched=self._watched, seconds=seconds, times=times, log=log)
+
+    def _work(self, *, suite: str, counts: Sequence[int]) -> None:
+        """Wait until all has ended. Before, keep workers busy for the time that is wanted."""
+        until = time.monotonic() + 60 * self._options.minutes
+        enough = self._options.evaluations * self._options.tasks
+        while time.monotonic() < until:
+            self._sample()
+            if self._database.waiting_shards() < enough:
+                self._database.submit_all(suite=suite, counts=counts)
+            time.sleep(_SAMPLE_SECONDS)
+        self._wait(self._all_have_ended)
 
     def _start_site(self) -> None:
         """Web server, Celery and beat, as the demo starts them."""

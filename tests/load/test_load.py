@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.load.figures import contested, distribution, fairness, gaps, growth
+from tests.load.figures import contested, distribution, fairness, gaps, given_twice, growth
 from tests.load.processes import ROOT
 
 USERS, EVALUATIONS, WORKERS, TASKS = 4, 40, 3, 3
@@ -29,6 +29,7 @@ def test_everything_finishes_and_users_with_unequal_queues_get_the_same(tmp_path
     assert report["finished"] == 1
     assert report["states"] == {"completed": EVALUATIONS}
     assert report["attempts"] == {"completed": EVALUATIONS * TASKS}
+    assert report["wrong_leases"] == dict.fromkeys(report["wrong_leases"], 0)
     leases = report["fairness"]["leases"]
     equal = sum(leases.values()) / USERS
     # One more or less for each worker that asks at the same moment as another.
@@ -77,3 +78,8 @@ def test_growth_compares_the_first_third_with_the_last():
 
 def test_gaps_are_between_the_shards_of_one_worker():
     assert gaps([("a", 0.0, 1.0), ("b", 0.5, 3.0), ("a", 1.25, 2.0)]) == [0.25]
+
+
+def test_an_attempt_that_comes_to_two_workers_is_seen():
+    assert given_twice(["a", "b", "a", "c", "c"]) == 2
+    assert given_twice(["a", "b"]) == 0

@@ -70,8 +70,9 @@ class TimedClient(ApiClient):
 
     def finish(self, **options: Any) -> Lease | None:
         """The last call of a shard, and the first one of the next."""
+        ended: Lease = options["lease"]
         found = self._watch.measure("finish", lambda: super(TimedClient, self).finish(**options))
-        self._watch.end()
+        self._watch.end(attempt=ended.attempt, tasks=len(ended.tasks))
         self._watch.begin()
         return found  # type: ignore[no-any-return]
 

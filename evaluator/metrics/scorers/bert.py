@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from bert_score.utils import get_bert_embedding, greedy_cos_idf
 from torch import Tensor
 from transformers import AutoModel, AutoTokenizer
 
@@ -20,7 +19,11 @@ from evaluator.experts.profile import ScorerSpec
 from evaluator.metrics.scorers.base import require_pairs
 from evaluator.metrics.scorers.embedding_cache import EmbeddingCache
 from evaluator.metrics.scorers.precision import for_scoring
+from evaluator.quick_imports import import_without_package
 from evaluator.values import Value
+
+# The package imports pandas and matplotlib for its plots, which takes longer than to score a suite.
+_package = import_without_package("bert_score.utils")
 
 
 class BERTScore:
@@ -64,7 +67,9 @@ class BERTScore:
         """Token embeddings, attention mask and weights of one text, as `bert-score` computes them."""
         weights: defaultdict[int, float] = defaultdict(lambda: 1.0)
         weights[self._tokenizer.cls_token_id] = weights[self._tokenizer.sep_token_id] = 0.0
-        embedding, mask, idf = get_bert_embedding([text], self._model, self._tokenizer, weights, device=self._device)
+        embedding, mask, idf = _package.get_bert_embedding(
+            [text], self._model, self._tokenizer, weights, device=self._device
+        )
         return embedding.cpu(), mask.cpu(), idf
 
 
@@ -88,5 +93,5 @@ def _digest(text: str) -> str:
 def _f1(*, candidate: tuple[Tensor, Tensor, Tensor], reference: tuple[Tensor, Tensor, Tensor]) -> float:
     # `greedy_cos_idf` normalises its arguments in place.
     own, other = ([part.clone() for part in text] for text in (candidate, reference))
-    _, _, f1 = greedy_cos_idf(*other, *own)
+    _, _, f1 = _package.greedy_cos_idf(*other, *own)
     return float(f1[0].clamp(-1, 1))

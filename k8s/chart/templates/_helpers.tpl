@@ -59,21 +59,22 @@ securityContext:
     type: RuntimeDefault
 {{- end }}
 
-{{/* Pods of one kind on different nodes, where there are several. */}}
+{{/* Pods of one kind on different nodes, where there are several. Takes the component. */}}
 {{- define "planarena.spread" -}}
+{{ include "planarena.spreadLabels" (dict "app.kubernetes.io/component" .) }}
+{{- end }}
+
+{{/* The same. Takes the labels of the pods. */}}
+{{- define "planarena.spreadLabels" -}}
 topologySpreadConstraints:
+{{- range $key := list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
   - maxSkew: 1
-    topologyKey: kubernetes.io/hostname
+    topologyKey: {{ $key }}
     whenUnsatisfiable: ScheduleAnyway
     labelSelector:
       matchLabels:
-        app.kubernetes.io/component: {{ . }}
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector:
-      matchLabels:
-        app.kubernetes.io/component: {{ . }}
+        {{- toYaml $ | nindent 8 }}
+{{- end }}
 {{- end }}
 
 {{- define "planarena.placement" -}}
@@ -131,4 +132,27 @@ NO_PROXY: {{ join "," .Values.egress.noProxy | quote }}
 {{/* A value as text; large whole numbers would otherwise become 1e+07. */}}
 {{- define "planarena.text" -}}
 {{- if and (kindIs "float64" .) (eq (floor .) .) }}{{ int64 . }}{{ else }}{{ toString . }}{{ end -}}
+{{- end }}
+
+{{/* Where traces go, for the site and its workers. The headers are in a Secret. */}}
+{{- define "planarena.tracing" -}}
+{{- with .Values.tracing }}
+{{- if .endpoint }}
+OTEL_EXPORTER_OTLP_ENDPOINT: {{ .endpoint | quote }}
+OTEL_TRACES_SAMPLER: parentbased_traceidratio
+OTEL_TRACES_SAMPLER_ARG: {{ toString .ratio | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Names of Secrets whose keys are variables: `given`, and that of the headers of traces. */}}
+{{- define "planarena.secretRefs" -}}
+{{- $secrets := .given }}
+{{- with .root.Values.tracing }}
+{{- if and .endpoint .headersSecret }}{{ $secrets = append $secrets .headersSecret }}{{ end }}
+{{- end }}
+{{- range $secrets }}
+- secretRef:
+    name: {{ . }}
+{{- end }}
 {{- end }}

@@ -98,6 +98,7 @@ priorityClassName: {{ . }}
 # Not the worker's.
 {{ include "planarena.user" 65533 }}
 {{- include "planarena.placement" $server }}
+{{ include "planarena.spreadLabels" (dict "app.kubernetes.io/component" "model-server" "planarena.io/pool" .pool.name) }}
 {{- if $isVllm }}
 initContainers:
   # Takes the model's files from a worker, and starts and stops the engine beside it.

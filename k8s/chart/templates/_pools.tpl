@@ -114,6 +114,7 @@ runtimeClassName: {{ . }}
 {{- include "planarena.pullSecrets" .root }}
 {{ include "planarena.user" 65532 }}
 {{- include "planarena.placement" $pool }}
+{{ include "planarena.spreadLabels" (dict "app.kubernetes.io/component" "worker" "planarena.io/pool" $pool.name) }}
 {{- with $pool.gpu.claimTemplate }}
 resourceClaims:
   - name: gpu
@@ -162,15 +163,19 @@ containers:
       - name: {{ $name }}
         value: {{ toString $value | quote }}
       {{- end }}
-    {{- with $pool.envFrom }}
+    {{- with include "planarena.secretRefs" (dict "root" .root "given" $pool.envFrom) }}
     envFrom:
-      {{- range . }}
-      - secretRef:
-          name: {{ . }}
-      {{- end }}
+      {{- . | nindent 6 }}
     {{- end }}
     {{- include "planarena.poolResources" (dict "resources" $pool.resources "gpu" $pool.gpu "claim" $pool.gpu.claimTemplate) | nindent 4 }}
     {{- include "planarena.hardened" .root | nindent 4 }}
+    # Until the worker has loaded its libraries; a rollout waits for it. Later the site watches its heartbeats.
+    startupProbe:
+      exec:
+        command: [test, -e, /tmp/alive]
+      periodSeconds: 5
+      timeoutSeconds: 5
+      failureThreshold: 60
     # The last lines of the log stay with the pod's status when it fails.
     terminationMessagePolicy: FallbackToLogsOnError
     volumeMounts:
@@ -233,6 +238,7 @@ volumes:
 {{- $server := .pool.modelServer -}}
 PLANARENA_API_URL: http://{{ include "planarena.webHost" .root }}:8000
 PLANARENA_DATA: /data
+PLANARENA_ALIVE_FILE: /tmp/alive
 PLANARENA_DEVICE: {{ .pool.device }}
 # Libraries write caches into the home folder, and the root file system is read-only.
 HOME: /data
@@ -264,6 +270,10 @@ PLANARENA_MODEL_SERVER: planarena-models-{{ .pool.name }}.{{ $values.namespaces.
 PLANARENA_MODEL_ENGINE: {{ $server.engine }}
 {{- end }}
 {{ include "planarena.egress" .root }}
+{{ include "planarena.tracing" .root }}
+{{- with index $values.settings "PLANARENA_LOG_FORMAT" }}
+PLANARENA_LOG_FORMAT: {{ . | quote }}
+{{- end }}
 {{- range $name, $value := .pool.env }}
 {{ $name }}: {{ include "planarena.text" $value | quote }}
 {{- end }}

@@ -2,7 +2,17 @@
 
 {{- define "planarena.settings" -}}
 PLANARENA_DATA: /data
-PLANARENA_STORE: /store
+{{- with .Values.store }}
+PLANARENA_STORE: {{ .bucket | default "/store" }}
+{{- if .bucket }}
+{{- with .endpoint }}
+PLANARENA_S3_ENDPOINT: {{ . | quote }}
+{{- end }}
+{{- with .publicEndpoint }}
+PLANARENA_S3_PUBLIC_ENDPOINT: {{ . | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
 PLANARENA_LAUNCHER: leaderboard.queue.launching.kubernetes_launcher
 PLANARENA_API_URL: http://{{ include "planarena.webHost" . }}:8000
 PLANARENA_SITE_URL: {{ if .Values.ingress.tlsSecret }}https{{ else }}http{{ end }}://{{ .Values.host }}
@@ -14,6 +24,7 @@ PLANARENA_KUBERNETES_POOLS: {{ include "planarena.poolsForTheSite" . | quote }}
 HF_ENDPOINT: {{ . | quote }}
 {{- end }}
 {{ include "planarena.egress" . }}
+{{ include "planarena.tracing" . }}
 {{- end }}
 
 {{- define "planarena.hosts" -}}
@@ -24,7 +35,7 @@ HF_ENDPOINT: {{ . | quote }}
 {{- define "planarena.allSettings" -}}
 {{- $settings := include "planarena.settings" . | fromYaml -}}
 {{- range $name, $value := .Values.settings -}}
-{{- if has $name (list "DATABASE_URL" "DATABASE_DIRECT_URL" "DATABASE_PASSWORD" "BROKER_URL" "EMAIL_HOST_PASSWORD" "PLANARENA_GITHUB_SECRET" "PLANARENA_HIDDEN_SEED" "PLANARENA_METRICS_TOKEN" "PLANARENA_SECRETS_KEY" "PLANARENA_SECRET_KEY" "PLANARENA_SECRET_KEY_BEFORE" "PLANARENA_SIGNING_KEY" "PLANARENA_WEBHOOK_KEY" "PLANARENA_WORKER_TOKEN") -}}
+{{- if has $name (list "AWS_SECRET_ACCESS_KEY" "AWS_SESSION_TOKEN" "DATABASE_URL" "DATABASE_DIRECT_URL" "DATABASE_PASSWORD" "BROKER_URL" "EMAIL_HOST_PASSWORD" "OTEL_EXPORTER_OTLP_HEADERS" "PLANARENA_GITHUB_SECRET" "PLANARENA_HIDDEN_SEED" "PLANARENA_METRICS_TOKEN" "PLANARENA_SECRETS_KEY" "PLANARENA_SECRET_KEY" "PLANARENA_SECRET_KEY_BEFORE" "PLANARENA_SIGNING_KEY" "PLANARENA_WEBHOOK_KEY" "PLANARENA_WORKER_TOKEN") -}}
 {{- fail (printf "settings.%s is a secret: put it into one of the Secrets that `secrets` names." $name) -}}
 {{- end -}}
 {{- $_ := set $settings $name (include "planarena.text" $value) -}}
@@ -42,14 +53,14 @@ planarena.io/secrets: {{ toJson . | sha256sum | trunc 16 }}
 {{- end }}
 {{- end }}
 
-{{/* envFrom and env of a container of the site. Takes `root`, `role` (web or queue), and `direct`: past the pooler. */}}
+{{/* envFrom and env of a container of the site. Takes `root`, `role` (web or queue), `direct`: past the pooler,
+     and `stores`: it reads or writes objects. */}}
 {{- define "planarena.siteEnvironment" -}}
 {{- $values := .root.Values -}}
 envFrom:
   - configMapRef:
       name: planarena-settings
-  - secretRef:
-      name: {{ $values.secrets.site }}
+  {{- include "planarena.secretRefs" (dict "root" .root "given" (list $values.secrets.site)) | nindent 2 }}
 {{- if eq .role "web" }}
   - secretRef:
       name: {{ $values.secrets.web }}
@@ -57,6 +68,10 @@ envFrom:
   - secretRef:
       name: {{ $values.secrets.metrics }}
       optional: true
+{{- end }}
+{{- if and .stores $values.store.bucket $values.store.secret }}
+  - secretRef:
+      name: {{ $values.store.secret }}
 {{- end }}
 env:
 {{- if eq .role "web" }}

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from django.conf import settings
 
-from evaluator.engine.collecting import Garbage, collect_objects
+from evaluator.engine.collecting import Garbage
 from leaderboard.backups.garbage.named import named_objects
 from leaderboard.backups.garbage.rows import RULES, collect_rows
 from leaderboard.backups.losses import STORES, site_store
@@ -39,7 +39,7 @@ def collect_garbage(*, dry_run: bool, report: Callable[[str], object]) -> Garbag
     before = time.time() - settings.GARBAGE_GRACE_HOURS * 3600
     keep = named_objects()
     for name in STORES:
-        found = collect_objects(store=site_store(name), keep=keep, before=before, dry_run=dry_run)
+        found = site_store(name).collect(keep=keep, before=before, dry_run=dry_run)
         report(_line(what=f"objects of the store {name} that nothing names", found=found))
         count, size = count + found.count, size + found.size
     if not dry_run:

@@ -4,16 +4,16 @@ A transaction that changes several rows of an evaluation locks the evaluation fi
 all use this order, no two transactions wait for each other.
 """
 
-from collections.abc import Sequence
 from uuid import UUID
 
-from django.contrib.postgres.fields import ArrayField
-from django.db.models import Func, UUIDField, Value
+from django.db.models import QuerySet
 
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation
+from leaderboard.site.compiled_queries import CompiledQuery
 from leaderboard.site.problems import ProblemError
 
-_NEEDED_OF_A_LEASE = "suite", "submission__planner__secret"
+NEEDED_OF_A_LEASE = "suite", "submission__planner__secret"
+"""What is read with an evaluation."""
 
 
 class AttemptEndedError(ProblemError):
@@ -27,29 +27,32 @@ class AttemptEndedError(ProblemError):
 
 def lock_evaluation(evaluation_id: UUID) -> Evaluation:
     """The evaluation, locked until the end of the transaction: before any of its shards and attempts."""
-    found = Evaluation.objects.select_related(*_NEEDED_OF_A_LEASE).select_for_update(no_key=True, of=("self",))
+    found = Evaluation.objects.select_related(*NEEDED_OF_A_LEASE).select_for_update(no_key=True, of=("self",))
     return found.get(pk=evaluation_id)
-
-
-def lock_first(evaluation_ids: Sequence[UUID]) -> Evaluation | None:
-    """The first of these evaluations that nobody else has locked, locked as by `lock_evaluation`."""
-    ordered = Value(list(evaluation_ids), output_field=ArrayField(UUIDField()))
-    turn = Func(ordered, "pk", function="array_position")
-    found = Evaluation.objects.select_related(*_NEEDED_OF_A_LEASE).filter(pk__in=evaluation_ids).order_by(turn)
-    return found.select_for_update(no_key=True, skip_locked=True, of=("self",)).first()
 
 
 def locked_attempt(attempt_id: UUID) -> Attempt:
     """The attempt, locked after its evaluation until the end of the transaction: it stays live while it is changed.
 
+    Its log is read with it, and not locked.
+
     Raises:
         AttemptEndedError: it is not live.
     """
-    needed = (f"shard__evaluation__{name}" for name in _NEEDED_OF_A_LEASE)
-    # PostgreSQL locks in the order of `of`, and returns the locked rows as they are after the wait.
-    in_order = "shard__evaluation", "shard", "self"
-    found = Attempt.objects.select_related(*needed).select_for_update(no_key=True, of=in_order)
-    attempt = found.get(pk=attempt_id)
+    attempt = _LOCKED.first(attempt=attempt_id)
+    if attempt is None:
+        raise Attempt.DoesNotExist
     if attempt.state != AttemptState.LIVE:
         raise AttemptEndedError(AttemptState(attempt.state))
     return attempt
+
+
+def _locked(attempt: UUID) -> QuerySet[Attempt]:
+    needed = (f"shard__evaluation__{name}" for name in NEEDED_OF_A_LEASE)
+    # PostgreSQL locks in the order of `of`, and returns the locked rows as they are after the wait.
+    in_order = "shard__evaluation", "shard", "self"
+    found = Attempt.objects.select_related(*needed, "log").filter(pk=attempt)
+    return found.select_for_update(no_key=True, of=in_order).order_by()
+
+
+_LOCKED = CompiledQuery(_locked, attempt=UUID)

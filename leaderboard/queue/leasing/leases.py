@@ -26,7 +26,7 @@ from leaderboard.evaluations.models import (
     ShardState,
 )
 from leaderboard.evaluations.reasons import EvaluationReason
-from leaderboard.evaluations.states import end_attempt, end_attempts_of, explain, move_shard
+from leaderboard.evaluations.states import complete_shard, end_attempt, end_attempts_of, explain, move_shard
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.models import Planner
 from leaderboard.queue import canary, losses, unreachable
@@ -37,6 +37,7 @@ from leaderboard.queue.leasing.turns import Wanted
 from leaderboard.queue.queueing import enqueue_reconcile
 from leaderboard.queue.shards import remaining_tasks
 from leaderboard.queue.stopping import enqueue_replacement, enqueue_stop
+from leaderboard.results.results import new_results, note_new_results
 from leaderboard.site.clock import database_now
 from leaderboard.site.known_secrets import known_secrets
 from leaderboard.site.problems import ProblemError
@@ -190,26 +191,33 @@ def complete_locked(attempt: Attempt, *, delivered: Sequence[ResultRecord] = ())
 
     Args:
         attempt: which.
-        delivered: results that this transaction has kept; what they say is not looked up again.
+        delivered: results that this transaction has kept and not told anybody yet; what they say is not looked up
+            again.
 
     Raises:
         IncompleteError: a task has no result; nothing changed.
     """
     if not _are_all(attempt.shard, delivered) and (missing := remaining_tasks(attempt.shard)):
         raise IncompleteError(missing)
-    end_attempt(attempt_id=attempt.pk, target=AttemptState.COMPLETED)
     _note_proven(attempt)
     if canary.ran_into_infra_fault(attempt.shard):
-        rest = canary.rest_after_fault(attempt.shard)
-        canary.forget_faults(attempt.shard)
-        _free_shard(attempt.shard, wait=max(rest, _wait_after(attempt.shard)), counts=True)
-        enqueue_reconcile(attempt.shard.evaluation_id)
+        _try_canary_again(attempt, delivered=delivered)
     else:
-        _move_leased(attempt.shard, target=ShardState.DONE)
-        _follow_up(attempt.shard, delivered=delivered)
+        others_open = complete_shard(attempt=attempt, results=new_results(delivered))
+        _follow_up(attempt.shard, delivered=delivered, others_open=others_open)
 
 
-def _follow_up(shard: Shard, *, delivered: Sequence[ResultRecord]) -> None:
+def _try_canary_again(attempt: Attempt, *, delivered: Sequence[ResultRecord]) -> None:
+    shard = attempt.shard
+    end_attempt(attempt_id=attempt.pk, target=AttemptState.COMPLETED)
+    note_new_results(evaluation_id=shard.evaluation_id, records=delivered)
+    rest = canary.rest_after_fault(shard)
+    canary.forget_faults(shard)
+    _free_shard(shard, wait=max(rest, _wait_after(shard)), counts=True)
+    enqueue_reconcile(shard.evaluation_id)
+
+
+def _follow_up(shard: Shard, *, delivered: Sequence[ResultRecord], others_open: bool) -> None:
     """Act on what a shard that is done means for its evaluation."""
     evaluation = shard.evaluation
     acted = canary.act_on_canaries(evaluation)
@@ -217,7 +225,7 @@ def _follow_up(shard: Shard, *, delivered: Sequence[ResultRecord]) -> None:
     if not acted and not (_are_all(shard, delivered) and unreachable.is_reached(delivered)):
         acted = unreachable.stop_if_unreachable(evaluation)
     # While shards are open, the periodic sweep is soon enough.
-    if acted or not Shard.objects.filter(evaluation=evaluation).exclude(state=ShardState.DONE).exists():
+    if acted or not others_open:
         enqueue_reconcile(evaluation.pk)
 
 

@@ -9,17 +9,19 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, OuterRef, Subquery
-from django.db.models.functions import Now
+from django.db.models import Count, F, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce, Now
 
 from gpu_jobs.contract.attempt import Phase
-from leaderboard.evaluations import deadlines
+from leaderboard.evaluations import deadlines, transitions
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Shard, ShardState, Submission
 from leaderboard.evaluations.reasons import EvaluationReason
-from leaderboard.evaluations.states import advance, explain, move_shard
-from leaderboard.queue.leasing.evaluation_locks import lock_evaluation, lock_first
-from leaderboard.queue.leasing.turns import Wanted, due_shards, next_evaluations, next_of_each_user
+from leaderboard.evaluations.states import advance, explain, lease_shard
+from leaderboard.queue.leasing.evaluation_locks import NEEDED_OF_A_LEASE, lock_evaluation
+from leaderboard.queue.leasing.turn_statement import Pick
+from leaderboard.queue.leasing.turns import ALL_SHARDS, Wanted, lock_first
 from leaderboard.queue.shards import remaining_tasks
+from leaderboard.site.compiled_queries import CompiledQuery
 
 _LOOKS = 5
 """How often a worker looks for another shard when others were faster."""
@@ -59,31 +61,31 @@ class NextShard:
             IntegrityError: there is an attempt with this token.
         """
         for _ in range(_LOOKS):
-            if not (due := next_of_each_user(self.wanted, most=_PASSED_OVER)):
-                return None
-            if found := self._lease_first(due, token=token):
+            due, found = self._lease_first(pick=Pick.FIRST_OF_EACH_USER, token=token)
+            if found is not None or not due:
                 return found
-            if found := self._lease_first(next_evaluations(self.wanted, most=_PASSED_OVER), token=token):
-                return found
-            if found := self._lease_when_free(due[0], token=token):
+            _, found = self._lease_first(pick=Pick.EVERY, token=token)
+            if found := found or self._lease_when_free(due[0], token=token):
                 return found
         return None
 
-    def _lease_first(self, evaluation_ids: Sequence[UUID], *, token: str) -> Lease | None:
+    def _lease_first(self, *, pick: Pick, token: str) -> tuple[list[UUID], Lease | None]:
+        """What is due, in order, and the lease of the first evaluation that nobody else has locked."""
         with transaction.atomic():
-            evaluation = lock_first(evaluation_ids)
-            return None if evaluation is None else self._take(evaluation, token=token)
+            turn = lock_first(self.wanted, pick=pick, most=_PASSED_OVER)
+            return turn.ordered, None if turn.locked is None else self._take(turn.locked, token=token)
 
     def _lease_when_free(self, evaluation_id: UUID, *, token: str) -> Lease | None:
         with transaction.atomic():
-            return self._take(lock_evaluation(evaluation_id), token=token)
+            return self._take(lock_evaluation(evaluation_id).pk, token=token)
 
-    def _take(self, evaluation: Evaluation, *, token: str) -> Lease | None:
+    def _take(self, evaluation_id: UUID, *, token: str) -> Lease | None:
         """Lease the next shard of an evaluation that is locked, so that a cancellation either sees this attempt or is
         seen here."""
-        shard = _next_shard(evaluation)
+        shard = _next_shard(evaluation_id)
         if shard is None:
             return None
+        evaluation = shard.evaluation
         # A shard that nobody has had has no results.
         tasks = remaining_tasks(shard) if shard.attempts_so_far else list(shard.task_keys)  # type: ignore[attr-defined]  # annotated by `_next_shard`
         allowed = deadlines.allowances(evaluation=evaluation, tasks=len(tasks))
@@ -107,11 +109,28 @@ def _working(evaluation: Evaluation) -> EvaluationReason:
     return EvaluationReason.RUNNING if evaluation.leasable_shards is None else EvaluationReason.CANARY
 
 
-def _next_shard(evaluation: Evaluation) -> Shard | None:
-    """The next shard of an evaluation, locked, with the time and the number of its attempts until now."""
+def _next_shard(evaluation_id: UUID) -> Shard | None:
+    """The next shard of an evaluation that may be leased now, locked, with the time and the number of its attempts
+    until now. The evaluation is read with it, and as it is now: an earlier statement has locked it."""
+    return _NEXT_SHARD.first(evaluation=evaluation_id, tries=settings.SHARD_TRIES)
+
+
+def _due_shards(evaluation: UUID, tries: int) -> QuerySet[Shard]:
     number = Attempt.objects.filter(shard=OuterRef("pk")).order_by().values("shard").annotate(count=Count("pk"))
-    due = due_shards(evaluation).select_for_update(skip_locked=True, of=("self",))
-    return due.annotate(now=Now(), attempts_so_far=Subquery(number.values("count"))).first()
+    due = Shard.objects.filter(
+        evaluation=evaluation,
+        evaluation__state__in=transitions.LEASABLE,
+        state=ShardState.PENDING,
+        available_at__lte=Now(),
+        tries__lt=tries,
+        number__lt=Coalesce(F("evaluation__leasable_shards"), ALL_SHARDS),
+    )
+    related = due.select_related(*(f"evaluation__{name}" for name in NEEDED_OF_A_LEASE)).order_by("number")
+    locked = related.select_for_update(skip_locked=True, of=("self",))
+    return locked.annotate(now=Now(), attempts_so_far=Subquery(number.values("count")))
+
+
+_NEXT_SHARD = CompiledQuery(_due_shards, evaluation=UUID, tries=int)
 
 
 def _attempt(
@@ -129,12 +148,8 @@ def _attempt(
         IntegrityError: there is an attempt with this token.
     """
     token = token or secrets.token_urlsafe(32)
-    tries, now = shard.tries, shard.now  # type: ignore[attr-defined]  # annotated by `_next_shard`
-    moved = move_shard(
-        shard_id=shard.pk, source=ShardState.PENDING, target=ShardState.LEASED, tries=tries, tries_after=tries + 1
-    )
-    assert moved, "the shard is locked"
-    attempt = Attempt.objects.create(
+    now = shard.now  # type: ignore[attr-defined]  # annotated by `_next_shard`
+    attempt = Attempt(
         shard=shard,
         user_id=submission.submitted_by_id,
         team_id=submission.team_id,
@@ -144,7 +159,11 @@ def _attempt(
         token_hash=hash_token(token),
         leased_at=now,
         expires_at=now + timedelta(seconds=settings.LEASE_SECONDS),
+        phase=Phase.PREPARING,
+        loss="",
         allowances=allowances or {},
         stalls_at=now + timedelta(seconds=allowances[Phase.PREPARING]) if allowances else None,
     )
+    moved = lease_shard(attempt=attempt, tries=shard.tries)
+    assert moved, "the shard is locked"
     return attempt, token

@@ -1,16 +1,13 @@
 """What the workers that share their work hold and what waits for them: the facts that `time_slices` decides on."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import timedelta
 
 from django.conf import settings
 from django.db.models import (
     Case,
     Exists,
-    ExpressionWrapper,
     F,
-    FloatField,
     IntegerField,
     OuterRef,
     Q,
@@ -18,14 +15,14 @@ from django.db.models import (
     Value,
     When,
 )
-from django.db.models.functions import Coalesce, Extract, Now
+from django.db.models.functions import Coalesce, Now
 
 from leaderboard.agents.presence import waits_for_agent
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Shard, ShardState
 from leaderboard.planners.kinds import KINDS
 from leaderboard.planners.models import Planner
-from leaderboard.queue.leasing.time_slices import SLICED_PHASES, Holding, Standing, Waiting, lease_tiers, set_aside
+from leaderboard.queue.leasing.time_slices import SLICED_PHASES, Holding, Standing, Waiting, set_aside
 from leaderboard.queue.pools.scope import tagged, tags_sharing, taken_by
 
 EVERY_SUITE = "*"
@@ -33,65 +30,18 @@ EVERY_SUITE = "*"
 _SUSPECT = timedelta(minutes=10)
 """For so long after an attempt was set aside, further new planners of its user count as slow."""
 _PAUSE = timedelta(minutes=3)
-"""For so long after that a single worker prefers proven planners."""
 _UNSERVED = timedelta(seconds=3)
 """What waits for so long has not been taken by an idle worker, which asks every two seconds at least."""
 _PRESENT = timedelta(seconds=15)
 """A worker whose last attempt ended so recently is about to ask for the next one."""
-_OLDEST = -1e18
 _RECENT = timedelta(minutes=10)
 _FOREIGN = tuple(name for name, kind in KINDS.items() if kind.has_canary)
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """The order of a worker's tiers at this moment."""
-
-    tiers: Mapping[Standing, int]
-    suspects: tuple[int, ...]
-    """Users of whom a planner was set aside lately."""
-    newest_first: bool
-    """Whether, of users who have had equally much, the newest of the new planners is first: where some hang, those
-    that were entered next may hang too, and whoever comes later is not to wait for one after the other."""
-
-    @property
-    def is_flat(self) -> bool:
-        """Whether fair share, priority and age alone decide."""
-        return len(set(self.tiers.values())) == 1 and not self.newest_first
-
-    def tier(self) -> Case:
-        """The tier of an evaluation."""
-        tiers = [When(_standing=standing.value, then=Value(tier)) for standing, tier in self.tiers.items()]
-        return Case(*tiers, output_field=IntegerField())
-
-    def annotated(self, evaluations: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
-        """The evaluations with their `tier`, and with `recency`, by which equals are ordered."""
-        recency: Value | Case = Value(_OLDEST)
-        if self.newest_first:
-            since = ExpressionWrapper(-Extract("created", "epoch"), output_field=FloatField())
-            recency = Case(When(_standing=Standing.NEW.value, then=since), default=recency, output_field=FloatField())
-        standing = _standing(suspects=self.suspects)
-        return evaluations.annotate(_standing=standing).annotate(tier=self.tier(), recency=recency)
-
-
-def order_of(pool: Sequence[str]) -> Order | None:
-    """The order in which a worker of this pool leases; None if its work is shared with no other user's.
-
-    Two queries. What is leased at this very moment may be missing: then two workers take new planners at once, and a
-    time slice later one of them is free again.
-    """
-    if not pool or not settings.SLICE_SECONDS:
-        return None
-    rows = list(
-        Evaluation.objects.filter(set_aside_at__gte=Now() - max(_SUSPECT, _PAUSE))
-        .annotate(lately=Q(set_aside_at__gte=Now() - _PAUSE))
-        .values_list("submission__submitted_by", "lately")
-    )
-    suspects = tuple(sorted({user for user, _ in rows}))
-    others = _live(pool).annotate(standing=_standing("shard__evaluation__", suspects=suspects))
-    held = [Standing(value) for value in others.values_list("standing", flat=True)]
-    lately = any(lately for _, lately in rows)
-    return Order(lease_tiers(others=held, lately_set_aside=lately), suspects, newest_first=lately)
+LATELY = Q(set_aside_at__gte=Now() - _PAUSE)
+"""Evaluations of which an attempt was set aside so recently that a single worker prefers proven planners. Then, of
+users who have had equally much, the newest of the new planners is first: where some hang, those that were entered next
+may hang too, and whoever comes later is not to wait for one after the other."""
 
 
 def must_give_way(attempt: Attempt) -> bool:
@@ -100,11 +50,11 @@ def must_give_way(attempt: Attempt) -> bool:
         return False
     if (attempt.now - attempt.leased_at).total_seconds() < settings.SLICE_SECONDS:  # type: ignore[attr-defined]  # annotated by the caller
         return False
-    suspects = _suspects()
-    if not (waiting := _waiting(attempt.pool, suspects=suspects)):
+    suspected = tuple(suspects())
+    if not (waiting := _waiting(attempt.pool, suspects=suspected)):
         return False
     given = set_aside(
-        holdings=_holdings(attempt.pool, suspects=suspects),
+        holdings=_holdings(attempt.pool, suspects=suspected),
         waiting=waiting,
         workers=_workers(attempt.pool),
         slice_seconds=settings.SLICE_SECONDS,
@@ -112,12 +62,21 @@ def must_give_way(attempt: Attempt) -> bool:
     return attempt.pk in given
 
 
-def _suspects() -> tuple[int, ...]:
+def suspects() -> QuerySet[Evaluation, int]:
+    """Users of whom a planner was set aside lately."""
     lately = Evaluation.objects.filter(set_aside_at__gte=Now() - _SUSPECT)
-    return tuple(lately.order_by().values_list("submission__submitted_by", flat=True).distinct())
+    return lately.order_by().values_list("submission__submitted_by", flat=True).distinct()
 
 
-def _standing(prefix: str = "", *, suspects: Sequence[int]) -> Case:
+def standings_held(pool: Sequence[str]) -> QuerySet[Attempt, int]:
+    """The standings of what other workers of this pool hold. What is leased at this very moment may be missing: then
+    two workers take new planners at once, and a time slice later one of them is free again."""
+    held = _live(pool).annotate(standing=standing("shard__evaluation__", suspects=suspects()))
+    return held.values_list("standing", flat=True)
+
+
+def standing(prefix: str = "", *, suspects: Sequence[int] | QuerySet[Evaluation, int]) -> Case:
+    """The `Standing` of an evaluation, by the users of whom a planner was set aside lately."""
     planner = f"{prefix}submission__planner__"
     of_user = Planner.objects.filter(owner=OuterRef(f"{prefix}submission__submitted_by"), proven=True)
     return Case(
@@ -153,7 +112,7 @@ def _holdings(pool: Sequence[str], *, suspects: Sequence[int]) -> list[Holding]:
     of = "shard__evaluation__"
     live = _live(pool).annotate(
         now=Now(),
-        standing=_standing(of, suspects=suspects),
+        standing=standing(of, suspects=suspects),
         times=F(f"{of}times_set_aside"),
         kind=F(f"{of}submission__planner__kind"),
     )
@@ -183,7 +142,7 @@ def _waiting(pool: Sequence[str], *, suspects: Sequence[int]) -> list[Waiting]:
     waiting = Evaluation.objects.filter(
         Exists(unserved), state__in=transitions.LEASABLE, own_worker_run__isnull=True
     ).exclude(waits_for_agent())
-    waiting = waiting.annotate(standing=_standing(suspects=suspects))
+    waiting = waiting.annotate(standing=standing(suspects=suspects))
     if pool_name := tagged(pool):
         waiting = waiting.filter(taken_by(pool_name))
     elif EVERY_SUITE not in pool:

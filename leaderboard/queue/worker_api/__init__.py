@@ -8,6 +8,7 @@
     GET  worker/attempts/<id>/checkpoints/<digest>/?start=N     a piece of the planner's checkpoint, bytes from N on
     POST worker/attempts/<id>/agent-turn/            TurnRequest -> TurnAnswer, of an agent-driven evaluation
     POST worker/attempts/<id>/objects/missing/       DigestsRequest -> DigestsMissing
+    POST worker/attempts/<id>/objects/uploads/       UploadsRequest -> UploadsOffered
     POST worker/attempts/<id>/objects/               a bundle (`gpu_jobs.bundles`) -> BundleTaken
     PUT  worker/attempts/<id>/objects/<digest>/      bytes -> 204; for what is too large for a bundle
     POST worker/attempts/<id>/results/               ResultsRequest -> ResultsTaken

@@ -33,6 +33,7 @@ from leaderboard.queue.workers.own import TooMuchUploadedError, count_upload
 from leaderboard.queue.workers.tokens import Holder
 from leaderboard.results.objects import server_store
 from leaderboard.site.api.parsers import TooLargeError
+from leaderboard.site.storage.bucket import is_unavailable
 from leaderboard.site.storage.disk_space import is_disk_full
 
 DONE = OpenApiResponse(description="It is done.")
@@ -64,7 +65,8 @@ class AttemptView(APIView):
         if not self.is_own:
             store.put_all(artefacts)
             return
-        new = sum(len(artefact.data) for artefact in artefacts if not store.has(artefact.digest))
+        sizes = {artefact.digest: len(artefact.data) for artefact in artefacts}
+        new = sum(sizes[digest] for digest in store.lacking(list(sizes)))
         try:
             # What could not be written is sent again, and is not counted twice.
             with transaction.atomic():
@@ -74,9 +76,9 @@ class AttemptView(APIView):
             raise TooLargeError(str(error)) from error
 
     def handle_exception(self, exc: Exception) -> Response:
-        """Answer, and give the attempt its full time again if the site has no room for what it sends."""
-        if is_disk_full(exc):
-            # Without effect where the database has no room either: then nothing finds the deadline to have passed.
+        """Answer, and give the attempt its full time again if the site cannot store what it sends."""
+        if is_disk_full(exc) or is_unavailable(exc):
+            # Without effect where the database has no room: then nothing finds the deadline to have passed.
             with suppress(DatabaseError), transaction.atomic():
                 deadlines.note_waiting(self.kwargs["attempt_id"])
         return super().handle_exception(exc)

@@ -26,7 +26,16 @@ _EXAMPLES: dict[str, Any] = {
     "WorkerSeed": {"season": "2026-1", "seed": "(the seed)"},
     "WorkerSecretHeader": {"name": "Authorization", "value": "(the value)"},
     "WorkerDigestsRequest": {"digests": [DIGEST]},
-    "WorkerDigestsMissing": {"missing": [DIGEST]},
+    "WorkerDigestsMissing": {"missing": [DIGEST], "takes_uploads": True},
+    "WorkerUploadsRequest": {"uploads": [{"digest": DIGEST, "size": 48_213, "media_type": "image/png"}]},
+    "WorkerUploadsOffered": {
+        "offered": [
+            {
+                "digest": DIGEST, "url": "https://s3.example.org/arena/site/public/objects/(the signed rest)",
+                "headers": {"Content-Type": "image/png", "Content-Length": "48213", "x-amz-checksum-sha256": "(it)"},
+            }
+        ]
+    },
     "WorkerBundleTaken": {"kept": 1, "refused": {DIGEST: "An artefact has at most 67108864 bytes."}},
     "WorkerResultsRequest": {"results": [_RECORD_OF_WORKER]},
     "WorkerResultsTaken": {"new": 1},

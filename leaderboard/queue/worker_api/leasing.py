@@ -1,5 +1,6 @@
 """Leasing shards."""
 
+import time
 from collections.abc import Sequence
 
 from django.conf import settings
@@ -13,6 +14,7 @@ from rest_framework.views import APIView
 from evaluator.suites.hidden import HIDDEN
 from gpu_jobs.contract.attempt import GivenUp
 from gpu_jobs.contract.lease import WORK_LEFT_HEADER, Lease, LeasedPlanner, LeaseRequest
+from gpu_jobs.tracing.spans import traceparent
 from leaderboard.catalog.conditions import data_digest
 from leaderboard.catalog.library import NotReadyError
 from leaderboard.evaluations.models import Evaluation
@@ -23,6 +25,7 @@ from leaderboard.queue.leasing import leases, next_shard
 from leaderboard.queue.worker_api.messages import answer, validated
 from leaderboard.queue.workers.authentication import HasWorkerSession, WorkerAuthentication
 from leaderboard.queue.workers.tokens import Holder, note_lease
+from leaderboard.site.tracing.evaluations import lease_span
 
 _SLICED_HEARTBEAT_SECONDS = 5
 _HEARTBEATS_PER_SLICE = 4
@@ -67,6 +70,7 @@ class OwnersSecretError(Exception):
 
 def next_lease(*, holder: Holder, wanted: LeaseRequest) -> Lease | None:
     """The next lease for a worker; None if nothing is due that it may run."""
+    started = time.time_ns()
     found = leases.lease(
         worker=holder.name(wanted.worker),
         suites=wanted.suites,
@@ -78,7 +82,8 @@ def next_lease(*, holder: Holder, wanted: LeaseRequest) -> Lease | None:
     if found is None or not note_lease(attempt_id=found.attempt.pk, holder=holder):
         return None
     try:
-        return _as_sent(found, holder=holder)
+        with lease_span(found.attempt, evaluation=found.evaluation.pk, started=started):
+            return _as_sent(found, holder=holder)
     except (HeaderUnreadableError, OwnersSecretError, NotReadyError) as error:
         leases.give_up(attempt_id=found.attempt.pk, how=GivenUp.FAILED, detail=str(error))
         return None
@@ -116,6 +121,7 @@ def _as_sent(lease: next_shard.Lease, *, holder: Holder) -> Lease:
         repetition=evaluation.repetition,
         planner=_planner(evaluation.submission.planner, tasks=lease.tasks, holder=holder),
         tasks=tuple(lease.tasks),
+        traceparent=traceparent(),
     )
 
 

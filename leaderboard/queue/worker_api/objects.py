@@ -28,6 +28,7 @@ from leaderboard.planners.models import Planner
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.worker_api.attempts import DONE, ENDED, AttemptView
 from leaderboard.queue.worker_api.messages import answer, validated
+from leaderboard.queue.worker_api.uploads import takes_uploads
 from leaderboard.queue.workers import logs
 from leaderboard.site.api.parsers import TooLargeError
 
@@ -44,9 +45,8 @@ class MissingObjectsView(AttemptView):
     def post(self, request: Request, attempt_id: UUID) -> HttpResponse:
         digests = validated(DigestsRequest, request.data).digests
         leases.heartbeat(attempt_id)
-        store = self.store()
-        missing = tuple(digest for digest in dict.fromkeys(digests) if not store.has(digest))
-        return answer(DigestsMissing(missing=missing))
+        missing = tuple(self.store().lacking(list(dict.fromkeys(digests))))
+        return answer(DigestsMissing(missing=missing, takes_uploads=takes_uploads(self)))
 
 
 class BundleView(AttemptView):

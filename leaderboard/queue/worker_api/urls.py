@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from leaderboard.queue.worker_api import agents, attempts, leasing, objects, results, sessions
+from leaderboard.queue.worker_api import agents, attempts, leasing, objects, results, sessions, uploads
 
 _ATTEMPT = "worker/attempts/<uuid:attempt_id>/"
 
@@ -15,6 +15,7 @@ urlpatterns = [
     path(f"{_ATTEMPT}agent-turn/", agents.AgentTurnView.as_view(), name="agent-turn"),
     path(f"{_ATTEMPT}checkpoints/<slug:digest>/", objects.CheckpointView.as_view(), name="attempt-checkpoint"),
     path(f"{_ATTEMPT}objects/missing/", objects.MissingObjectsView.as_view(), name="missing-objects"),
+    path(f"{_ATTEMPT}objects/uploads/", uploads.UploadsView.as_view(), name="attempt-uploads"),
     path(f"{_ATTEMPT}objects/", objects.BundleView.as_view(), name="bundle"),
     path(f"{_ATTEMPT}objects/<slug:digest>/", objects.ObjectView.as_view(), name="object"),
     path(f"{_ATTEMPT}results/", results.ResultsView.as_view(), name="deliver"),

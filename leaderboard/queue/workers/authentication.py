@@ -14,6 +14,7 @@ from leaderboard.evaluations.models import OWN_WORKER, Attempt
 from leaderboard.queue.leasing.next_shard import hash_token
 from leaderboard.queue.workers.sessions import holder_of_session
 from leaderboard.queue.workers.tokens import enrolled
+from leaderboard.site.tracing.requests import trace_attempt_call
 
 
 class WorkerAuthentication(BaseAuthentication):
@@ -69,5 +70,6 @@ class HoldsAttempt(BasePermission):
         if found is None or not hmac.compare_digest(found[0], hash_token(str(request.auth))):
             return False
         also_named(worker=found[2])
+        trace_attempt_call(attempt=view.kwargs["attempt_id"], worker=found[2], request=request._request)
         view.split, view.is_own = found[1], found[2].startswith(OWN_WORKER)
         return True

@@ -9,7 +9,7 @@ from evaluator.engine.store import Store
 from evaluator.records import ResultRecord
 from gpu_jobs.contract.log import LogLines
 from gpu_jobs.contract.results import FinishRequest
-from leaderboard.evaluations.models import AttemptState, Evaluation
+from leaderboard.evaluations.models import Attempt, AttemptState
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.leasing.evaluation_locks import AttemptEndedError, locked_attempt
 from leaderboard.queue.workers import logs
@@ -47,7 +47,7 @@ def _finish(*, attempt_id: UUID, last: FinishRequest, store: Store, credential: 
     attempt = locked_attempt(attempt_id)
     evaluation = attempt.shard.evaluation
     if last.log.lines:
-        _keep_lines(attempt_id=attempt_id, log=last.log, evaluation=evaluation, credential=credential)
+        _keep_lines(attempt=attempt, log=last.log, credential=credential)
     provenance = logs.redactor_of(evaluation, credential=credential).in_json(last.provenance)
     note_worker_of(evaluation=evaluation, provenance=provenance)
     new: Sequence[ResultRecord] = ()
@@ -58,9 +58,10 @@ def _finish(*, attempt_id: UUID, last: FinishRequest, store: Store, credential: 
     count_steps_of(attempt=attempt, records=new)
 
 
-def _keep_lines(*, attempt_id: UUID, log: LogLines, evaluation: Evaluation, credential: str) -> None:
+def _keep_lines(*, attempt: Attempt, log: LogLines, credential: str) -> None:
+    evaluation, known = attempt.shard.evaluation, logs.log_of(attempt)
     try:
-        logs.append_to(attempt_id=attempt_id, evaluation=evaluation, log=log, credential=credential)
+        logs.append_to(attempt_id=attempt.pk, evaluation=evaluation, log=log, credential=credential, known=known)
     except logs.GapError:
         # Earlier lines were refused: a log is no reason to lose the work that it tells of.
         return

@@ -1,15 +1,17 @@
 """What workers say while they work: taken in once, bounded, and shown to the evaluation's owner and staff."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
-from django.db import transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import Prefetch, QuerySet
+from psycopg.types.json import Jsonb
 
 from evaluator.planners.storable import keepable_text
 from evaluator.suites.hidden import HIDDEN
@@ -63,22 +65,59 @@ def append(*, attempt_id: UUID, log: LogLines, credential: str = "") -> LogTaken
         return append_to(attempt_id=attempt_id, evaluation=evaluation, log=log, credential=credential)
 
 
-def append_to(*, attempt_id: UUID, evaluation: Evaluation, log: LogLines, credential: str = "") -> LogTaken:
+def append_to(
+    *,
+    attempt_id: UUID,
+    evaluation: Evaluation,
+    log: LogLines,
+    credential: str = "",
+    known: AttemptLog | None = None,
+) -> LogTaken:
     """`append` for an attempt that is live, within the caller's transaction.
+
+    Args:
+        attempt_id: whose log it is.
+        evaluation: what it works on.
+        log: the lines.
+        credential: the attempt's, which must be in no line.
+        known: the log as it was read without a lock; None: it is read now.
 
     Raises:
         GapError: lines before these have not come.
     """
     redact = redactor_of(evaluation, credential=credential)
-    kept = AttemptLog.objects.select_for_update().filter(attempt_id=attempt_id).first()
-    is_new = kept is None
-    kept = kept or AttemptLog(attempt_id=attempt_id)
-    if log.first > kept.next_line:
-        raise GapError(kept.next_line)
-    new = [_as_kept(line, redact=redact) for line in log.lines[kept.next_line - log.first :]]
-    if new:
-        _add(log=kept, lines=new, is_new=is_new)
-    return LogTaken(next=kept.next_line, cut=kept.cut)
+    is_added = False
+    if known is not None:
+        # What seems to be missing may have come meanwhile.
+        with suppress(GapError):
+            is_added = _append(known, log=log, redact=redact)
+    if known is None or not is_added:
+        known = AttemptLog.objects.select_for_update().filter(attempt_id=attempt_id).first() or empty_log(attempt_id)
+        if not _append(known, log=log, redact=redact):
+            raise IntegrityError(f"the first lines of attempt {attempt_id} came twice at the same moment")
+    return LogTaken(next=known.next_line, cut=known.cut)
+
+
+def log_of(attempt: Attempt) -> AttemptLog:
+    """The log of an attempt that was read with it."""
+    return getattr(attempt, "log", None) or empty_log(attempt.pk)
+
+
+def empty_log(attempt_id: UUID) -> AttemptLog:
+    """The log of an attempt of which no line has come."""
+    return AttemptLog(attempt_id=attempt_id)
+
+
+def _append(known: AttemptLog, *, log: LogLines, redact: Redactor) -> bool:
+    """Add the lines that have not come yet. False if the log is not what is known of it; then nothing changed.
+
+    Raises:
+        GapError: lines before these have not come.
+    """
+    if log.first > known.next_line:
+        raise GapError(known.next_line)
+    new = [_as_kept(line, redact=redact) for line in log.lines[known.next_line - log.first :]]
+    return not new or _add(log=known, lines=new)
 
 
 def redactor_of(evaluation: Evaluation, *, credential: str = "") -> Redactor:
@@ -130,22 +169,42 @@ def tail(evaluation: Evaluation) -> list[ShownLine]:
     return sorted(found, key=lambda line: line.at)[-TAIL_LINES:]
 
 
-def _add(*, log: AttemptLog, lines: Sequence[_KeptLine], is_new: bool) -> None:
-    """Keep what there is room for. All lines count as come, so that the next call goes on behind them."""
-    first = log.next_line
+_ADD = """
+WITH kept AS (
+    INSERT INTO queue_attemptlog AS log (attempt_id, next_line, size, cut)
+    VALUES (%(attempt)s, %(next)s, %(size)s, %(cut)s)
+    ON CONFLICT (attempt_id) DO UPDATE SET next_line = EXCLUDED.next_line, size = EXCLUDED.size, cut = EXCLUDED.cut
+    WHERE log.next_line = %(first)s
+    RETURNING attempt_id
+),
+chunk AS (
+    INSERT INTO queue_logchunk (log_id, first, lines)
+    SELECT attempt_id, %(first)s, %(lines)s FROM kept WHERE %(any)s
+)
+SELECT count(*) FROM kept
+"""
+
+
+def _add(*, log: AttemptLog, lines: Sequence[_KeptLine]) -> bool:
+    """Keep what there is room for, if no line has come since the log was read. All lines count as come, so that the
+    next call goes on behind them."""
+    first, size, cut = log.next_line, log.size, log.cut
     kept = []
     for line in lines:
         _, _, text = line
-        log.cut = log.cut or log.size + len(text) > settings.MAX_LOG_CHARACTERS
-        if log.cut:
+        cut = cut or size + len(text) > settings.MAX_LOG_CHARACTERS
+        if cut:
             break
-        log.size += len(text) + 1
+        size += len(text) + 1
         kept.append(line)
-    log.next_line += len(lines)
-    # Two first calls of an attempt at the same moment: one of them fails here, and is sent again.
-    log.save(force_insert=is_new, update_fields=None if is_new else ["next_line", "size", "cut"])
-    if kept:
-        LogChunk.objects.create(log=log, first=first, lines=kept)
+    following = first + len(lines)
+    given: dict[str, Any] = {"attempt": log.attempt_id, "next": following, "size": size, "cut": cut, "first": first}
+    with connection.cursor() as cursor:
+        cursor.execute(_ADD, given | {"lines": Jsonb(kept), "any": bool(kept)})
+        (is_added,) = cursor.fetchone()
+    if is_added:
+        log.next_line, log.size, log.cut = following, size, cut
+    return bool(is_added)
 
 
 def _as_kept(line: LogLine, *, redact: Redactor) -> _KeptLine:

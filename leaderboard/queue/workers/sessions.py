@@ -10,6 +10,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from django.conf import settings
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
@@ -18,6 +19,7 @@ from leaderboard.queue.leasing.next_shard import hash_token
 from leaderboard.queue.models import WorkerSession
 from leaderboard.queue.workers.tokens import PREFIX as ENROLMENT_PREFIX
 from leaderboard.queue.workers.tokens import CredentialRefusedError, Holder, enrolled, is_valid, note_use
+from leaderboard.site.compiled_queries import CompiledQuery
 
 PREFIX = "pas_"
 VALID = timedelta(hours=1)
@@ -73,13 +75,20 @@ def _forget_old(holder: Holder) -> None:
             own.filter(pk__lt=oldest_kept).delete()
 
 
+def _session(token_hash: str) -> QuerySet[WorkerSession]:
+    return WorkerSession.objects.filter(token_hash=token_hash).select_related("enrolment__owner")
+
+
+_SESSION = CompiledQuery(_session, token_hash=str)
+
+
 def holder_of_session(token: str) -> Holder:
     """The worker of a session.
 
     Raises:
         CredentialRefusedError: it is no session, or one that is over.
     """
-    found = WorkerSession.objects.filter(token_hash=hash_token(token)).select_related("enrolment__owner").first()
+    found = _SESSION.first(token_hash=hash_token(token))
     if found is None or found.expires_at <= timezone.now() or not _enrolment_is_valid(found):
         if token.startswith(ENROLMENT_PREFIX) or constant_time_compare(token, settings.WORKER_TOKEN):
             raise CredentialRefusedError("session_needed", _NEEDS_SESSION)

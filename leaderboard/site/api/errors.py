@@ -22,6 +22,7 @@ from rest_framework.views import exception_handler
 from leaderboard.site.api.problems import PROBLEM_CONTENT_TYPE
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.site.problems import ProblemError, refused
+from leaderboard.site.storage.bucket import StoreUnavailableProblem, is_unavailable, note_unavailable
 from leaderboard.site.storage.disk_space import DiskFullError, is_disk_full, note_failure
 
 _TYPES = "/docs/#problems"
@@ -48,6 +49,10 @@ def handle(error: Exception, context: dict[str, Any]) -> Response:
             note_failure(error)
             full = DiskFullError()
             found, headers = _Found(full.status, full.code, full.sentence), dict(full.headers())
+        case _ if is_unavailable(error):
+            note_unavailable(error)
+            away = StoreUnavailableProblem()
+            found, headers = _Found(away.status, away.code, away.sentence), dict(away.headers())
         case DataError():
             found = _Found(400, "unstorable", _UNSTORABLE)
         case ProblemError():

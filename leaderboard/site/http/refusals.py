@@ -14,6 +14,7 @@ from django.shortcuts import render
 from django.utils.decorators import sync_and_async_middleware
 from django.views.defaults import server_error
 
+from leaderboard.site.storage.bucket import is_unavailable, note_unavailable
 from leaderboard.site.storage.disk_space import RETRY_SECONDS, is_disk_full, note_failure
 
 
@@ -47,11 +48,17 @@ def _explained(request: HttpRequest, response: HttpResponseBase) -> HttpResponse
 
 
 def view_failed(request: HttpRequest) -> HttpResponseBase:
-    """The page for a view that raised: 503 if the disk is full, else 500. Called while the exception is handled."""
+    """The page for a view that raised: 503 if the disk is full or the store does not answer, else 500. Called while the
+    exception is handled."""
     error = sys.exc_info()[1]
-    if error is None or not is_disk_full(error):
+    if error is not None and is_disk_full(error):
+        note_failure(error)
+        why = {"title": "Disk full", "heading": "The site's disk is full"}
+    elif error is not None and is_unavailable(error):
+        note_unavailable(error)
+        why = {"title": "Store unavailable", "heading": "The site's object store does not answer"}
+    else:
         return server_error(request)
-    note_failure(error)
-    page = render(request, "503.html", status=HTTPStatus.SERVICE_UNAVAILABLE)
+    page = render(request, "503.html", why, status=HTTPStatus.SERVICE_UNAVAILABLE)
     page["Retry-After"] = str(RETRY_SECONDS)
     return page

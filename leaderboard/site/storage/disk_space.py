@@ -50,13 +50,13 @@ def is_disk_full(error: BaseException) -> bool:
     """Whether an exception, or what caused it, is a write for which there was no room."""
     return any(
         (isinstance(one, OSError) and one.errno in _FULL) or isinstance(one, psycopg.errors.DiskFull)
-        for one in _chain(error)
+        for one in chain(error)
     )
 
 
 def note_failure(error: BaseException) -> None:
     """Remember and log a write that failed for want of room."""
-    volume = next((found for one in _chain(error) if (found := _volume_of(one))), _OTHER)
+    volume = next((found for one in chain(error) if (found := _volume_of(one))), _OTHER)
     _failed[volume] = time.monotonic()
     logger.error("disk full (%s): %s", volume, error)
 
@@ -107,7 +107,8 @@ def _volume_of(error: BaseException) -> str:
     return next((volume for volume, folder in volumes().items() if Path(name).is_relative_to(folder)), "")
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def chain(error: BaseException) -> Iterator[BaseException]:
+    """An exception and what caused it."""
     seen: set[int] = set()
     one: BaseException | None = error
     while one is not None and id(one) not in seen:

@@ -4,11 +4,11 @@ import os
 import time
 
 import pytest
-from botocore.exceptions import ClientError
 from PIL import Image
 
 from evaluator.engine import Engine, Job, LocalStore, ObjectDamagedError, ObjectMissingError
 from evaluator.engine.opening import open_store, parse_size
+from evaluator.engine.store import StoreUnavailableError
 from evaluator.plans import Plan, Step
 from evaluator.records import ArtefactReference
 from evaluator.values import encode
@@ -144,13 +144,13 @@ def test_what_was_read_or_written_is_not_fetched_again(s3, tmp_path):
 def test_a_damaged_object_in_a_bucket_is_never_returned(s3, tmp_path):
     digest = opened(tmp_path / "one").put(text(1))
     path = f"/arena/some/prefix/objects/{digest[:2]}/{digest[2:]}"
-    s3.objects[path] = (b"something else", s3.objects[path][1])
+    s3.objects[path] = s3.objects[path]._replace(data=b"something else")
     store = opened(tmp_path / "two")
     with pytest.raises(ObjectDamagedError):
         store.get(digest)
     assert path not in s3.objects
     (kept,) = [name for name in s3.objects if name.startswith(f"/arena/some/prefix/quarantine/{digest}.")]
-    assert s3.objects[kept][0] == b"something else"
+    assert s3.objects[kept].data == b"something else"
     store.put_step(key="a" * 64, outputs={"text": reference(digest)})
     assert opened(tmp_path / "three").get_step("a" * 64) is None
 
@@ -158,7 +158,7 @@ def test_a_damaged_object_in_a_bucket_is_never_returned(s3, tmp_path):
 def test_an_object_in_a_bucket_with_another_content_type_can_be_written_again(s3, tmp_path):
     digest = opened(tmp_path / "one").put(text(1))
     path = f"/arena/some/prefix/objects/{digest[:2]}/{digest[2:]}"
-    s3.objects[path] = (s3.objects[path][0], "application/octet-stream")
+    s3.objects[path] = s3.objects[path]._replace(content_type="application/octet-stream")
     store = opened(tmp_path / "two")
     with pytest.raises(ObjectDamagedError, match="content type"):
         store.get(digest)
@@ -175,7 +175,7 @@ def test_a_bucket_that_is_busy_for_a_moment_costs_nothing_but_time(s3, tmp_path)
 def test_an_error_that_is_not_absence_is_never_taken_for_it(s3, tmp_path):
     store = opened(tmp_path)
     s3.failures = 99
-    with pytest.raises(ClientError):
+    with pytest.raises(StoreUnavailableError):
         store.has("0" * 64)
 
 

@@ -20,7 +20,8 @@ from evaluator.experts.weights import file_digest
 from evaluator.values import Artefact, MediaType
 from leaderboard.boards.models import Snapshot
 from leaderboard.evaluations.models import TaskResult
-from leaderboard.planners.checkpoints import CheckpointStore, checkpoint_store
+from leaderboard.planners.checkpoint_stores import CheckpointStore
+from leaderboard.planners.checkpoints import checkpoint_store
 from leaderboard.planners.models import CheckpointUpload
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import sweep

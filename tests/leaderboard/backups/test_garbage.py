@@ -12,7 +12,6 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from evaluator.engine.collecting import collect_objects
 from evaluator.engine.store import LocalStore
 from evaluator.records import ResultRecord
 from evaluator.values import encode
@@ -123,7 +122,7 @@ class TestObjects:
         path = next((tmp_path / "objects").glob("*/*"))
         (tmp_path / "collected").mkdir()
         path.replace(tmp_path / "collected" / f"{path.parent.name}{path.name}")
-        collect_objects(store=store, keep={digest}, before=time.time() + 60, dry_run=False)
+        store.collect(keep={digest}, before=time.time() + 60, dry_run=False)
         assert store.get(digest).data == b"named meanwhile"
 
     def test_writers_beside_collections_lose_nothing(self, tmp_path):
@@ -134,7 +133,7 @@ class TestObjects:
             while not over.is_set():
                 for path in (tmp_path / "objects").glob("*/*0.txt"):
                     os.utime(path, (0, 0)) if path.exists() else None
-                collect_objects(store=store, keep=set(), before=time.time() - 0.5, dry_run=False)
+                store.collect(keep=set(), before=time.time() - 0.5, dry_run=False)
 
         def writing(number: int) -> None:
             for turn in range(150):

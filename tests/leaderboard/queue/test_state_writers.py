@@ -56,7 +56,7 @@ def test_nobody_else_writes_a_state():
 
 
 def test_the_one_writer_is_seen():
-    assert len(writes_of_state(WRITER.read_text())) == 3
+    assert len(writes_of_state(WRITER.read_text())) == 5
 
 
 def test_every_way_of_writing_is_seen():

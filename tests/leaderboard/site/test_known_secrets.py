@@ -7,11 +7,12 @@ from leaderboard.site.known_secrets import known_secrets
 def test_every_secret_setting_is_listed(settings):
     settings.WORKER_TOKEN, settings.HIDDEN_SEED, settings.SECRET_KEY = "worker", "seed", "key"
     settings.METRICS_TOKEN, settings.EMAIL_HOST_PASSWORD, settings.SECRETS_KEYS = "metrics", "mail", ["new", "old"]
-    settings.SIGNING_KEYS = ["signing", "signed"]
+    settings.SIGNING_KEYS, settings.STORE_SECRETS = ["signing", "signed"], ["bucket", ""]
     settings.CELERY_BROKER_URL = "redis://user:broker@host/0"
     settings.SOCIALACCOUNT_PROVIDERS = {"github": {"APPS": [{"client_id": "public", "secret": "github"}]}}
     found = set(known_secrets())
     assert {"worker", "seed", "key", "metrics", "mail", "new", "old", "broker", "github", "signing", "signed"} <= found
+    assert "bucket" in found
     assert not {"", "public"} & found
 
 

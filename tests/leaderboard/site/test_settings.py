@@ -98,3 +98,32 @@ def test_rules_for_outgoing_calls_that_cannot_be_read_are_refused(variable, valu
     done = read({**COMPLETE, variable: value})
     assert done.returncode != 0
     assert variable in done.stderr.splitlines()[-1]
+
+
+_OF_STORE = (
+    "repr(s.STORE_URL), s.STORE_DIR.name, repr(s.STORE_ORIGIN), s.CONTENT_SECURITY_POLICY['DIRECTIVES']['img-src'][2:]"
+)
+_PUBLIC = {"PLANARENA_S3_PUBLIC_ENDPOINT": "https://s3.example.org"}
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({}, "'' store '' []"),
+        (_PUBLIC, "'' store '' []"),
+        ({"PLANARENA_STORE": "s3://arena/site/"}, "'s3://arena/site' store '' []"),
+        (
+            {"PLANARENA_STORE": "s3://arena/site", **_PUBLIC},
+            "'s3://arena/site' store 'https://s3.example.org' ['https://s3.example.org']",
+        ),
+    ],
+)
+def test_the_store_may_be_a_bucket_whose_pictures_the_policy_allows(given, told, tmp_path):
+    done = read({**COMPLETE, **given, "PLANARENA_DATA": str(tmp_path)}, _OF_STORE)
+    assert done.stdout.strip() == told, done.stderr
+
+
+def test_a_bucket_at_the_site_s_own_address_is_refused(tmp_path):
+    given = {"PLANARENA_STORE": "s3://arena/site", "PLANARENA_SITE_URL": "https://s3.example.org/", **_PUBLIC}
+    done = read({**COMPLETE, **given, "PLANARENA_DATA": str(tmp_path)})
+    assert "must have another host name than PLANARENA_SITE_URL" in done.stderr.splitlines()[-1]

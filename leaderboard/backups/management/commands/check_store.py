@@ -24,10 +24,14 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - the base class's
         if options["limit"] < 0:
             raise CommandError("--limit must not be negative.")
-        if not options["quick"]:
-            check_stores(report=self.stdout.write)
-        self._list(limit=options["limit"])
-        if lost := losses():
+        try:
+            if not options["quick"]:
+                check_stores(report=self.stdout.write)
+            self._list(limit=options["limit"])
+            lost = losses()
+        except OSError as error:
+            raise CommandError(str(error)) from error
+        if lost:
             raise CommandError(
                 f"Lost: {described(lost)}. Put them back with `repair_store --from` and the folder of a backup."
             )

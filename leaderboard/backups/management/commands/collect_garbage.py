@@ -22,7 +22,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - the base class's
         try:
             found = collect_garbage(dry_run=options["dry_run"], report=self.stdout.write)
-        except BackupError as error:
+        except (BackupError, OSError) as error:
             raise CommandError(str(error)) from error
         verb = "would be deleted" if options["dry_run"] else "deleted"
         self.stdout.write(f"{found.count:>9,}  {found.size:>15,} bytes  {verb}")

@@ -27,9 +27,9 @@ class Command(BaseCommand):
             if not options["quick"]:
                 check_stores(report=self.stdout.write)
             repair_stores(folder=options["folder"], report=self.stdout.write)
+            lost = losses()
         except (BackupError, OSError) as error:
             raise CommandError(str(error)) from error
-        lost = losses()
         records = sum(loss.is_record for loss in lost)
         self.stdout.write(f"Records that are still missing: {records}.")
         if lost:

@@ -2,9 +2,11 @@
 
 import copy
 import random
+from datetime import timedelta
 from itertools import pairwise
 
 import pytest
+from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +19,7 @@ from leaderboard.boards.services import publish
 from leaderboard.boards.storing import packing
 from leaderboard.boards.storing.differences import pack, unpack
 from leaderboard.boards.storing.packing import pack_all
+from leaderboard.site.clock import database_now
 from leaderboard.site.lru_cache import clear_all
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_suite, make_summary, make_user
 
@@ -83,10 +86,23 @@ def test_fifty_snapshots_of_two_thousand_planners_take_less_than_three_whole_one
     assert unpack(pack(contents[0], base=contents[1]), base=contents[1]) == contents[0]
 
 
+def migrated(*, hours_ago: float) -> None:
+    """Make it so that this release migrated then."""
+    app, name = packing.LAST_MIGRATION
+    applied = database_now() - timedelta(hours=hours_ago)
+    assert MigrationRecorder.Migration.objects.filter(app=app, name=name).update(applied=applied) == 1
+
+
 @pytest.fixture
 def board(monkeypatch):
     """A board of two planners with seven snapshots, of which every third is whole."""
+    return publish_seven(monkeypatch, migrated_hours_ago=25)
+
+
+def publish_seven(monkeypatch, *, migrated_hours_ago: float) -> list[tuple]:
+    """Number, digest and content of each."""
     monkeypatch.setattr(packing, "_MOST_LINKS", 3)
+    migrated(hours_ago=migrated_hours_ago)
     suite, planners = make_suite(), [make_planner(owner=make_user(name), name=name) for name in ("ada", "bea")]
     told = []
     for number in range(7):
@@ -100,6 +116,15 @@ def board(monkeypatch):
 def said() -> list[tuple]:
     rows = Snapshot.objects.order_by("number")
     return [(one.number, one.digest, canonical_json.dumps(one.content)) for one in rows]
+
+
+@pytest.mark.django_db
+def test_nothing_is_packed_while_the_release_before_may_be_running(monkeypatch):
+    board = publish_seven(monkeypatch, migrated_hours_ago=23)
+    assert pack_all() == 0
+    assert not Snapshot.objects.filter(stored=None).exists()
+    migrated(hours_ago=25)
+    assert (pack_all(), said()) == (6, board)
 
 
 @pytest.mark.django_db

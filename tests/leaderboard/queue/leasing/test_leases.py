@@ -82,12 +82,12 @@ class TestConcurrency:
 
         def lease_elsewhere() -> None:
             try:
-                found.append(next_shard._next_shard(evaluation).number)
+                found.append(next_shard._next_shard(evaluation.pk).number)
             finally:
                 connection.close()
 
         with transaction.atomic():
-            held = next_shard._next_shard(evaluation)
+            held = next_shard._next_shard(evaluation.pk)
             assert held.number == 0
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1")

@@ -14,8 +14,9 @@ from django.test import Client, RequestFactory
 
 from leaderboard.pages import live
 from leaderboard.site.coordination import slots
-from leaderboard.site.coordination.cache import PostgresCache, SharedRedisCache, count_up, prune
+from leaderboard.site.coordination.cache import PostgresCache, count_up, prune
 from leaderboard.site.coordination.models import CacheEntry, Slot
+from leaderboard.site.coordination.redis_cache import SharedRedisCache
 from leaderboard.site.http.addresses import address_of, address_of_scope
 from tests.leaderboard.factories import make_evaluation, make_user
 from tests.leaderboard.serving import server
@@ -33,7 +34,7 @@ def redis_url():
 
 
 def redis_cache(url):
-    options = {"serializer": "leaderboard.site.coordination.cache.JsonSerializer", "socket_connect_timeout": 1}
+    options = {"serializer": "leaderboard.site.coordination.redis_cache.JsonSerializer", "socket_connect_timeout": 1}
     return SharedRedisCache(url, {"OPTIONS": options, "KEY_PREFIX": "planarena"})
 
 

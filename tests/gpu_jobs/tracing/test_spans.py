@@ -1,0 +1,157 @@
+"""Spans of a process: what they say, what they cost where nobody collects them, and where they go."""
+
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from opentelemetry.context import get_current
+
+from gpu_jobs.tracing import options, spans
+from leaderboard.site.known_secrets import known_secrets
+from tests.end_to_end.arena import free_port
+from tests.fakes.collector import collecting, tracing_to
+
+STRANGERS = f"00-{'5' * 32}-{'6' * 16}-01"
+
+
+def ended(*, url: str, program: str) -> tuple[float, str]:
+    """How many seconds a process took after its work, and what it logged."""
+    head = "import logging, time; logging.basicConfig(); from gpu_jobs.tracing.spans import span, flush\n"
+    done = subprocess.run(
+        [sys.executable, "-c", head + program + "\nprint(time.time())"],
+        env={**os.environ, options.VARIABLE: url, "OTEL_BSP_SCHEDULE_DELAY": "50"},
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    return time.time() - float(done.stdout), done.stderr
+
+
+def test_spans_are_nested_and_named():
+    with collecting() as collector:
+        with tracing_to(collector.url), spans.span("outer", attributes={"tasks": 3, "http.route": "/x"}):
+            outer = spans.traceparent()
+            with spans.span("inner", kind="server"):
+                assert spans.same_trace(outer, spans.traceparent())
+                assert spans.traceparent() != outer
+            assert spans.traceparent() == outer
+        found = collector.one("outer")
+    assert collector.one("inner").parent == found.id
+    assert outer == f"00-{found.trace}-{found.id}-01"
+    assert found.attributes == {"planarena.tasks": 3, "http.route": "/x"}
+    assert found.service == "planarena-site"
+
+
+def test_an_error_marks_its_span_and_its_message_stays_here():
+    with collecting() as collector:
+        with tracing_to(collector.url), pytest.raises(ValueError, match="planner"), spans.span("work"):
+            raise ValueError("with the secret of a planner")
+        assert collector.one("work").failed
+        assert collector.one("work").attributes == {"error.type": "ValueError"}
+        assert b"secret of a planner" not in b"".join(collector.raw)
+
+
+def test_other_libraries_do_not_see_the_span():
+    with collecting() as collector, tracing_to(collector.url), spans.span("work"):
+        assert get_current() == {}
+
+
+@pytest.mark.parametrize("parent", ["", "nonsense", f"00-{'0' * 32}-{'6' * 16}-01", "00-12-34-01"])
+def test_without_a_parent_a_trace_begins(parent):
+    with collecting() as collector:
+        with tracing_to(collector.url), spans.span("around"), spans.span("work", parent=parent):
+            pass
+        assert collector.one("work").parent == ""
+        assert collector.one("work").trace != collector.one("around").trace
+
+
+def test_what_is_not_sampled_is_said_on_and_exported_nowhere():
+    with collecting() as collector:
+        with tracing_to(collector.url, OTEL_TRACES_SAMPLER="parentbased_traceidratio", OTEL_TRACES_SAMPLER_ARG="0"):
+            with spans.span("work"):
+                assert spans.traceparent().endswith("-00")
+                assert (spans.exemplar(), spans.ids_for_logs()) == (None, {})
+                with spans.span("part"):
+                    assert spans.traceparent().endswith("-00")
+            with spans.span("of somebody who records", parent=STRANGERS):
+                assert spans.exemplar() is not None
+        assert [span.name for span in collector.spans] == ["of somebody who records"]
+
+
+def test_spans_of_other_threads_name_their_parent():
+    with collecting() as collector:
+        with tracing_to(collector.url), spans.span("attempt"):
+            above = spans.traceparent()
+
+            def upload() -> None:
+                with spans.span("upload", parent=above):
+                    pass
+
+            thread = threading.Thread(target=upload)
+            thread.start()
+            thread.join()
+        assert collector.one("upload").parent == collector.one("attempt").id
+
+
+def test_a_forked_process_exports_its_own():
+    program = """
+import os
+with span("before"): pass
+child = os.fork()
+with span("child" if child == 0 else "parent"): pass
+if child == 0:
+    flush()
+    os._exit(0)
+os.waitpid(child, 0)"""
+    with collecting() as collector:
+        ended(url=collector.url, program=program)
+        assert sorted(span.name for span in collector.spans) == ["before", "child", "parent"]
+
+
+def test_nobody_at_the_address_costs_no_time_and_one_line():
+    program = """
+began = time.perf_counter()
+for _ in range(6000):
+    with span("work"): pass
+assert time.perf_counter() - began < 4
+from gpu_jobs.tracing import exporting
+(processor,) = exporting._kept.provider._active_span_processor._span_processors
+assert len(processor._batch_processor._queue) <= 2048
+time.sleep(1)"""
+    _, log = ended(url=f"http://127.0.0.1:{free_port()}", program=program)
+    assert len(log.splitlines()) == 1, log
+    assert log.startswith("WARNING:gpu_jobs.tracing.exporting:spans are lost: ")
+
+
+def test_a_process_ends_soon_without_a_collector():
+    seconds, log = ended(url=f"http://127.0.0.1:{free_port()}", program="with span('work'): pass")
+    assert seconds < 8
+    assert len(re.findall("spans are lost", log)) <= 1
+    assert "Traceback" not in log
+
+
+def test_without_the_variable_nothing_is_imported_or_recorded():
+    program = """
+import sys
+import gpu_jobs.__main__
+from gpu_jobs.tracing import options, spans
+from leaderboard.site.known_secrets import known_secrets
+with spans.span("work", attributes={"tasks": 1}):
+    assert spans.traceparent() == "" and spans.exemplar() is None
+spans.flush()
+print([name for name in sys.modules if name.startswith(("opentelemetry", "google.protobuf"))])"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_sdk_s_own_switch_counts(monkeypatch):
+    with tracing_to("http://127.0.0.1:9", OTEL_SDK_DISABLED="true"):
+        assert spans.start("work") is None
+
+
+def test_keys_for_the_collector_are_secrets(monkeypatch):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20a-key,x-tenant=b-key")
+    assert options.header_secrets() == ["a-key", "b-key"]
+    assert set(options.header_secrets()) <= set(known_secrets())

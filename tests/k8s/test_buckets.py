@@ -1,0 +1,98 @@
+"""A site whose store is a bucket: no volume, credentials for the pods that use it, and a way to it."""
+
+import helm_python
+import pytest
+
+from tests.k8s.chart import (
+    BUCKET,
+    JOBS,
+    PRODUCTION,
+    SITE,
+    build,
+    containers_of,
+    environment_of,
+    merged,
+    named,
+    of_kind,
+    pod_of,
+    render,
+)
+from tests.k8s.policies import Pod, allowed
+
+MINIO = Pod(namespace="storage", labels={"app": "minio"})
+
+
+@pytest.fixture
+def manifests():
+    return build("production with a bucket")
+
+
+def users_of_the_secret(manifests):
+    return {
+        item["metadata"]["name"]
+        for item in of_kind(manifests, "Deployment", "Job")
+        for container in containers_of(item)
+        if {"secretRef": {"name": "site-bucket"}} in container.get("envFrom", [])
+    }
+
+
+def test_processes_find_the_bucket_and_no_volume_is_made(manifests):
+    settings = named(manifests, "ConfigMap", "planarena-settings")["data"]
+    assert settings["PLANARENA_STORE"] == "s3://arena/site"
+    assert settings["PLANARENA_S3_ENDPOINT"] == "http://minio.storage.svc:9000"
+    assert settings["PLANARENA_S3_PUBLIC_ENDPOINT"] == "https://s3.example"
+    assert not [one for one in of_kind(manifests, "PersistentVolumeClaim") if "store" in one["metadata"]["name"]]
+    pod = pod_of(named(manifests, "Deployment", "planarena-web"))
+    assert "store" not in {volume["name"] for volume in pod["volumes"]}
+    assert "/store" not in {mount["mountPath"] for mount in pod["containers"][0]["volumeMounts"]}
+
+
+def test_only_web_and_queue_pods_have_its_credentials(manifests):
+    assert users_of_the_secret(manifests) == {"planarena-web", "planarena-queue"}
+    assert users_of_the_secret(build("production")) == set()
+
+
+def test_a_role_of_the_node_needs_no_secret():
+    assert users_of_the_secret(render(merged(PRODUCTION, BUCKET, {"store": {"secret": ""}}))) == set()
+
+
+def test_web_queue_and_workers_reach_it_and_nobody_else(manifests):
+    policies = of_kind(manifests, "NetworkPolicy")
+    for namespace, component in ((SITE, "web"), (SITE, "queue"), (JOBS, "worker")):
+        source = Pod(namespace=namespace, labels={"app.kubernetes.io/component": component})
+        assert allowed(policies, source=source, target=MINIO, port=9000), component
+        assert not allowed(policies, source=source, target=MINIO, port=9001), component
+    for component in ("beat", "watch", "migrate", "model-mirror"):
+        source = Pod(namespace=SITE, labels={"app.kubernetes.io/component": component})
+        assert not allowed(policies, source=source, target=MINIO, port=9000), component
+
+
+def test_workers_get_neither_its_address_nor_its_credentials(manifests):
+    for item in of_kind(manifests, "Deployment"):
+        if item["metadata"]["namespace"] == JOBS:
+            for container in containers_of(item):
+                assert not [name for name in environment_of(container) if "S3" in name or "AWS" in name]
+
+
+def test_a_bucket_that_nobody_would_reach_is_refused():
+    with pytest.raises(helm_python.HelmError, match=r"network\.to\.s3 is not enabled"):
+        render(merged(PRODUCTION, {"store": BUCKET["store"]}))
+
+
+@pytest.mark.parametrize(
+    ("store", "where"),
+    [
+        ({"bucket": "arena/site"}, "/store/bucket"),
+        ({"bucket": "s3://arena/../x"}, "/store/bucket"),
+        ({"endpoint": "minio:9000"}, "/store/endpoint"),
+        ({"secret": "Not A Name"}, "/store/secret"),
+    ],
+)
+def test_values_that_name_nothing_are_refused(store, where):
+    with pytest.raises(helm_python.HelmError, match=where):
+        render(merged(PRODUCTION, BUCKET, {"store": store}))
+
+
+def test_credentials_among_the_settings_are_refused():
+    with pytest.raises(helm_python.HelmError, match="AWS_SECRET_ACCESS_KEY is a secret"):
+        render(merged(PRODUCTION, {"settings": {"AWS_SECRET_ACCESS_KEY": "x"}}))

@@ -1,0 +1,35 @@
+"""A site whose store is a bucket."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from leaderboard.planners import checkpoint_stores
+from leaderboard.results import objects
+from tests.fakes.launcher import FakeLauncher
+from tests.fakes.s3 import FakeS3
+
+
+@pytest.fixture
+def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeS3]:
+    """The service, with the bucket `arena` and the user of this process."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    # Pages of three keys, so that every list has several.
+    with FakeS3(page=3).serving() as fake:
+        monkeypatch.setenv("PLANARENA_S3_ENDPOINT", fake.url)
+        yield fake
+
+
+@pytest.fixture
+def bucket(s3: FakeS3, settings, tmp_path: Path, launcher: FakeLauncher) -> Iterator[FakeS3]:
+    """The service, which holds the site's stores; its folders are empty."""
+    settings.STORE_URL, settings.STORE_DIR = "s3://arena/site", tmp_path / "store"
+    settings.UPLOADS_DIR = tmp_path / "uploads"
+    for kept in (objects._bucket, checkpoint_stores.bucket_of):
+        kept.cache_clear()
+    yield s3
+    for kept in (objects._bucket, checkpoint_stores.bucket_of):
+        kept.cache_clear()

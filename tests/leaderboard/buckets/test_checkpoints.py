@@ -1,0 +1,90 @@
+"""Uploaded checkpoints in the site's bucket."""
+
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from evaluator.experts.weights import file_digest
+from evaluator.planners.language_models.admission.checkpoint_zip import CheckpointFacts
+from leaderboard.planners import checkpoints
+from leaderboard.planners.checkpoint_stores import CheckpointStore
+from leaderboard.planners.checkpoints import checkpoint_store
+from leaderboard.planners.models import CheckpointUpload
+from tests.leaderboard.factories import make_user
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+WEIGHTS = bytes(range(256)) * 40
+
+
+@pytest.fixture
+def digest(bucket, tmp_path):
+    """Of a checkpoint that somebody has uploaded."""
+    file = tmp_path / "weights"
+    file.write_bytes(WEIGHTS)
+    digest = file_digest(file)
+    checkpoint_store().take(path=file, digest=digest)
+    CheckpointUpload.objects.create(
+        owner=make_user(), digest=digest, bytes=len(WEIGHTS), architecture="t5", parameters=1, weights_bytes=4,
+        wanted_at=timezone.now(),
+    )  # fmt: skip
+    return digest
+
+
+def run(command, *arguments):
+    out = StringIO()
+    call_command(command, *arguments, stdout=out, stderr=out)
+    return out.getvalue()
+
+
+def test_it_is_read_piece_by_piece_from_a_prefix_of_its_own(bucket, digest):
+    store = checkpoint_store()
+    assert bucket.names() == [f"/arena/site/checkpoints/objects/{digest[:2]}/{digest[2:]}"]
+    assert store.digests() == [digest]
+    assert store.size(digest) == len(WEIGHTS)
+    assert store.read(digest=digest, start=100, most=50) == WEIGHTS[100:150]
+    assert store.read(digest=digest, start=len(WEIGHTS) - 3, most=50) == WEIGHTS[-3:]
+    assert store.read(digest=digest, start=len(WEIGHTS), most=50) == b""
+    assert store.read(digest="0" * 64, start=0, most=50) is None
+    assert (store.size("0" * 64), store.size("../x")) == (0, 0)
+    store.remove(digest)
+    assert bucket.names() == []
+
+
+def test_damage_is_set_aside_and_put_back_from_a_backup(bucket, digest, tmp_path, settings):
+    folder = tmp_path / "backup"
+    run("back_up", folder)
+    assert CheckpointStore(folder / "checkpoints").is_whole(digest)
+    (name,) = bucket.names()
+    bucket.objects[name] = bucket.objects[name]._replace(data=b"altered")
+    assert "Uploaded checkpoints: 1 put back." in run("repair_store", "--from", folder)
+    assert checkpoint_store().is_whole(digest)
+    (kept,) = bucket.names("/checkpoints/quarantine/")
+    assert bucket.objects[kept].data == b"altered"
+    assert "repaired  checkpoints/" in run("check_store")
+    checkpoint_store().remove(digest)
+    with pytest.raises(CommandError, match=f"checkpoints/{digest}"):
+        run("back_up", tmp_path / "another")
+    assert [*settings.UPLOADS_DIR.iterdir()] == []
+
+
+def test_an_upload_is_sent_before_the_lock_is_taken_and_once(bucket, tmp_path, monkeypatch):
+    file = tmp_path / "weights"
+    file.write_bytes(WEIGHTS)
+    sent = []
+
+    def locked(_lock):
+        sent.append(len(bucket.names()))
+
+    monkeypatch.setattr(checkpoints, "lock_until_commit", locked)
+    monkeypatch.setattr(
+        checkpoints,
+        "_inspected",
+        lambda _path: CheckpointFacts(architecture="t5", files=2, unpacked_bytes=8, parameters=1, weights_bytes=4),
+    )
+    upload = checkpoints.keep_file(owner=make_user(), path=file, digest=file_digest(file))
+    assert sent == [1]
+    assert [method for method, _ in bucket.requests].count("PUT") == 1
+    assert checkpoint_store().size(upload.digest) == len(WEIGHTS)
