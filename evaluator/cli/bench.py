@@ -11,10 +11,6 @@ from evaluator.cli.listing import Listing, show_all
 from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.cli.program.options import JsonFlag, OutputFile, VerboseOption
 from evaluator.cli.usage import ExecutedSuiteOption, chosen_suite, log, out, print_json, usage_error, write_json
-from evaluator.engine.store import MemoryStore
-from evaluator.metrics.statistics import ends_in_words
-from evaluator.planners.named import planner_named
-from evaluator.planners.strategies.registry import PlannerNameError
 from evaluator.suites import Suite
 
 if TYPE_CHECKING:
@@ -109,8 +105,16 @@ def _phases(only: str) -> list[str]:
 
 
 def _second(name: str, *, suite: Suite) -> "Planner | None":
+    return _named(name, suite=suite) if name else None
+
+
+def _named(name: str, *, suite: Suite) -> "Planner":
+    # Imported here: it loads every planner, and help texts need none.
+    from evaluator.planners.named import planner_named
+    from evaluator.planners.strategies.registry import PlannerNameError
+
     try:
-        return planner_named(name=name, suite=suite) if name else None
+        return planner_named(name=name, suite=suite)
     except PlannerNameError as error:
         raise usage_error(error) from None
 
@@ -174,10 +178,7 @@ def measure_profile(
     chosen = chosen_suite(suite)
     settings = ExecutionSettings(profile=profile, split="public", samples=samples)
     prepared = prepare(suite=chosen, settings=settings)
-    try:
-        asked = planner_named(name=planner, suite=prepared.suite)
-    except PlannerNameError as error:
-        raise usage_error(error) from None
+    asked = _named(planner, suite=prepared.suite)
     report = measure_reliability(
         prepared=prepared, episode=episode_of(chosen.slug), planner=asked, runs=runs,
         tasks=evenly([task.key for task in chosen.tasks], count=limit_tasks),
@@ -213,6 +214,7 @@ def measure_corrections(
     """
     from evaluator.benchmarks.chain import measure_chain
     from evaluator.benchmarks.execution import evenly
+    from evaluator.engine.store import MemoryStore
     from evaluator.planners.language_models.protocol import LanguageModelError
 
     chosen = chosen_suite(suite)
@@ -231,6 +233,8 @@ def measure_corrections(
 
 
 def _print_chain(report: "ChainReport") -> None:
+    from evaluator.metrics.statistics import ends_in_words
+
     columns = ("every subtask made", "answers as expected", "score", "95 % interval", "seconds", "calls")
     table = Listing("way", *columns, title=f"{report.conditions['planner']} on {report.conditions['suite']}")
     for name, way in report.ways.items():

@@ -1,5 +1,6 @@
 """The ASGI application: `uvicorn leaderboard.wiring.asgi:application`."""
 
+import gc
 import os
 
 import django
@@ -9,6 +10,8 @@ import django
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.site.settings")
 
+# Until `collect_seldom`: what loading makes is no garbage.
+gc.disable()
 django.setup(set_prefix=False)
 
 from django.conf import settings  # noqa: E402 - after Django is set up

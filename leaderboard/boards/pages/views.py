@@ -8,6 +8,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from evaluator import canonical_json
 from evaluator.metrics.undecided import ranged
 from evaluator.suites.reference_rows import reference_digest
 from leaderboard.boards.contents import BoardContent, all_content, all_version, content_of, contents_of
@@ -80,6 +81,7 @@ def board(request: HttpRequest, suite: str) -> HttpResponse:
 
     def make() -> HttpResponse:
         context: dict[str, Any] = {"suite": found, "waiting": waiting[:MOST_WAITING]}
+        context["waiting_mark"] = canonical_json.digest(context["waiting"])
         context["unpublished"] = unseen
         context["more_waiting"] = len(waiting) > MOST_WAITING
         if snapshot is not None:

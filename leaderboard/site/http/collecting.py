@@ -12,6 +12,13 @@ _THRESHOLDS = (10_000, 20, 50)
 
 def collect_seldom() -> None:
     """Look seldom, and never at what is there already: modules, classes, templates. Call it when all is loaded."""
+    gc.enable()
     gc.collect()
     gc.freeze()
+    look_seldom()
+
+
+def look_seldom() -> None:
+    """Look seldom while modules load, which make many objects and hardly any garbage: with Python's own thresholds
+    looking takes a sixth of the start."""
     gc.set_threshold(*_THRESHOLDS)
