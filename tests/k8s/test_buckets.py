@@ -36,15 +36,31 @@ def users_of_the_secret(manifests):
     }
 
 
+def users_of_the_volume(manifests):
+    pods = {item["metadata"]["name"]: pod_of(item) for item in of_kind(manifests, "Deployment")}
+    mounting = {
+        name
+        for name, pod in pods.items()
+        for container in pod["containers"]
+        if {"name": "store", "mountPath": "/store"} in container.get("volumeMounts", [])
+    }
+    assert mounting == {
+        name for name, pod in pods.items() if "store" in {volume["name"] for volume in pod.get("volumes", [])}
+    }
+    return mounting
+
+
+def test_without_a_bucket_the_same_pods_share_a_volume():
+    assert users_of_the_volume(build("production")) == {"planarena-web", "planarena-queue"}
+
+
 def test_processes_find_the_bucket_and_no_volume_is_made(manifests):
     settings = named(manifests, "ConfigMap", "planarena-settings")["data"]
     assert settings["PLANARENA_STORE"] == "s3://arena/site"
     assert settings["PLANARENA_S3_ENDPOINT"] == "http://minio.storage.svc:9000"
     assert settings["PLANARENA_S3_PUBLIC_ENDPOINT"] == "https://s3.example"
     assert not [one for one in of_kind(manifests, "PersistentVolumeClaim") if "store" in one["metadata"]["name"]]
-    pod = pod_of(named(manifests, "Deployment", "planarena-web"))
-    assert "store" not in {volume["name"] for volume in pod["volumes"]}
-    assert "/store" not in {mount["mountPath"] for mount in pod["containers"][0]["volumeMounts"]}
+    assert users_of_the_volume(manifests) == set()
 
 
 def test_only_web_and_queue_pods_have_its_credentials(manifests):

@@ -152,3 +152,19 @@ livenessProbe:
   periodSeconds: 30
   timeoutSeconds: 5
 {{- end }}
+
+{{/* The store of pods that read or write objects, unless it is a bucket. */}}
+{{- define "planarena.storeMount" -}}
+{{- if not .Values.store.bucket -}}
+- name: store
+  mountPath: /store
+{{- end -}}
+{{- end }}
+
+{{- define "planarena.storeVolume" -}}
+{{- if not .Values.store.bucket -}}
+- name: store
+  persistentVolumeClaim:
+    claimName: {{ .Values.store.existingClaim | default "planarena-store" }}
+{{- end -}}
+{{- end }}
