@@ -198,6 +198,6 @@ def test_the_number_of_queries_does_not_grow_with_the_queue(django_assert_num_qu
     for _ in range(6):
         make_evaluation(state=LAUNCHING, suite=suite)
     mine = fresh(make_evaluation(state=LAUNCHING, suite=suite))
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(4):
         assert place_of(mine).number == 7
     assert mine.shards.get().state == ShardState.PENDING
