@@ -107,7 +107,8 @@ def test_no_worker_is_lost_and_no_model_server_is_left(site: Site, fates: Mappin
     assert fates
     assert len(site.arena.worker_pids()) == WORKERS
     assert all("worker" not in path.read_text() for path in (site.arena.data / "workers").glob("*.reason"))
-    assert set(site.workers_at_first) <= set(site.arena.worker_pids()), "a worker ended"
+    last_words = {path.name: path.read_text()[-2000:] for path in (site.arena.data / "workers").glob("local-*.log")}
+    assert set(site.workers_at_first) <= set(site.arena.worker_pids()), f"a worker ended: {last_words}"
     servers = [one for one in site.processes() if "model_server" in " ".join(one.cmdline())]
     # Each worker keeps the model that it used last, in a sandbox of two processes or so.
     assert len(servers) <= 3 * WORKERS, servers
