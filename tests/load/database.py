@@ -14,12 +14,21 @@ from django.utils import timezone
 
 from leaderboard.accounts.models import User
 from leaderboard.evaluations import transitions
-from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Shard, ShardState, TaskResult
+from leaderboard.evaluations.models import (
+    Attempt,
+    AttemptState,
+    Evaluation,
+    EvaluationState,
+    Shard,
+    ShardState,
+    TaskResult,
+)
 from leaderboard.planners.data import PlannerData
 from leaderboard.submissions import services
 from tests.leaderboard.factories import make_suite
 
 _ENDED = [state.value for state in transitions.FINAL]
+_LEASED_SOON = [EvaluationState.QUEUED, *transitions.LEASABLE]
 
 
 def prepare(*, tasks: int) -> str:
@@ -70,8 +79,8 @@ def ages() -> dict[str, tuple[float, float]]:
 
 
 def waiting_shards() -> int:
-    """How many shards a worker could take."""
-    return Shard.objects.filter(state=ShardState.PENDING, evaluation__state__in=transitions.LEASABLE).count()
+    """How many shards a worker can take now, or once their evaluations are launched."""
+    return Shard.objects.filter(state=ShardState.PENDING, evaluation__state__in=_LEASED_SOON).count()
 
 
 def doubled_leases() -> dict[str, int]:
