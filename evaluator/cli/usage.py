@@ -88,7 +88,7 @@ def write_json(document: Any, *, printed: bool, file: Path | None) -> None:
         return
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        # Indented by `json`, the thousands of records of an evaluation take a second.
+        # `json` indents in Python: seven times as slow, a third of a second for an evaluation of 185 tasks.
         file.write_bytes(to_json(document, indent=1) + b"\n")
     except OSError as error:
         raise usage_error(f"{file} cannot be written: {error.strerror}") from None

@@ -14,7 +14,7 @@ class Stopwatch:
     cpu: float = 0.0
     """Of all threads of this process. On a machine that others use too it tells more than the wall does."""
     listener: Callable[[float], None] | None = None
-    """Is told the wall time of each stretch at its end, in seconds."""
+    """Called at the end of each stretch with its wall time in seconds."""
 
     @contextmanager
     def running(self) -> Iterator[None]:

@@ -40,7 +40,7 @@ def open_store(*, where: str, data: Path, max_bytes: int | None = None) -> Store
         return LocalStore(Path(where), max_bytes=max_bytes)
     if not where.startswith("s3://"):
         raise ValueError(f"{where!r} names no store; give a folder or s3://bucket/prefix")
-    # Imported here: whoever uses a folder should not wait for it.
+    # Imported here: folders do not need it.
     from evaluator.engine.s3.bucket import Bucket, place_from
     from evaluator.engine.s3.cached import CachedStore
     from evaluator.engine.s3.store import S3Store

@@ -191,7 +191,7 @@ class ResultScorer:
     ) -> None:
         """Take the scores from the store, or compute and store them.
 
-        A group whose pairs all occur in others is stored too: whoever asks for it first has none of the others.
+        A group is stored even if every pair in it was known: another process may ask for this group first.
         """
         facts = self._facts(metric)
         if facts is None:

@@ -44,7 +44,7 @@ class OfferedUpload(Message):
 
     digest: str
     url: Annotated[str, Field(repr=False)]
-    """Presigned: whoever holds it may send the artefact."""
+    """Presigned: anyone who has it may send the artefact, so it is a secret."""
     headers: dict[str, str]
     """Of the request, as they are."""
 

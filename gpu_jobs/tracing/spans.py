@@ -1,4 +1,4 @@
-"""Spans: what a process did, for how long, and as part of what.
+"""Spans of the work of a process.
 
 Nothing of OpenTelemetry is imported unless OTEL_EXPORTER_OTLP_ENDPOINT names a collector. The current span is kept here
 and not in OpenTelemetry's own context: from there libraries would add it to calls of strangers' servers.

@@ -32,7 +32,7 @@ class BoardContent:
     """In the format of `ranking.py`. Shared by all requests: do not change them."""
     coverage: Mapping[str, int]
     mark: Mark = field(default_factory=Mark, compare=False)
-    """Names these rows in keys of what is kept of them."""
+    """Stands for these rows in cache keys (`{% kept %}`)."""
 
     @cached_property
     def scales(self) -> Mapping[str, tuple[float, float] | None]:

@@ -77,7 +77,7 @@ def _refusal(request: HttpRequest) -> HttpResponse | None:
 
 
 class _AllFigures:
-    """A collector of what the database says and of what was measured."""
+    """The database's figures and those of this process, as one collector."""
 
     def collect(self) -> Iterator[Metric]:
         # Not registered when the process starts: registering a collector asks it, and the database, at once.

@@ -87,7 +87,7 @@ class Gathered(NamedTuple):
     version: Hashable
     """Of the results: another one when they have changed."""
     mark: Mark
-    """Names all of it in keys of what is kept of it."""
+    """Stands for all of it in cache keys (`{% kept %}`)."""
     tasks: Tasks
     failures: tuple[FailureGroup, ...]
     breakdowns: tuple[Breakdown[ShareRow], ...]
@@ -114,7 +114,7 @@ class EvaluationPage(NamedTuple):
     """Everything on the page besides the evaluation itself."""
 
     mark: Mark
-    """Names in keys everything that is computed from all tasks."""
+    """Stands for everything computed from all tasks in cache keys (`{% kept %}`)."""
     progress: Progress
     metrics: tuple[MetricCard, ...]
     failures: tuple[FailureGroup, ...]

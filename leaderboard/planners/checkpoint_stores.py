@@ -104,7 +104,7 @@ class CheckpointStore:
         if target.exists():
             return
         make_folder(target.parent, durable=True)
-        # Whoever reads finds all of it or nothing.
+        # Readers find the whole file or none.
         partial = target.with_name(f".{secrets.token_hex(8)}")
         try:
             bring(path, partial)
@@ -141,7 +141,7 @@ class CheckpointBucket:
         bucket: for checkpoints only.
         scratch: a folder with room for one of them.
         """
-        # Imported here: whoever uses folders should not wait for it.
+        # Imported here: sites with a folder do not need it.
         from evaluator.engine.s3.durable import S3Quarantine
         from evaluator.engine.s3.store import OBJECTS, QUARANTINE, digest_in, object_key
 

@@ -44,7 +44,7 @@ def _store(path: Path, *, private: bool) -> LocalStore:
 
 @cache
 def _bucket(url: str, *, name: str) -> DurableStore:
-    # Imported here: whoever uses folders should not wait for it.
+    # Imported here: sites with a folder do not need it.
     from evaluator.engine.s3.bucket import Bucket, client_for, place_from
     from evaluator.engine.s3.durable import DurableS3Store
 

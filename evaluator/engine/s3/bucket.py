@@ -57,11 +57,11 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Presigned:
-    """A request that whoever holds it may send, once or several times, until it expires. It is a secret."""
+    """A signed request. Anyone who has it may send it, any number of times, until it expires: it is a secret."""
 
     url: str
     headers: Mapping[str, str]
-    """Must be sent as they are: they are part of what is signed."""
+    """Send them unchanged: the signature covers them."""
 
 
 def place_from(where: str, *, environment: Mapping[str, str] | None = None) -> Place:

@@ -93,7 +93,7 @@ class DurableS3Store(S3Store):
     def presigned_picture(self, *, digest: str, seconds: int) -> str | None:
         """A URL that shows a picture to a browser until it expires; None: there is no such picture, or no way.
 
-        Nothing but pictures: a browser that is told it gets a picture runs nothing that is in it.
+        Only pictures, since browsers do not run scripts in what is served as one.
         """
         if self.bucket.place.public_endpoint is None:
             return None

@@ -22,7 +22,7 @@ from evaluator.metrics.scorers.precision import for_scoring
 from evaluator.quick_imports import import_without_package
 from evaluator.values import Value
 
-# The package imports pandas and matplotlib for its plots, which takes longer than to score a suite.
+# The package itself imports pandas and matplotlib, for plots that nobody draws here.
 _package = import_without_package("bert_score.utils")
 
 

@@ -39,7 +39,7 @@ def kept(parser: Parser, token: Token) -> KeptNode:
     """Keep what is between `{% kept KEY ... %}` and `{% endkept %}`."""
     _, *words = token.split_contents()
     if not words:
-        raise template.TemplateSyntaxError("kept needs the key of what it keeps")
+        raise template.TemplateSyntaxError("kept needs at least one key")
     keys = [parser.compile_filter(word) for word in words]
     nodelist = parser.parse(("endkept",))
     parser.delete_first_token()

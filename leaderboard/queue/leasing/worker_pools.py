@@ -40,8 +40,8 @@ _FOREIGN = tuple(name for name, kind in KINDS.items() if kind.has_canary)
 
 LATELY = Q(set_aside_at__gte=Now() - _PAUSE)
 """Evaluations of which an attempt was set aside so recently that a single worker prefers proven planners. Then, of
-users who have had equally much, the newest of the new planners is first: where some hang, those that were entered next
-may hang too, and whoever comes later is not to wait for one after the other."""
+users who have had equally much, the newest of the new planners is first: where some hang, those entered next may hang
+too, and later planners should not wait for one after another."""
 
 
 def must_give_way(attempt: Attempt) -> bool:
@@ -69,7 +69,7 @@ def suspects() -> QuerySet[Evaluation, int]:
 
 
 def standings_held(pool: Sequence[str]) -> QuerySet[Attempt, int]:
-    """The standings of what other workers of this pool hold. What is leased at this very moment may be missing: then
+    """The standings of what other workers of this pool hold. Leases made at this moment may be missing: then
     two workers take new planners at once, and a time slice later one of them is free again."""
     held = _live(pool).annotate(standing=standing("shard__evaluation__", suspects=suspects()))
     return held.values_list("standing", flat=True)

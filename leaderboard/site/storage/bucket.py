@@ -106,7 +106,7 @@ def _write_problem(url: str) -> str:
 
 @cache
 def _bucket(url: str) -> "Bucket":
-    # Imported here: whoever uses folders should not wait for it.
+    # Imported here: sites with a folder do not need it.
     from evaluator.engine.s3.bucket import Bucket, client_for, place_from
 
     place = place_from(url)
