@@ -47,5 +47,5 @@ def test_what_is_kept_with_escaping_is_not_shown_without_it():
 
 
 def test_a_part_needs_a_key():
-    with pytest.raises(TemplateSyntaxError, match="needs the key"):
+    with pytest.raises(TemplateSyntaxError, match="needs at least one key"):
         _template("{% kept %}text{% endkept %}")
