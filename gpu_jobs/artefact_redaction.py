@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from evaluator.canonical_json import JsonValue
 from evaluator.records import ResultRecord
-from evaluator.values import Artefact, MediaType
+from evaluator.values import PICTURES, Artefact
 
 HIDDEN = b"***"
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -46,7 +46,7 @@ def redacted(artefact: Artefact, *, secrets: Sequence[str]) -> Artefact:
     if not found:
         return artefact
     data = artefact.data
-    if artefact.media_type in {MediaType.PNG, MediaType.CLIP}:
+    if artefact.media_type in PICTURES:
         data = _image_without(data, secrets=found)
     else:
         for secret in found:

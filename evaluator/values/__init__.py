@@ -4,6 +4,7 @@ An *artefact* is the stored form of a value: bytes with a media type, named by t
 """
 
 from evaluator.values.coding import (
+    PICTURES,
     Artefact,
     MediaType,
     Value,
@@ -16,6 +17,7 @@ from evaluator.values.findings import Box, Boxes, FindingError, Label, Labels, M
 from evaluator.values.pictures import Clip, Image
 
 __all__ = [
+    "PICTURES",
     "Artefact",
     "Box",
     "Boxes",

@@ -36,6 +36,10 @@ class MediaType(StrEnum):
     FINDINGS = "application/json"
 
 
+PICTURES = frozenset({MediaType.PNG, MediaType.CLIP})
+"""What browsers show as a picture."""
+
+
 @dataclass(frozen=True, slots=True)
 class Artefact:
     """Bytes of one value. `digest` is the lower-case hexadecimal SHA-256 of `data`."""

@@ -16,9 +16,8 @@ from evaluator.engine.quarantine import Quarantined
 from evaluator.engine.s3.bucket import Bucket, Head, Presigned
 from evaluator.engine.s3.store import OBJECTS, QUARANTINE, S3Store, digest_in, object_key
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError, is_digest
-from evaluator.values import Artefact, MediaType
+from evaluator.values import PICTURES, Artefact, MediaType
 
-PICTURES = frozenset({MediaType.PNG, MediaType.CLIP})
 _COLLECTED = "collected/"
 _THREADS = 16
 """Each waits for the network."""

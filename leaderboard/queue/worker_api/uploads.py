@@ -13,13 +13,12 @@ from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
-from evaluator.values import MediaType
+from evaluator.values import PICTURES, MediaType
 from gpu_jobs.contract.objects import OfferedUpload, Upload, UploadsOffered, UploadsRequest
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.worker_api.attempts import ENDED, AttemptView
 from leaderboard.queue.worker_api.messages import answer, validated
 
-_PICTURES = frozenset({MediaType.PNG, MediaType.CLIP})
 _LEAST_BYTES = 16 * 1024
 """Smaller ones are faster in a bundle."""
 _SECONDS = 900
@@ -59,4 +58,4 @@ class UploadsView(AttemptView):
 
 
 def _may_go_directly(upload: Upload) -> bool:
-    return upload.media_type in _PICTURES and _LEAST_BYTES <= upload.size <= settings.MAX_OBJECT_BYTES
+    return upload.media_type in PICTURES and _LEAST_BYTES <= upload.size <= settings.MAX_OBJECT_BYTES
