@@ -9,6 +9,8 @@ from typing import Any
 
 import torch
 
+from tests.fakes.serving import in_a_thread
+
 Json = dict[str, Any]
 Answer = tuple[int, bytes] | None
 CONTEXT = 256
@@ -31,15 +33,8 @@ class FakeVllm:
         """Answer on a port; 0: a free one."""
         server = ThreadingHTTPServer(("127.0.0.1", port), type("Handler", (_Handler,), {"fake": self}))
         server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{server.server_port}"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
-        try:
+        with in_a_thread(server) as self.url:
             yield self
-        finally:
-            server.shutdown()
-            server.server_close()
-            thread.join()
 
     def answer(self, path: str, body: Json) -> tuple[int, Json]:
         """What vLLM answers."""

@@ -9,8 +9,8 @@ from gpu_jobs.launchers.kubernetes import KubernetesLauncher
 from gpu_jobs.launchers.kubernetes.settings import settings_from
 from gpu_jobs.launchers.pools import Needs
 from tests.fakes.enrolments import FakeEnrolments
-from tests.fakes.kubernetes_api import FakeKubernetesApi, merge_patch
-from tests.fakes.kubernetes_cluster import FakeCluster, FakeKeda
+from tests.fakes.kubernetes.api import FakeKubernetesApi, merge_patch
+from tests.fakes.kubernetes.cluster import FakeCluster, FakeKeda
 from tests.k8s.chart import JOBS, PRODUCTION, VARIANTS, merged, named, of_kind, render
 
 EVALUATION = "0b9a3c52-51a7-4c66-9a77-4a8d6e4b1c11"

@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 
 from leaderboard.site.secret_keys import ONLY_WEB
-from tests.fakes.kubernetes_admission import not_restricted
+from tests.fakes.kubernetes.admission import not_restricted
 from tests.k8s.admission import check, is_custom
 from tests.k8s.chart import (
     EGRESS,

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from tests.fakes.kubernetes_admission import refused_changes
+from tests.fakes.kubernetes.admission import refused_changes
 from tests.k8s.admission import check
 from tests.k8s.chart import (
     PRODUCTION,

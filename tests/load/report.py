@@ -102,8 +102,7 @@ def told(report: Mapping[str, Any]) -> str:
     lines = [
         f"finished            {report['finished']:.1%} of {options['evaluations']}: {_counts(report['states'])}",
         f"attempts            {_counts(report['attempts'])}",
-        f"fairness            {_share(fair['overall'])} of an equal share while all {options['users']} users waited",
-        f"  in windows        {_windows(fair['windows'])}",
+        *([] if options["minutes"] else _fair(fair, users=options["users"])),
         *(f"overhead {part:<10} {_times(values)}" for part, values in over.items()),
         f"between two shards  {_times(report['seconds_between_shards'])}, from the database",
         f"empty leases        {report['empty_leases_while_work_waited']:.1%} of calls, while work waited",
@@ -119,6 +118,14 @@ def told(report: Mapping[str, Any]) -> str:
         f"on                  {report['cores']} cores, {options['workers']} workers, pace {options['pace']} s",
     ]
     return "\n".join(lines)
+
+
+def _fair(fair: Mapping[str, Any], *, users: int) -> list[str]:
+    """Only where everything was submitted at once: then nobody's share is what they submitted meanwhile."""
+    return [
+        f"fairness            {_share(fair['overall'])} of an equal share while all {users} users waited",
+        f"  in windows        {_windows(fair['windows'])}",
+    ]
 
 
 def _named(report: Mapping[str, Any]) -> list[tuple[str, Mapping[str, float]]]:

@@ -74,6 +74,12 @@ RESULTS = """
 SELECT array_agg((task_id, outcome, score, indicators::text)::text ORDER BY task_id)
 FROM evaluations_taskresult GROUP BY evaluation_id
 """
+LEFT = """
+SELECT (SELECT count(*) FROM evaluations_attempt WHERE state = 'live'),
+       (SELECT count(*) FROM evaluations_shard WHERE state <> 'done')
+"""
+BOARD = "SELECT content->'rows' FROM boards_snapshot ORDER BY number DESC LIMIT 1"
+PACKED = "SELECT count(*) FROM boards_snapshot WHERE packed IS NOT NULL"
 
 
 @pytest.fixture
@@ -139,6 +145,13 @@ def test_nothing_is_lost_while_two_releases_serve_side_by_side(hosts):
     # One planner on one suite: whichever release ran it, the rows are equal.
     assert (len(rows), len(set(rows)), len(rows[0])) == (8, 1, 6)
     assert database.execute(SCORED).fetchone()[0] == 8 * 5
+    assert database.execute("SELECT count(DISTINCT summary::text) FROM evaluations_evaluation").fetchone()[0] == 1
+    assert database.execute(LEFT).fetchone() == (0, 0)
+    (board,) = database.execute(BOARD).fetchone()
+    assert (len(board), len({row["owner"] for row in board})) == (8, 8)
+    # The previous release could not read them.
+    assert database.execute("SELECT count(*) FROM boards_snapshot").fetchone()[0] > 1
+    assert database.execute(PACKED).fetchone()[0] == 0
 
 
 def until_all_have_ended(database, host: Host) -> list[tuple[str, int, int]]:

@@ -139,7 +139,7 @@ class Table(NamedTuple):
     baseline: Baseline | None
     """Drawn in where the metric that the board ranks by is."""
     mark: tuple[Mark, str, tuple[tuple[object, ...], ...]]
-    """Names in keys what a row looks like: rows of the board, suite and columns, but neither order nor page."""
+    """Stands in cache keys for how a row looks: rows of the board, suite and columns, but neither order nor page."""
     tests: int | None
     """Pairs of rows that were tested for the ranges of ranks; None in snapshots from before, and of all evaluations."""
 

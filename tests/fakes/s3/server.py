@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 from xml.sax.saxutils import escape
 
 from tests.fakes.s3.signatures import RefusedError, check
+from tests.fakes.serving import in_a_thread
 
 BUCKET = "arena"
 
@@ -84,15 +85,8 @@ class FakeS3:
     def serving(self) -> Iterator["FakeS3"]:
         """Answer on a free port."""
         server = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"fake": self}))
-        self.url = f"http://127.0.0.1:{server.server_port}"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
-        try:
+        with in_a_thread(server) as self.url:
             yield self
-        finally:
-            server.shutdown()
-            server.server_close()
-            thread.join()
 
     def found(self, method: str, name: str) -> Fault | None:
         """What goes wrong with this request, which is noted."""

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.fakes.kubernetes_api import FakeKubernetesApi
-from tests.fakes.kubernetes_cluster import FakeCluster
+from tests.fakes.kubernetes.api import FakeKubernetesApi
+from tests.fakes.kubernetes.cluster import FakeCluster
 
 
 @pytest.fixture

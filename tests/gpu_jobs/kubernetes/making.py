@@ -6,8 +6,8 @@ from typing import Any
 from gpu_jobs.launchers.kubernetes import KubernetesLauncher, KubernetesSettings
 from gpu_jobs.launchers.pools import Needs, pools_from
 from tests.fakes.enrolments import FakeEnrolments
-from tests.fakes.kubernetes_api import NAMESPACE, FakeKubernetesApi, Json
-from tests.fakes.kubernetes_cluster import FakeCluster
+from tests.fakes.kubernetes.api import NAMESPACE, FakeKubernetesApi, Json
+from tests.fakes.kubernetes.cluster import FakeCluster
 
 EVALUATION = "0b9a3c52-51a7-4c66-9a77-4a8d6e4b1c11"
 IMAGE = f"registry.example/planarena-worker@sha256:{'ab' * 32}"

@@ -5,7 +5,7 @@ import pytest
 from gpu_jobs.launchers.kubernetes import ClusterError
 from gpu_jobs.launchers.kubernetes.names import SELECTOR
 from gpu_jobs.launchers.kubernetes.responses import ClusterRefusedError, ClusterUnreachableError, ExpiredError
-from tests.fakes.kubernetes_api import Fault
+from tests.fakes.kubernetes.api import Fault
 from tests.gpu_jobs.kubernetes.making import CPU, GPU, install
 
 LABELS = {"app.kubernetes.io/name": "planarena", "app.kubernetes.io/component": "worker", "planarena.io/pool": "gpu"}

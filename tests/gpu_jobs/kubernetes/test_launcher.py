@@ -8,8 +8,8 @@ from gpu_jobs.launchers import LaunchError, Liveness, PoolsWorkers, TendsPools
 from gpu_jobs.launchers.kubernetes import Follower
 from gpu_jobs.launchers.pools import Needs
 from tests.fakes.enrolments import FakeEnrolments
-from tests.fakes.kubernetes_api import CONTROLLER, Fault
-from tests.fakes.kubernetes_cluster import COST, restarts_after, starts, unschedulable
+from tests.fakes.kubernetes.api import CONTROLLER, Fault
+from tests.fakes.kubernetes.cluster import COST, restarts_after, starts, unschedulable
 from tests.gpu_jobs.kubernetes.making import CPU, EVALUATION, GPU, IMAGE, install, make_launcher, token_in
 
 

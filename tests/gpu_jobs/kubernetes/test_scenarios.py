@@ -3,7 +3,7 @@
 import pytest
 
 from gpu_jobs.launchers import LaunchError
-from tests.fakes.kubernetes_cluster import FakeKeda, disrupted, exits, starts, unschedulable, waits
+from tests.fakes.kubernetes.cluster import FakeKeda, disrupted, exits, starts, unschedulable, waits
 from tests.gpu_jobs.kubernetes.making import EVALUATION, GPU, install, make_launcher, scaled_object
 
 MINUTE, HOUR = 60, 3600

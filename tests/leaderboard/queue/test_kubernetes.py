@@ -21,8 +21,8 @@ from leaderboard.queue.leasing import leases
 from leaderboard.queue.management.commands import watch_kubernetes
 from leaderboard.queue.workers.launches import PoolEnrolments
 from leaderboard.submissions import services
-from tests.fakes.kubernetes_api import FakeKubernetesApi, Fault
-from tests.fakes.kubernetes_cluster import COST, FakeCluster, disrupted, exits, restarts_after, starts, unschedulable
+from tests.fakes.kubernetes.api import FakeKubernetesApi, Fault
+from tests.fakes.kubernetes.cluster import COST, FakeCluster, disrupted, exits, restarts_after, starts, unschedulable
 from tests.gpu_jobs.kubernetes.making import GPU, POOLS, install, make_settings, token_in
 from tests.leaderboard.factories import holder, let_time_pass, make_evaluation, make_lease, make_submission, make_suite
 

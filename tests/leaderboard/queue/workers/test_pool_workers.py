@@ -19,8 +19,8 @@ from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState,
 from leaderboard.queue.launching import needs_by_id
 from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.workers.launches import PoolEnrolments
-from tests.fakes.kubernetes_api import FakeKubernetesApi, Json
-from tests.fakes.kubernetes_cluster import FakeCluster, FakeKeda, starts
+from tests.fakes.kubernetes.api import FakeKubernetesApi, Json
+from tests.fakes.kubernetes.cluster import FakeCluster, FakeKeda, starts
 from tests.fakes.runner import score_of
 from tests.gpu_jobs.kubernetes.making import install, make_settings, scaled_object, token_in
 from tests.leaderboard.factories import make_evaluation, make_suite, make_user

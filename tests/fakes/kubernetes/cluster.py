@@ -7,8 +7,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tests.fakes.kubernetes_admission import not_restricted, over_quota
-from tests.fakes.kubernetes_api import FakeKubernetesApi, merge_patch
+from tests.fakes.kubernetes.admission import not_restricted, over_quota
+from tests.fakes.kubernetes.api import FakeKubernetesApi, merge_patch
 
 Json = dict[str, Any]
 Fate = Callable[["FakeCluster", Json], None]

@@ -1,8 +1,8 @@
 """An API server that speaks Kubernetes' protocol over real HTTP, for the real client.
 
 It keeps objects with versions, answers lists in pages and watches as streams, refuses what the caller's role, the
-schema or an immutable field forbid (`tests.fakes.kubernetes_admission`), and fails as it is told. What the cluster does
-with the objects is `tests.fakes.kubernetes_cluster`.
+schema or an immutable field forbid (`tests.fakes.kubernetes.admission`), and fails as it is told. What the cluster does
+with the objects is `tests.fakes.kubernetes.cluster`.
 """
 
 import copy
@@ -22,7 +22,8 @@ import kubernetes_validate
 from kubernetes.client import Configuration
 
 from gpu_jobs.launchers.kubernetes.client import ClusterClient, api_client
-from tests.fakes.kubernetes_admission import forbidden, refused_changes
+from tests.fakes.kubernetes.admission import forbidden, refused_changes
+from tests.fakes.serving import in_a_thread
 from tests.k8s.schemas import validate
 
 Json = dict[str, Any]
@@ -148,18 +149,13 @@ class FakeKubernetesApi:
     def serving(self) -> Iterator["FakeKubernetesApi"]:
         """Answer on a free port."""
         server = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"fake": self}))
-        self.url = f"http://127.0.0.1:{server.server_port}"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
-        try:
-            yield self
-        finally:
-            with self._changed:
-                self._closing = True
-                self._changed.notify_all()
-            server.shutdown()
-            server.server_close()
-            thread.join()
+        with in_a_thread(server) as self.url:
+            try:
+                yield self
+            finally:
+                with self._changed:
+                    self._closing = True
+                    self._changed.notify_all()
 
     def client(self, **options: Any) -> ClusterClient:
         """The real client, pointed here."""
