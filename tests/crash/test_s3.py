@@ -6,12 +6,14 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from tests.crash.driving import Ground, site, travel
 from tests.crash.matrix import Undisturbed, chosen, kind_of, run_points, sampled, undisturbed
 from tests.fakes.s3 import FakeS3, Fault
+from tests.fakes.s3.seaweed import BUCKET, seaweed
 from tests.sampling import Sample
 
 JOURNEY = "by_messages"
@@ -88,3 +90,14 @@ def test_a_service_that_fails_again_and_again_and_refuses_for_a_while(buckets: G
     assert {key: found[key] for key in ("results", "records", "objects", "boards")} == {
         key: expected[key] for key in ("results", "records", "objects", "boards")
     }
+
+
+@pytest.mark.timeout(300)
+def test_on_a_real_service_a_journey_ends_as_on_ours(buckets: Ground, tmp_path: Path):
+    with site(ground=buckets) as ours:
+        expected = travel(site=ours, journey=JOURNEY).outcome
+    with seaweed(tmp_path / "seaweed") as service:
+        real = replace(buckets, options={"bucket": f"s3://{BUCKET}", "s3_endpoint": service.url})
+        with site(ground=real) as theirs:
+            assert travel(site=theirs, journey=JOURNEY).outcome == expected
+        assert len([name for name in expected["objects"] if name.endswith(".png")]) == 5

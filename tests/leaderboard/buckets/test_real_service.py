@@ -1,0 +1,143 @@
+"""The site's store in the bucket of a real service: signatures, checksums, copies and lists are as S3's are."""
+
+import base64
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from evaluator.engine.store import ObjectDamagedError, ObjectMissingError
+from evaluator.values import Artefact, MediaType
+from leaderboard.backups.garbage.collection import collect_garbage
+from leaderboard.evaluations.models import TaskResult
+from leaderboard.planners import checkpoint_stores
+from leaderboard.results import objects
+from leaderboard.results.objects import server_store
+from tests.fakes.s3.seaweed import BUCKET, SeaweedFS, seaweed
+from tests.leaderboard.buckets import test_uploads
+from tests.leaderboard.buckets.test_uploads import deliver, offered, picture, send
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+given, api = test_uploads.given, test_uploads.api
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory) -> Iterator[SeaweedFS]:
+    with seaweed(tmp_path_factory.mktemp("seaweed")) as running:
+        yield running
+
+
+@pytest.fixture
+def bucket(service, settings, tmp_path: Path, launcher, monkeypatch) -> Iterator[SeaweedFS]:
+    """The service, which holds the site's stores below a prefix of this test's."""
+    for name, value in service.environment.items():
+        monkeypatch.setenv(name, value)
+    settings.STORE_URL, settings.STORE_DIR = f"s3://{BUCKET}/{tmp_path.name}", tmp_path / "store"
+    settings.UPLOADS_DIR = tmp_path / "uploads"
+    for kept in (objects._bucket, checkpoint_stores.bucket_of):
+        kept.cache_clear()
+    yield service
+    for kept in (objects._bucket, checkpoint_stores.bucket_of):
+        kept.cache_clear()
+
+
+@pytest.fixture
+def path_of(tmp_path):
+    """Where an object is in the bucket."""
+    return lambda digest, store="public": f"{tmp_path.name}/{store}/objects/{digest[:2]}/{digest[2:]}"
+
+
+def text(number):
+    return Artefact(data=f"text {number}".encode(), media_type=MediaType.TEXT)
+
+
+def test_what_is_put_is_there_and_nothing_else(bucket, path_of, tmp_path):
+    store, hidden = server_store(split=""), server_store(split="hidden")
+    digests = [store.put(text(number)) for number in range(5)]
+    assert [store.get(digest) for digest in digests] == [text(number) for number in range(5)]
+    assert store.lacking([*digests, "0" * 64]) == ["0" * 64]
+    with pytest.raises(ObjectMissingError):
+        store.get("0" * 64)
+    assert not hidden.has(digests[0])
+    assert bucket.names(f"{tmp_path.name}/public/objects/") == sorted(path_of(digest) for digest in digests)
+
+
+def test_damage_goes_into_quarantine(bucket, path_of, tmp_path):
+    store = server_store(split="")
+    digest = store.put(text(1))
+    bucket.replace(path_of(digest), b"!ext 1")
+    with pytest.raises((ObjectDamagedError, ObjectMissingError)):
+        store.get(digest)
+    (kept,) = bucket.names(f"{tmp_path.name}/")
+    assert kept.startswith(f"{tmp_path.name}/public/quarantine/{digest}.")
+    (entry,) = store.quarantine.entries()
+    assert (entry.digest, entry.size) == (digest, 6)
+
+
+def test_it_refuses_everything_but_the_bytes_that_were_offered(bucket, given, tmp_path):
+    wanted, other = picture(1), picture(2)
+    found = offered(given, wanted)
+    same_length = wanted.data[:-1] + bytes([wanted.data[-1] ^ 1])
+    checksum = base64.b64encode(bytes.fromhex(other.digest)).decode()
+    assert send(found, same_length) == 400
+    assert send(found, other.data) in {400, 403}
+    assert send(found, other.data, headers={"x-amz-checksum-sha256": checksum}) == 403
+    assert send(found, wanted.data, headers={"Content-Type": "text/html"}) == 403
+    assert send(found, wanted.data, headers={"x-amz-meta-reason": "mine"}) == 403
+    assert send(found, wanted.data, headers={"x-amz-copy-source": f"{BUCKET}/hidden/objects/ab/cd"}) == 403
+    assert send(found, wanted.data, url=found["url"].replace(wanted.digest[2:], other.digest[2:])) == 403
+    assert send(found, wanted.data, url=found["url"].replace("/public/", "/hidden/")) == 403
+    assert httpx.get(found["url"]).status_code == 403
+    assert httpx.delete(found["url"]).status_code == 403
+    assert bucket.names(f"{tmp_path.name}/") == []
+    assert send(found, wanted.data) == 200
+    assert server_store(split="public").get(wanted.digest) == wanted
+
+
+def test_a_worker_delivers_to_it(bucket, given, api, path_of):
+    one = picture(1)
+    deliver(given, api, one)
+    assert path_of(one.digest) in bucket.names(path_of(one.digest))
+    assert TaskResult.objects.exclude(record_digest="").count() == 1
+
+
+def test_browsers_are_led_to_one_picture_and_to_nothing_else(bucket, settings, monkeypatch):
+    monkeypatch.setenv("PLANARENA_S3_PUBLIC_ENDPOINT", bucket.url)
+    settings.STORE_ORIGIN = bucket.url
+    objects._bucket.cache_clear()
+    shown, other = (server_store(split="public").put(picture(number)) for number in (1, 2))
+    answer = Client().get(f"/objects/{shown}", headers={"Sec-Fetch-Dest": "image"})
+    url = answer["Location"]
+    found = httpx.get(url)
+    assert (found.status_code, found.content) == (200, picture(1).data)
+    assert found.headers["Content-Type"] == "image/png"
+    assert found.headers["Content-Disposition"] == "inline"
+    changed = (
+        url.replace("image%2Fpng", "text%2Fhtml"),
+        url.replace("/public/", "/hidden/"),
+        url.replace(f"{shown[:2]}/{shown[2:]}", f"{other[:2]}/{other[2:]}"),
+        url.partition("?")[0],
+    )
+    assert [httpx.get(one).status_code for one in changed] == [403] * 4
+    assert httpx.put(url, content=b"x").status_code == 403
+
+
+def test_backups_garbage_and_repair(bucket, tmp_path, path_of):
+    store, folder = server_store(split=""), tmp_path / "backup"
+    lost, garbage = store.put(text(1)), store.put(text(2))
+    call_command("back_up", folder)
+    bucket.delete(path_of(lost))
+    call_command("repair_store", "--from", folder)
+    assert store.get(lost) == text(1)
+    # Nothing names these two, but both are young.
+    assert collect_garbage(dry_run=False, report=lambda _: None).count == 0
+    store.collect(keep={lost}, before=time.time() + 60, dry_run=False)
+    assert bucket.names(f"{tmp_path.name}/public/objects/") == [path_of(lost)]
+    assert bucket.names(f"{tmp_path.name}/public/collected/") == [path_of(garbage).replace("/objects/", "/collected/")]
+    # Whoever asks for it before the second collection has it back.
+    assert store.get(garbage) == text(2)
