@@ -1,5 +1,6 @@
 """Which agent-driven evaluations a worker may be given: those whose agents are there, one worker each."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
@@ -33,9 +34,10 @@ def waits_for_agent() -> Q:
     return Q(submission__planner__kind__in=AGENTS) & (~is_wanted | Q(Exists(held)))
 
 
-def is_waiting_for_agent(evaluation_id: UUID) -> bool:
-    """Whether no worker is to be started for an evaluation, because its agent is away."""
-    return Evaluation.objects.filter(waits_for_agent(), pk=evaluation_id).exists()
+def waiting_for_agent_among(evaluation_ids: Sequence[UUID]) -> frozenset[UUID]:
+    """Those of these evaluations for which no worker is to be started, because their agent is away."""
+    waiting = Evaluation.objects.filter(waits_for_agent(), pk__in=evaluation_ids)
+    return frozenset(waiting.values_list("pk", flat=True))
 
 
 def overdue_turns() -> QuerySet[AgentTurn]:

@@ -10,7 +10,7 @@ from leaderboard.boards.baselines import Baseline
 from leaderboard.boards.drawing.axes import Unit, axis, ticks_of, time_ticks, unit_of
 from leaderboard.boards.drawing.picture import Picture
 from leaderboard.boards.drawing.scatter import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axes, Dot, linked, scatter
-from leaderboard.boards.pages.presenters import dollars_in_words, seconds_in_words, size_in_words
+from leaderboard.boards.pages.rows import dollars_in_words, seconds_in_words, size_in_words
 from leaderboard.boards.ranking import value_of
 
 _PLAIN = Unit("")

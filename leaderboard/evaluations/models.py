@@ -214,7 +214,8 @@ class Evaluation(models.Model):
             ),
         ]
         indexes = [
-            models.Index(fields=["state", "state_deadline"]),
+            # Without the deadline, which each result moves: so PostgreSQL changes none of the indexes for that.
+            models.Index(fields=["state"], name="evaluations_by_state"),
             models.Index(fields=["-created", "-id"], name="evaluations_by_time"),
             models.Index(
                 fields=["set_aside_at"], condition=models.Q(set_aside_at__isnull=False), name="evaluations_set_aside"
@@ -331,7 +332,6 @@ class Attempt(models.Model):
             ),
         ]
         indexes = [
-            models.Index(fields=["shard", "state"]),
             models.Index(fields=["leased_at"], include=["user", "team"], name="leases_by_time_and_whose"),
             models.Index(fields=["user", "team"], condition=models.Q(state="live"), name="live_leases_by_whose"),
         ]

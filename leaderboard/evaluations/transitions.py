@@ -2,6 +2,7 @@
 
     queued -> launching -> running -> aggregating -> completed
                                       aggregating -> on_hold -> queued (resume) | aggregating (accept)
+    queued -> running                 a worker was there already
 
 Every state that is not final may also fail or be cancelled.
 """
@@ -17,7 +18,7 @@ _A = AttemptState
 _H = ShardState
 
 EVALUATION: Mapping[EvaluationState, frozenset[EvaluationState]] = {
-    _S.QUEUED: frozenset({_S.LAUNCHING, _S.FAILED, _S.CANCELLED}),
+    _S.QUEUED: frozenset({_S.LAUNCHING, _S.RUNNING, _S.FAILED, _S.CANCELLED}),
     _S.LAUNCHING: frozenset({_S.RUNNING, _S.AGGREGATING, _S.FAILED, _S.CANCELLED}),
     _S.RUNNING: frozenset({_S.AGGREGATING, _S.FAILED, _S.CANCELLED}),
     _S.AGGREGATING: frozenset({_S.COMPLETED, _S.ON_HOLD, _S.FAILED, _S.CANCELLED}),
@@ -43,8 +44,10 @@ SHARD: Mapping[ShardState, frozenset[ShardState]] = {
 
 _TABLES: Mapping[type, Mapping[Any, frozenset[Any]]] = {_S: EVALUATION, _A: ATTEMPT, _H: SHARD}
 FINAL = frozenset(state for state, following in EVALUATION.items() if not following)
-LEASABLE = frozenset({_S.LAUNCHING, _S.RUNNING})
-"""States in which workers may take tasks."""
+LAUNCHED = frozenset({_S.LAUNCHING, _S.RUNNING})
+"""States in which a worker was asked for."""
+LEASABLE = LAUNCHED | {_S.QUEUED}
+"""States in which workers may take tasks: one that is there need not wait until another one was asked for."""
 CANCELLABLE = frozenset(state for state, following in EVALUATION.items() if _S.CANCELLED in following)
 
 DEADLINES: Mapping[EvaluationState, timedelta | None] = {
@@ -57,7 +60,7 @@ DEADLINES: Mapping[EvaluationState, timedelta | None] = {
     _S.FAILED: None,
     _S.CANCELLED: None,
 }
-"""How long a state may last; `running` starts again with every result. What then follows: `reconcile.decide`.
+"""How long a state may last; `running` starts again with every result. What then follows: `decisions.decide`.
 
 `launching` lasts until a worker comes: the cluster may be full, or wait for quota, for days. Its reason says what it
 waits for; only its owner, or a launcher that gives up, ends it."""

@@ -8,10 +8,8 @@ from functools import cache
 from logging import Formatter
 from typing import Any
 
-from asgiref.sync import iscoroutinefunction
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
-from django.utils.decorators import sync_and_async_middleware
 
 from gpu_jobs.logs.lines import formatter as formatter_of
 from gpu_jobs.logs.lines import named, present_ids
@@ -29,24 +27,11 @@ def formatter(form: str) -> Formatter:
     return formatter_of(form, redact=lambda text: _redactor()(text), ids=_ids)
 
 
-@sync_and_async_middleware
 def name_requests(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
     """Middleware that gives each request an id: in the lines of its log, and in the header X-Request-ID.
 
     A proxy that is trusted may have given one.
     """
-    if iscoroutinefunction(get_response):
-
-        async def answer_later(request: HttpRequest) -> HttpResponseBase:
-            with named(request=_id_of(request)):
-                token = _request.set(request)
-                try:
-                    response: HttpResponseBase = await get_response(request)
-                finally:
-                    _request.reset(token)
-                return _told(response)
-
-        return answer_later
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         with named(request=_id_of(request)):

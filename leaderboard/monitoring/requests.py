@@ -4,9 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from asgiref.sync import iscoroutinefunction
 from django.http import HttpRequest, HttpResponseBase
-from django.utils.decorators import sync_and_async_middleware
 from prometheus_client import Histogram
 
 from gpu_jobs.tracing.spans import exemplar
@@ -24,18 +22,8 @@ LATENCY = Histogram(
 )
 
 
-@sync_and_async_middleware
 def measure_requests(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
     """Middleware that notes how long each request took. The outermost, so that the others count too."""
-    if iscoroutinefunction(get_response):
-
-        async def answer_later(request: HttpRequest) -> HttpResponseBase:
-            started = time.perf_counter()
-            response: HttpResponseBase = await get_response(request)
-            _note(request=request, seconds=time.perf_counter() - started)
-            return response
-
-        return answer_later
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         started = time.perf_counter()

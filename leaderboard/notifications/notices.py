@@ -11,6 +11,7 @@ from functools import partial
 from uuid import UUID
 
 from django.conf import settings
+from django.db.models import QuerySet
 from django.urls import reverse
 
 from leaderboard.accounts.models import Mails
@@ -18,6 +19,7 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.states import Entered
 from leaderboard.notifications.models import Kind, Webhook
 from leaderboard.notifications.outbox import enqueue
+from leaderboard.site.compiled_queries import CompiledQuery
 
 BY_MAIL = frozenset({EvaluationState.ON_HOLD, EvaluationState.FAILED})
 """What owners cannot know otherwise and have to act upon."""
@@ -81,8 +83,18 @@ def tell_verdict(*, evaluation_id: UUID, agrees: bool) -> None:
 
 
 def _read(evaluation_id: UUID) -> Evaluation:
+    found = _EVALUATION.first(evaluation=evaluation_id)
+    if found is None:
+        raise Evaluation.DoesNotExist
+    return found
+
+
+def _with_names(evaluation: UUID) -> QuerySet[Evaluation]:
     related = Evaluation.objects.select_related("suite", "submission__planner", "submission__submitted_by")
-    return related.get(pk=evaluation_id)
+    return related.filter(pk=evaluation)
+
+
+_EVALUATION = CompiledQuery(_with_names, evaluation=UUID)
 
 
 def _send_mail(*, evaluation: Evaluation, happened: str) -> None:

@@ -203,13 +203,13 @@ _hubs: "WeakKeyDictionary[asyncio.AbstractEventLoop, Hub]" = WeakKeyDictionary()
 
 
 @require_GET
-async def events(request: HttpRequest, evaluation_id: UUID) -> HttpResponseBase:
+def events(request: HttpRequest, evaluation_id: UUID) -> HttpResponseBase:
     """Stream the events of an evaluation until it has ended, or is not for this reader any more. 429 if the reader, or
     their address, has as many streams as it may."""
-    reader = await request.auser()
-    if not await sync_to_async(_sees)(evaluation_id, reader=reader):
+    reader = request.user
+    if not visible_evaluations(reader).filter(pk=evaluation_id).exists():
         raise Http404("There is no such evaluation.")
-    slot = await sync_to_async(_take_slot)(groups_of(reader=reader, address=address_of(request)))
+    slot = slots.take(groups_of(reader=reader, address=address_of(request)))
     if slot is None:
         text = "You have reached the limit of live pages. This page polls for its progress instead.\n"
         headers = {"Retry-After": str(slots.SECONDS)}
@@ -228,13 +228,6 @@ def groups_of(*, reader: Reader, address: str) -> dict[str, int]:
     if reader.is_authenticated:
         groups[f"streams user {reader.pk}"] = settings.STREAMS_PER_USER
     return {group: most for group, most in groups.items() if most}
-
-
-def _take_slot(groups: dict[str, int]) -> UUID | None:
-    try:
-        return slots.take(groups)
-    finally:
-        connection.close()
 
 
 async def _stream(evaluation_id: UUID, *, reader: Reader, slot: UUID) -> AsyncIterator[bytes]:
@@ -274,18 +267,11 @@ async def _events(evaluation_id: UUID, *, hub: Hub, reader: Reader) -> AsyncIter
         hub.unsubscribe(evaluation_id=str(evaluation_id), queue=queue)
 
 
-def _sees(evaluation_id: UUID, *, reader: Reader) -> bool:
-    try:
-        return visible_evaluations(reader).filter(pk=evaluation_id).exists()
-    finally:
-        # The stream may last for hours, and must not hold a connection of the pool meanwhile.
-        connection.close()
-
-
 def _snapshot(evaluation_id: UUID, *, reader: Reader) -> Event:
     """The whole state; `_RESYNC` if the reader does not see it any more."""
     try:
         sees = visible_evaluations(reader).filter(pk=evaluation_id).exists()
         return event_source.snapshot(evaluation_id) if sees else _RESYNC
     finally:
+        # The stream may last for hours, and must not hold a connection of the pool meanwhile.
         connection.close()

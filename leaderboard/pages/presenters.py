@@ -17,9 +17,8 @@ from leaderboard.evaluations.gold import withheld_from
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.pages.line_plot import LinePlot
-from leaderboard.pages.progress import MOVING, waiting_sentence
+from leaderboard.pages.progress import MOVING, known_place_of, waiting_sentence
 from leaderboard.pages.turn_plot import turn_plot
-from leaderboard.queue.estimates import place_of
 from leaderboard.results.breakdowns import Breakdown, ScoreRow, ShareRow, score_breakdowns, share_breakdowns
 from leaderboard.results.cause_counts import CauseBars, cause_bars
 from leaderboard.results.episodes import EpisodeLines, episode_lines
@@ -95,6 +94,12 @@ class Gathered(NamedTuple):
     episodes: EpisodeLines | None
     """Of suites in turns."""
     causes: CauseBars
+    done: int
+    """Tasks that have ended, without those that were left out."""
+    counts: tuple[tuple[str, int], ...]
+    """(outcome, count) in the order in which they are always shown."""
+    latest: tuple[TaskRow, ...]
+    """The tasks that ended last, the last one first."""
 
 
 class EpisodesPart(NamedTuple):
@@ -149,14 +154,19 @@ class EvaluationPage(NamedTuple):
         return any(one.is_set for one in self.further_filters)
 
 
-_gathered: SharedCache[UUID, Gathered] = SharedCache(maxsize=_KEPT)
+_gathered: SharedCache[tuple[UUID, bool], Gathered] = SharedCache(maxsize=_KEPT)
+"""By the evaluation, and whether it was read with `results_version`."""
+_selections: SharedCache[tuple[Mark, frozenset[tuple[str, str]]], Selection] = SharedCache(maxsize=2 * _KEPT)
+"""By what is selected from and the query string."""
 
 
 def evaluation_page(*, evaluation: Evaluation, parameters: Mapping[str, str]) -> EvaluationPage:
-    """Gather the page: one query for the results, everything else in memory."""
+    """Gather the page of an evaluation that was read `with_open_shards`: one query for the results, everything else in
+    memory."""
     gathered = gather(evaluation)
-    selection = select(tasks=gathered.tasks, parameters=parameters)
-    progress = _progress(rows=gathered.tasks.rows, evaluation=evaluation)
+    asked = gathered.mark, frozenset(parameters.items())
+    selection = _selections.get_or_make(asked, lambda: select(tasks=gathered.tasks, parameters=parameters))
+    progress = _progress(gathered=gathered, evaluation=evaluation)
     return EvaluationPage(
         mark=gathered.mark,
         progress=progress,
@@ -175,27 +185,31 @@ def evaluation_page(*, evaluation: Evaluation, parameters: Mapping[str, str]) ->
 
 
 def gather(evaluation: Evaluation) -> Gathered:
-    """The tasks with what is computed from all of them. Reading the evaluation `with_causes_version` saves a query.
+    """The tasks with what is computed from all of them. Reading the evaluation `with_results_version` saves a query.
 
     Cached until a result changes: a reader who watches asks often, and computing intervals takes most of the time.
     """
-    rows = None if evaluation.state in FINAL else task_rows(evaluation)
+    rows = None
+    is_known, known = hasattr(evaluation, "results_version"), getattr(evaluation, "results_version", None)
     version: Hashable
-    if rows is not None:
+    if evaluation.state not in FINAL and not is_known:
+        rows = task_rows(evaluation)
         version = hash(tuple((row.ended, row.outcome, row.score, row.why) for row in rows))
     else:
         withheld = withheld_from(reader=None, evaluation=evaluation)
-        known = getattr(evaluation, "causes_version", None)
-        version = evaluation.state, withheld, tuple(known or causes_version([evaluation.pk]))
-    found = _gathered.get(evaluation.pk)
+        results = tuple(known or ()) if is_known else causes_version([evaluation.pk])
+        version = evaluation.state, withheld, results
+    key = evaluation.pk, is_known
+    found = _gathered.get(key)
     if found is None or found.version != version:
         found = _gather(evaluation, rows=task_rows(evaluation) if rows is None else rows, version=version)
-        _gathered.put(evaluation.pk, found)
+        _gathered.put(key, found)
     return found
 
 
 def _gather(evaluation: Evaluation, *, rows: Sequence[TaskRow], version: Hashable) -> Gathered:
     suite = evaluation.suite
+    counted = Counter(row.outcome for row in rows)
     return Gathered(
         version=version,
         mark=Mark(),
@@ -205,6 +219,9 @@ def _gather(evaluation: Evaluation, *, rows: Sequence[TaskRow], version: Hashabl
         score_breakdowns=_score_breakdowns(evaluation=evaluation, rows=rows),
         episodes=episode_lines(rows) if suite.has(Panel.TRANSCRIPT) else None,
         causes=cause_bars((row.outcome, row.why) for row in rows),
+        done=sum(row.outcome != PENDING and not row.was_left_out for row in rows),
+        counts=tuple((outcome, counted[outcome]) for outcome in OUTCOME_ORDER),
+        latest=latest_rows(rows),
     )
 
 
@@ -231,16 +248,15 @@ def _score_breakdowns(*, evaluation: Evaluation, rows: Sequence[TaskRow]) -> tup
     return score_breakdowns(rows=rows, suite=suite.facets, method=method, samples=evaluation.samples)
 
 
-def _progress(*, rows: Sequence[TaskRow], evaluation: Evaluation) -> Progress:
-    counted = Counter(row.outcome for row in rows)
+def _progress(*, gathered: Gathered, evaluation: Evaluation) -> Progress:
     is_moving = evaluation.state in MOVING
     return Progress(
-        done=sum(row.outcome != PENDING and not row.was_left_out for row in rows),
-        total=len(rows),
-        counts=tuple((outcome, counted[outcome]) for outcome in OUTCOME_ORDER),
+        done=gathered.done,
+        total=len(gathered.tasks.rows),
+        counts=gathered.counts,
         is_moving=is_moving,
-        latest=latest_rows(rows) if is_moving else (),
-        waiting=waiting_sentence(evaluation=evaluation, place=place_of(evaluation)),
+        latest=gathered.latest if is_moving else (),
+        waiting=waiting_sentence(evaluation=evaluation, place=known_place_of(evaluation)),
     )
 
 

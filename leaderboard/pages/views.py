@@ -8,10 +8,11 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from leaderboard.accounts.models import User
 from leaderboard.accounts.signed_in import user_of
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.models import Snapshot
@@ -24,15 +25,16 @@ from leaderboard.evaluations.gold import not_shared, withheld_from
 from leaderboard.evaluations.models import Evaluation, TaskResult, Visibility
 from leaderboard.evaluations.submitted import submitted
 from leaderboard.evaluations.unfinished import never_ran
-from leaderboard.evaluations.visibility import may_see, visible_evaluations
+from leaderboard.evaluations.visibility import Reader, may_see, visible_evaluations
 from leaderboard.pages.others import others_on
 from leaderboard.pages.presenters import evaluation_page
 from leaderboard.pages.progress import progress as progress_of
+from leaderboard.pages.progress import with_open_shards
 from leaderboard.pages.reliability.presenters import reliability_panel
 from leaderboard.pages.sharing.views import sharing_of
 from leaderboard.pages.tasks.task_presenters import task_page
 from leaderboard.pages.tasks.walking import query_of, walk
-from leaderboard.pages.visibility_presenters import for_readers_of, visibility_panel
+from leaderboard.pages.visibility_presenters import for_readers_of, visibility_panel, with_siblings
 from leaderboard.pages.workers.verification_presenters import verification_panel
 from leaderboard.queue import verification
 from leaderboard.queue.workers.logs import may_read, tail
@@ -41,7 +43,8 @@ from leaderboard.quotas.services import QuotaExceededError
 from leaderboard.results.badges import badge_of
 from leaderboard.results.task_filters import PENDING
 from leaderboard.results.task_rows import tasks_of
-from leaderboard.results.task_scores import with_causes_version
+from leaderboard.results.task_scores import with_results_version
+from leaderboard.site.compiled_queries import CompiledQuery
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.site.operators import is_operator
 from leaderboard.submissions import rerunning, services
@@ -54,7 +57,7 @@ from leaderboard.submissions.visibility_form import ChangeVisibilityForm
 @require_safe
 def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     """One evaluation: progress, scores, failures, tasks."""
-    evaluation = _evaluation(request=request, evaluation_id=evaluation_id, has_causes=True)
+    evaluation = _evaluation(request=request, evaluation_id=evaluation_id, has_results=True)
     acts = may_act(user=request.user, submission=evaluation.submission)
     seen = visible_evaluations(request.user)
     before = evaluation.submission.rerun_of
@@ -75,7 +78,7 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
         "sharing": sharing,
         "reliability": reliability_panel(evaluation, acts=acts),
         "offered": _offered(evaluation=evaluation, snapshot=sharing.snapshot),
-        "log": tail(evaluation) if may_read(user=request.user, evaluation=evaluation) else None,
+        "log": tuple(tail(evaluation)) if may_read(user=request.user, evaluation=evaluation) else None,
     }
     response = for_readers_of(evaluation.submission, response=render(request, "evaluations/detail.html", context))
     is_settled = evaluation.state in transitions.FINAL and evaluation.submission.visibility == Visibility.PUBLIC
@@ -198,13 +201,25 @@ def _verifying(*, request: HttpRequest, evaluation: Evaluation) -> tuple[Action,
     return () if verification.why_not(user=user_of(request), evaluation=evaluation) else (VERIFY,)
 
 
-def _evaluation(*, request: HttpRequest, evaluation_id: UUID, has_causes: bool = False) -> Evaluation:
+def _evaluation(*, request: HttpRequest, evaluation_id: UUID, has_results: bool = False) -> Evaluation:
     """The evaluation, if the reader sees it; to others there is none.
 
     Args:
-        has_causes: whether it is read `with_causes_version`.
+        has_results: whether it is read `with_results_version`, `with_siblings` and `with_open_shards`.
     """
-    related = visible_evaluations(request.user).select_related(
+    reader = request.user
+    if reader.pk is None or is_operator(reader):
+        found = _readable(reader=reader, evaluation=evaluation_id, has_results=has_results).first()
+    else:
+        found = _READABLE[has_results].first(reader=reader.pk, evaluation=evaluation_id)
+    if found is None:
+        raise Http404("There is no such evaluation.")
+    remember_reader(reader=reader, submission=found.submission, in_team=found.in_team)  # type: ignore[attr-defined]  # annotated above
+    return found
+
+
+def _readable(*, reader: Reader, evaluation: UUID, has_results: bool) -> QuerySet[Evaluation]:
+    found = visible_evaluations(reader).select_related(
         "suite",
         "submission__planner__owner",
         "submission__submitted_by",
@@ -213,11 +228,22 @@ def _evaluation(*, request: HttpRequest, evaluation_id: UUID, has_causes: bool =
         "own_worker_run",
         "reliability",
     )
-    if has_causes:
-        related = with_causes_version(related)
-    found = get_object_or_404(related.annotate(in_team=reader_in_team(request.user)), pk=evaluation_id)
-    remember_reader(reader=request.user, submission=found.submission, in_team=found.in_team)  # type: ignore[attr-defined]  # annotated above
-    return found
+    if has_results:
+        found = with_open_shards(with_siblings(with_results_version(found)))
+    return found.annotate(in_team=reader_in_team(reader)).filter(pk=evaluation)
+
+
+def _by_user(*, has_results: bool) -> CompiledQuery[Evaluation]:
+    """What `_readable` finds for a user who is no operator."""
+    return CompiledQuery(
+        lambda reader, evaluation: _readable(reader=User(pk=reader), evaluation=evaluation, has_results=has_results),
+        as_written=True,
+        reader=int,
+        evaluation=UUID,
+    )
+
+
+_READABLE = {has_results: _by_user(has_results=has_results) for has_results in (False, True)}
 
 
 def _offered(*, evaluation: Evaluation, snapshot: Snapshot | None) -> list[Mapping[str, Any]]:

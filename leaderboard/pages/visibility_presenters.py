@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import NamedTuple
 
+from django.db.models import Count, Func, JSONField, OuterRef, QuerySet, Subquery
 from django.http import HttpResponse
 from django.utils.cache import patch_cache_control
 
@@ -31,21 +32,33 @@ class VisibilityPanel(NamedTuple):
     """For who may change it."""
 
 
+def with_siblings(evaluations: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
+    """The same with `siblings`, in the query that reads them: of how many suites an evaluation's submission is, and how
+    many of these evaluations were ever ranked. None where it was not submitted."""
+    own = Evaluation.objects.filter(submitted(), submission=OuterRef("submission")).order_by().values("submission")
+    packed = Func(Count("pk"), Count("first_ranked"), function="jsonb_build_array", output_field=JSONField())
+    return evaluations.annotate(siblings=Subquery(own.annotate(siblings=packed).values("siblings")))
+
+
 def visibility_panel(*, evaluation: Evaluation, reader: Reader) -> VisibilityPanel | None:
-    """What this reader, who sees the evaluation, is told; None where there is nothing to say or change."""
+    """What this reader, who sees the evaluation, is told; None where there is nothing to say or change.
+
+    Args:
+        evaluation: read `with_siblings`.
+    """
     submission = evaluation.submission
     public = is_public(submission)
     acts = may_act(user=reader, submission=submission) and is_submitted(evaluation)
     if public and not acts:
         return None
-    ranked = [one.first_ranked is not None for one in submission.evaluations.filter(submitted())] if acts else []
-    stays = public and any(ranked)
+    suites, ranked = evaluation.siblings or (0, 0)  # type: ignore[attr-defined]  # annotated
+    stays = acts and public and ranked > 0
     return VisibilityPanel(
         words="" if public else words_of(submission),
         readers=_readers(evaluation),
         until=None if public else submission.embargo_until,
         stays_public=stays,
-        suites=len(ranked),
+        suites=suites,
         standing=None if public else standing_of(evaluation),
         form=_form(evaluation, public=public) if acts and not stays else None,
     )

@@ -140,6 +140,7 @@ class Verification(models.Model):
                 condition=models.Q(verdict__in=VerificationVerdict.values), name="a_verification_has_a_known_verdict"
             ),
         ]
+        indexes = [models.Index(fields=["created"], condition=models.Q(verdict="open"), name="open_verifications")]
 
     def __str__(self) -> str:
         return f"{self.evaluation_id}: {self.verdict}"

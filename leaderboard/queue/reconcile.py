@@ -1,7 +1,7 @@
-"""Level-triggered: look at where an evaluation stands and do at most one step towards its end.
+"""Level-triggered: look at where an evaluation stands and do one step towards its end, or two that belong together.
 
-`decide` is pure; `reconcile` looks, decides and acts. Every act is a transaction of its own that bears to be done
-twice or by two processes at once, so that a process may be killed at any instruction.
+`decisions.decide` is pure; `reconcile` looks, decides and acts. Every act is a transaction of its own that bears to be
+done twice or by two processes at once, so that a process may be killed at any instruction.
 """
 
 import logging
@@ -9,148 +9,30 @@ import random
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from enum import Enum, auto
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
-from django.contrib.postgres.aggregates import ArrayAgg
-from django.db.models import Count, F, Q, QuerySet
+from django.db import connection
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from gpu_jobs.launchers import Launcher, PoolsWorkers, TendsPools
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
+from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import note_progress
 from leaderboard.queue import steps, verification
+from leaderboard.queue.decisions import AttemptView, Do, Step, View, decide
 from leaderboard.queue.launching import launcher
-from leaderboard.queue.workers.liveness import has_lost, lacks_worker, worker_runs
+from leaderboard.queue.workers.liveness import awaited_of, has_lost, lacks_worker, worker_runs
+from leaderboard.site.compiled_queries import CompiledQuery
 from leaderboard.site.coordination.services import exclusive
 
 logger = logging.getLogger(__name__)
-
-
-class Do(Enum):
-    """What the next step is."""
-
-    NOTHING = auto()
-    LAUNCH = auto()
-    """queued -> launching."""
-    ENSURE_WORKER = auto()
-    """See that a worker runs for the waiting shards."""
-    LOSE_ATTEMPTS = auto()
-    """Take shards from workers that are gone."""
-    GIVE_UP_SHARDS = auto()
-    """End shards that were tried too often: their tasks become `infra_fault`."""
-    SETTLE_CANARY = auto()
-    """The canary has ended: open the other shards, or fail."""
-    AGGREGATE = auto()
-    """launching or running -> aggregating."""
-    SUMMARISE = auto()
-    """aggregating -> completed or on_hold."""
-    WAIT_LONGER = auto()
-    """The state lasted too long because no worker of the site came: it gets its full time again."""
-    FAIL = auto()
-    """The state lasted too long."""
-    ABANDON = auto()
-    """on_hold -> cancelled, since its owner did nothing."""
-    SETTLE_VERIFICATION = auto()
-    """A verification has ended: draw the consequences for the evaluation that it verifies."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One step, with what it is about."""
-
-    do: Do
-    attempts: tuple[steps.LostAttempt, ...] = ()
-    """For LOSE_ATTEMPTS."""
-    shards: tuple[int, ...] = ()
-    """For GIVE_UP_SHARDS: ids."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptView:
-    """A live attempt."""
-
-    id: UUID
-    expires_at: datetime
-    worker_dead: str = ""
-    """Why its worker is known to be gone, if it is."""
-    disrupted: bool = False
-    """Whether the cluster took that worker away."""
-    stalls_at: datetime | None = None
-    """Its deadline for progress."""
-
-    def is_gone(self, now: datetime) -> bool:
-        """Whether its tasks are to be taken from its worker."""
-        late = self.expires_at <= now or (self.stalls_at is not None and self.stalls_at <= now)
-        return bool(self.worker_dead) or late
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
-    """Where an evaluation stands: all that a decision depends on."""
-
-    now: datetime
-    state: EvaluationState
-    deadline: datetime | None
-    open_shards: int = 0
-    """Shards that are not done."""
-    pending_shards: int = 0
-    """Shards that wait for a worker."""
-    exhausted_shards: tuple[int, ...] = ()
-    """Ids of the waiting shards that were tried too often."""
-    canary_ended: bool = False
-    """Whether the shards that may be leased are done while the others wait for what they came to."""
-    live_attempts: tuple[AttemptView, ...] = ()
-    lacks_worker: bool = False
-    """Whether its shards wait, and have for minutes, for nothing but a worker of the site."""
-    worker_runs: bool = False
-    """Whether the launcher knows of a living worker for this evaluation."""
-    unsettled: bool = False
-    """Whether this is a verification whose consequences were not drawn yet."""
-
-
-def decide(view: View) -> Step:
-    """The next step of an evaluation. Pure."""
-    if view.state in transitions.FINAL:
-        return Step(do=Do.SETTLE_VERIFICATION if view.unsettled else Do.NOTHING)
-    if view.state == EvaluationState.ON_HOLD:
-        return Step(do=Do.ABANDON if _overdue(view) else Do.NOTHING)
-    if view.state == EvaluationState.AGGREGATING:
-        return Step(do=Do.FAIL if _overdue(view) else Do.SUMMARISE)
-    if view.state == EvaluationState.QUEUED:
-        return Step(do=Do.FAIL if _overdue(view) else Do.LAUNCH)
-    return _decide_active(view)
-
-
-def _decide_active(view: View) -> Step:
-    """The next step of an evaluation that is launching or running."""
-    gone = [attempt for attempt in view.live_attempts if attempt.is_gone(view.now)]
-    if gone:
-        lost = tuple(steps.LostAttempt(one.id, one.worker_dead, one.disrupted) for one in gone)
-        return Step(do=Do.LOSE_ATTEMPTS, attempts=lost)
-    if view.exhausted_shards:
-        return Step(do=Do.GIVE_UP_SHARDS, shards=view.exhausted_shards)
-    if view.canary_ended:
-        return Step(do=Do.SETTLE_CANARY)
-    if not view.open_shards:
-        return Step(do=Do.AGGREGATE)
-    if _overdue(view):
-        return Step(do=Do.WAIT_LONGER if view.lacks_worker else Do.FAIL)
-    if view.pending_shards and not view.worker_runs:
-        return Step(do=Do.ENSURE_WORKER)
-    return Step(do=Do.NOTHING)
-
-
-def _overdue(view: View) -> bool:
-    # Rows of an older release have deadlines in states that have none any more.
-    may_be = transitions.DEADLINES[view.state] is not None
-    return may_be and view.deadline is not None and view.deadline <= view.now
 
 
 def look(*, evaluations: Sequence[Evaluation], launching: Launcher) -> dict[UUID, View]:
@@ -160,8 +42,10 @@ def look(*, evaluations: Sequence[Evaluation], launching: Launcher) -> dict[UUID
         evaluations: read by `_evaluations`.
         launching: what starts workers here.
     """
-    active = [evaluation for evaluation in evaluations if evaluation.state in transitions.LEASABLE]
+    active = [evaluation for evaluation in evaluations if evaluation.state in transitions.LAUNCHED]
     shards = _shards_of(active)
+    with_worker = {evaluation.pk for evaluation in active if worker_runs(evaluation, launching=launching)}
+    awaited = awaited_of([pk for pk, counts in shards.items() if counts["pending"] and pk not in with_worker])
     attempts = _attempts_of([pk for pk, counts in shards.items() if counts["leased"]], launching=launching)
     verifications = [evaluation.pk for evaluation in evaluations if evaluation.verifies_id is not None]
     unsettled = verification.open_among(verifications) if verifications else frozenset()
@@ -173,7 +57,7 @@ def look(*, evaluations: Sequence[Evaluation], launching: Launcher) -> dict[UUID
             deadline=evaluation.state_deadline,
             unsettled=evaluation.pk in unsettled,
         )
-        if evaluation.state in transitions.LEASABLE:
+        if evaluation.state in transitions.LAUNCHED:
             counts = shards.get(evaluation.pk, _NO_SHARDS)
             view = replace(
                 view,
@@ -183,32 +67,37 @@ def look(*, evaluations: Sequence[Evaluation], launching: Launcher) -> dict[UUID
                 canary_ended=evaluation.leasable_shards is not None and not counts["open_canaries"],
                 live_attempts=tuple(attempts[evaluation.pk]),
                 lacks_worker=not attempts[evaluation.pk] and lacks_worker(evaluation),
-                worker_runs=worker_runs(evaluation, launching=launching),
+                worker_runs=evaluation.pk in with_worker,
+                awaited=awaited.get(evaluation.pk),
             )
         views[evaluation.pk] = view
     return views
 
 
 def _evaluations() -> QuerySet[Evaluation]:
-    """Evaluations with the time at which they were read, by the database's clock."""
-    return Evaluation.objects.select_related("suite").annotate(now=Now())
+    """Evaluations with all that steps read of them, and the time at which they were read, by the database's clock."""
+    return Evaluation.objects.select_related("suite", "own_worker_run").annotate(now=Now())
 
 
-_NO_SHARDS: Mapping[str, Any] = {"open": 0, "pending": 0, "leased": 0, "exhausted": [], "open_canaries": 0}
+_EVALUATION = CompiledQuery(lambda evaluation: _evaluations().filter(pk=evaluation), evaluation=UUID)
+_NO_SHARDS: Mapping[str, Any] = {"open": 0, "pending": 0, "leased": 0, "open_canaries": 0, "exhausted": []}
+_OPEN_SHARDS = """
+SELECT evaluation_id, count(*), count(*) FILTER (WHERE shard.state = 'pending'),
+       count(*) FILTER (WHERE shard.state = 'leased'), count(*) FILTER (WHERE number < leasable_shards),
+       coalesce(array_agg(shard.id) FILTER (WHERE shard.state = 'pending' AND tries >= %s), '{}')
+FROM evaluations_shard shard JOIN evaluations_evaluation evaluation ON evaluation.id = evaluation_id
+WHERE shard.state IN ('pending', 'leased') AND evaluation_id = ANY(%s) GROUP BY evaluation_id
+"""
+"""In SQL of its own: Django took longer to write it than PostgreSQL to answer it."""
 
 
 def _shards_of(evaluations: Sequence[Evaluation]) -> dict[UUID, Mapping[str, Any]]:
-    """What a view says of shards, by evaluation."""
-    pending, is_open = Q(state=ShardState.PENDING), ~Q(state=ShardState.DONE)
-    rows = Shard.objects.filter(evaluation__in=[evaluation.pk for evaluation in evaluations]).order_by()
-    counted = rows.values("evaluation").annotate(
-        open=Count("pk", filter=is_open),
-        pending=Count("pk", filter=pending),
-        leased=Count("pk", filter=Q(state=ShardState.LEASED)),
-        open_canaries=Count("pk", filter=Q(number__lt=F("evaluation__leasable_shards")) & is_open),
-        exhausted=ArrayAgg("pk", filter=pending & Q(tries__gte=settings.SHARD_TRIES), default=[]),
-    )
-    return {row["evaluation"]: row for row in counted}
+    """What a view says of shards, by evaluation; those without any open shard are left out."""
+    if not evaluations:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(_OPEN_SHARDS, [settings.SHARD_TRIES, [evaluation.pk for evaluation in evaluations]])
+        return {row[0]: dict(zip(_NO_SHARDS, row[1:], strict=True)) for row in cursor.fetchall()}
 
 
 def _attempts_of(evaluations: Sequence[UUID], *, launching: Launcher) -> dict[UUID, list[AttemptView]]:
@@ -232,12 +121,13 @@ def _attempts_of(evaluations: Sequence[UUID], *, launching: Launcher) -> dict[UU
 
 
 def reconcile(evaluation_id: UUID) -> bool:
-    """Take an evaluation at most one step further, and say whether there may be another step to do at once.
+    """Take an evaluation a step further, and say whether there may be another step to do at once.
 
     Before: nothing; the evaluation may be in any state, and another process may be doing the same.
-    After: one step was done by this process, or by another, or none was due.
+    After: a step was done by this process, or by another, or none was due; a launch has asked for a worker, and what is
+    aggregated was summarised.
     """
-    evaluation = _evaluations().filter(pk=evaluation_id).first()
+    evaluation = _EVALUATION.first(evaluation=evaluation_id)
     if evaluation is None:
         return False
     launching = launcher()
@@ -257,7 +147,8 @@ def refill(evaluation_id: UUID, *, launching: Launcher) -> None:
         # The planner that ended its worker may have failed its own evaluation by that.
         evaluation = wanting.filter(own_worker_run__isnull=True).order_by("created").first()
     if evaluation is not None:
-        steps.ensure_worker(evaluation=evaluation, launching=launching)
+        awaited = awaited_of([evaluation.pk]).get(evaluation.pk)
+        steps.ensure_worker(evaluation=evaluation, launching=launching, awaited=awaited)
 
 
 def _act(*, step: Step, evaluation: Evaluation, launching: Launcher) -> bool:
@@ -265,9 +156,9 @@ def _act(*, step: Step, evaluation: Evaluation, launching: Launcher) -> bool:
         case Do.NOTHING:
             return False
         case Do.LAUNCH:
-            return steps.launch(evaluation)
+            return _launch(evaluation, launching=launching)
         case Do.ENSURE_WORKER:
-            return steps.ensure_worker(evaluation=evaluation, launching=launching)
+            return steps.ensure_worker(evaluation=evaluation, launching=launching, awaited=step.awaited)
         case Do.LOSE_ATTEMPTS:
             return steps.lose_attempts(step.attempts)
         case Do.GIVE_UP_SHARDS:
@@ -278,9 +169,9 @@ def _act(*, step: Step, evaluation: Evaluation, launching: Launcher) -> bool:
             note_progress(evaluation.pk)
             return True
         case Do.AGGREGATE:
-            return steps.aggregate(evaluation)
+            return _aggregate(evaluation)
         case Do.SUMMARISE:
-            return steps.summarise(evaluation)
+            return _summarise(evaluation)
         case Do.FAIL:
             return steps.fail_overdue(evaluation)
         case Do.ABANDON:
@@ -289,12 +180,36 @@ def _act(*, step: Step, evaluation: Evaluation, launching: Launcher) -> bool:
             return steps.settle_verification(evaluation)
 
 
+def _launch(evaluation: Evaluation, *, launching: Launcher) -> bool:
+    """Launch an evaluation and see at once that it has a worker, unless it has no shard that waits for one."""
+    if not steps.launch(evaluation):
+        return False
+    if not Shard.objects.filter(evaluation=evaluation, state=ShardState.PENDING).exists():
+        return True
+    evaluation.state, evaluation.reason = EvaluationState.LAUNCHING, EvaluationReason.STARTING_WORKER
+    awaited = awaited_of([evaluation.pk]).get(evaluation.pk)
+    return steps.ensure_worker(evaluation=evaluation, launching=launching, awaited=awaited)
+
+
+def _aggregate(evaluation: Evaluation) -> bool:
+    """Take an evaluation whose shards are done to its end: nothing that a look would find lies between the steps."""
+    if not steps.aggregate(evaluation):
+        return False
+    evaluation.state, evaluation.reason = EvaluationState.AGGREGATING, EvaluationReason.AGGREGATING
+    return _summarise(evaluation)
+
+
+def _summarise(evaluation: Evaluation) -> bool:
+    # Only a verification has a step after that.
+    return steps.summarise(evaluation) and evaluation.verifies_id is not None
+
+
 _LOOKED_AT_TOGETHER = 100
 _STEPS_TOGETHER = 5
 SWEEP = "sweep"
 """Name of the lease that a sweep holds."""
-SWEEP_BUDGET = timedelta(seconds=60)
-"""How long a sweep begins another evaluation: well below the limit of a Celery task."""
+SWEEP_BUDGET = timedelta(seconds=15)
+"""How long a sweep begins another evaluation. One of few processes has no time for anything else meanwhile."""
 
 
 def sweep(*, budget: timedelta = SWEEP_BUDGET) -> int:
@@ -367,6 +282,7 @@ def reconcile_some(evaluation_id: UUID) -> bool:
 
 
 def _not_ended() -> Sequence[UUID]:
-    ended = [state.value for state in transitions.FINAL]
-    not_ended = Evaluation.objects.exclude(state__in=ended).order_by("created").values_list("pk", flat=True)
+    # By the states that are meant and not by the others: an index has those, however many evaluations have ended.
+    open_states = [state.value for state in EvaluationState if state not in transitions.FINAL]
+    not_ended = Evaluation.objects.filter(state__in=open_states).order_by("created").values_list("pk", flat=True)
     return [*not_ended, *verification.unsettled()]

@@ -12,7 +12,6 @@ from evaluator.planners.breaker import UNREACHABLE_TASKS
 from evaluator.records import Outcome, Reason
 from gpu_jobs.launchers import Launcher, LaunchError
 from gpu_jobs.tracing.spans import span
-from leaderboard.agents.presence import is_waiting_for_agent
 from leaderboard.catalog.library import library
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Loss, Shard, ShardState, TaskResult
 from leaderboard.evaluations.reasons import EvaluationReason
@@ -27,7 +26,6 @@ from leaderboard.queue.leasing.evaluation_locks import lock_evaluation
 from leaderboard.queue.leasing.leases import cancel_attempts, lose, lose_overdue
 from leaderboard.queue.shards import end_shard
 from leaderboard.queue.unreachable import AWAY
-from leaderboard.queue.workers.own import runs_on_own_worker
 from leaderboard.results.task_scores import task_score
 from leaderboard.results.usage import usage_of
 
@@ -49,15 +47,18 @@ def launch(evaluation: Evaluation) -> bool:
     return advance(evaluation, target=EvaluationState.LAUNCHING, reason=EvaluationReason.STARTING_WORKER)
 
 
-def ensure_worker(*, evaluation: Evaluation, launching: Launcher) -> bool:
+def ensure_worker(*, evaluation: Evaluation, launching: Launcher, awaited: EvaluationReason | None) -> bool:
     """See that a worker runs, and keep its handle. Launchers adopt what they started before, so that a process that
-    is killed between the two lines leaves nothing behind that the next step does not find."""
+    is killed between the two lines leaves nothing behind that the next step does not find.
+
+    Args:
+        evaluation: for which.
+        launching: what starts workers here.
+        awaited: what it waits for instead (`liveness.awaited_of`); None: nothing.
+    """
     state = EvaluationState(evaluation.state)
-    if runs_on_own_worker(evaluation.pk):
-        _say_what_it_waits_for(evaluation, EvaluationReason.WAITING_FOR_OWN_WORKER)
-        return False
-    if is_waiting_for_agent(evaluation.pk):
-        _say_what_it_waits_for(evaluation, EvaluationReason.WAITING_FOR_AGENT)
+    if awaited is not None:
+        _say_what_it_waits_for(evaluation, awaited)
         return False
     try:
         with span("launch worker"):
@@ -175,7 +176,7 @@ def _summarise(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool
         samples=evaluation.samples,
     )
     summary = {**summary, "usage": usage_of(results)}
-    own = runs_on_own_worker(evaluation.pk)
+    own = hasattr(evaluation, "own_worker_run")
     if not own and is_submitted(evaluation):
         if not publishing.make_ready(evaluation=evaluation, summary=summary):
             return False

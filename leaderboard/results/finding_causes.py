@@ -8,7 +8,7 @@ from typing import NamedTuple
 from django.db.models import Q, QuerySet
 
 from evaluator.records import Outcome, Reason, ResultRecord
-from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.states import Entered
 from leaderboard.evaluations.submitted import submitted
 from leaderboard.results.cause_counts import RAN
@@ -49,9 +49,9 @@ def find_causes_beside(evaluation: Evaluation) -> None:
 def renew_causes(entered: Entered) -> None:
     """Where `gold` has completed, send the message for `find_causes_beside`. A lost message costs what `find_causes`
     with `again` makes up for."""
-    gold = Evaluation.objects.filter(
-        submitted(), pk=entered.evaluation_id, state="completed", submission__planner__bundled_name=GOLD
-    )
+    if entered.state != EvaluationState.COMPLETED:
+        return
+    gold = Evaluation.objects.filter(submitted(), pk=entered.evaluation_id, submission__planner__bundled_name=GOLD)
     if gold.exists():
         send_on_commit("leaderboard.results.tasks.find_causes_beside", str(entered.evaluation_id))
 

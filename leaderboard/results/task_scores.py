@@ -148,12 +148,21 @@ def causes_version(evaluations: Sequence[UUID]) -> tuple[int, int | None]:
     return found["count"], found["sum"]
 
 
-def with_causes_version(evaluations: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
-    """The same with `causes_version` of each, in the query that reads them."""
+def with_results_version(evaluations: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
+    """The same with `results_version` of each, in the query that reads them: what `causes_version` says, and what
+    changes with every result. None without results."""
     own = TaskResult.objects.filter(evaluation=OuterRef("pk")).order_by().values("evaluation")
-    packed = Func(_CAUSES, _HASHES, function="jsonb_build_array", output_field=JSONField())
-    return evaluations.annotate(causes_version=Subquery(own.annotate(version=packed).values("version")))
+    parts = _CAUSES, _HASHES, Count("pk"), _CHANGES
+    packed = Func(*parts, function="jsonb_build_array", output_field=JSONField())
+    return evaluations.annotate(results_version=Subquery(own.annotate(version=packed).values("version")))
 
 
 _CAUSES = Count("causes")
 _HASHES = Sum(Func(F("causes"), function="jsonb_hash", output_field=IntegerField()))
+_CHANGES = Sum(
+    Func(
+        *map(F, ("updated", "outcome", "score")),
+        template="hash_record(ROW(%(expressions)s))",
+        output_field=IntegerField(),
+    )
+)

@@ -1,6 +1,6 @@
 """In-process LRU caches, shared by all threads, for values that never change under their key."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from threading import Lock
 from typing import Any, Generic, TypeVar
 from weakref import WeakSet
@@ -34,6 +34,11 @@ class SharedCache(Generic[Key, Value]):
         """The cached value, or None. Marks it as the most recently used."""
         with self._lock:
             return self._values.get(key)
+
+    def get_all(self, keys: Iterable[Key]) -> list[Value | None]:
+        """`get` of each key."""
+        with self._lock:
+            return [self._values.get(key) for key in keys]
 
     def put(self, key: Key, value: Value) -> None:
         """Cache a value; evicts the least recently used one if the cache is full."""

@@ -13,7 +13,7 @@ from django.db import OperationalError, ProgrammingError
 
 from leaderboard.site import embedded
 from leaderboard.site.environment import Environment
-from leaderboard.site.http.collecting import look_seldom
+from leaderboard.site.http.collecting import look_later
 
 ACCOUNT_COMMANDS = frozenset({"createsuperuser", "changepassword"})
 """What somebody runs for the demo in a new checkout. All other commands need settings: a scheduled back_up without them
@@ -30,7 +30,7 @@ def run(arguments: Sequence[str], environment: MutableMapping[str, str] = os.env
     `environment` must be the process's own, from which Django's settings read.
     """
     whole = "--traceback" in arguments
-    look_seldom()
+    look_later()
     try:
         _prepare(arguments, environment=environment)
         ManagementUtility([environment.get("PLANARENA_PROGRAM", "manage.py"), *arguments]).execute()

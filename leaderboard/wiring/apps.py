@@ -2,6 +2,8 @@
 
 from django.apps import AppConfig
 
+from leaderboard.site.http.collecting import look_seldom
+
 
 class Wiring(AppConfig):
     """Starts with every process of the site."""
@@ -9,7 +11,8 @@ class Wiring(AppConfig):
     name = "leaderboard.wiring"
 
     def ready(self) -> None:
-        """Register the callbacks, once all models are loaded."""
+        """Register the callbacks, once all models are loaded, and look for garbage again."""
         from leaderboard.wiring.callbacks import register
 
         register()
+        look_seldom()

@@ -31,7 +31,7 @@ from leaderboard.queue.workers.tokens import CredentialRefusedError, enrolled
 from leaderboard.site.api.parsers import LARGEST_BODY
 from leaderboard.site.http.addresses import address_of_scope
 from leaderboard.site.http.bodies import Admission, BodyLimits, Refusal, Scope
-from leaderboard.site.http.worker_calls import PREFIX as WORKERS
+from leaderboard.site.http.one_hop import WORKER_CALLS as WORKERS
 from leaderboard.site.lru_cache import SharedCache
 from leaderboard.uploads import services as uploads
 

@@ -22,6 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--tasks", type=int, default=usual.tasks, help="of each evaluation, a shard each (default: %(default)s)")
     add("--minutes", type=float, default=usual.minutes, help="keep submitting for so long (default: submit once)")
     add("--pace", type=float, default=usual.pace, help="seconds that a task takes (default: at once)")
+    add("--ended", type=int, default=usual.ended, help="evaluations that had ended before (default: none)")
     add("--broker", default=usual.broker, help="as in BROKER_URL (default: files in a folder of its own)")
     add("--out", type=Path, help="file for the report as JSON")
     options = vars(parser.parse_args(arguments))

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management import call_command
 from django.db import connection, connections
-from django.db.models import Count, Max, Min, Window
+from django.db.models import Count, Max, Min, QuerySet, Window
 from django.db.models.functions import Lag
 from django.utils import timezone
 
@@ -26,6 +26,8 @@ from leaderboard.evaluations.models import (
 from leaderboard.planners.data import PlannerData
 from leaderboard.submissions import services
 from tests.leaderboard.factories import make_suite
+from tests.load import history
+from tests.load.history import MEASURED
 
 _ENDED = [state.value for state in transitions.FINAL]
 _LEASED_SOON = [EvaluationState.QUEUED, *transitions.LEASABLE]
@@ -37,6 +39,12 @@ def prepare(*, tasks: int) -> str:
     return make_suite(slug="trivial", runnable=tasks).slug
 
 
+def add_history(*, suite: str, users: int, total: int) -> None:
+    """Add evaluations that had ended before the test, the same number for each user."""
+    submit_all(suite=suite, counts=[1] * users, version=history.VERSION)
+    history.add(each=max(1, total // users))
+
+
 def unequal(*, total: int, users: int) -> list[int]:
     """How many evaluations each user has: in even steps from the first to the last, who has three times as many."""
     weights = [1 + 2 * number / max(1, users - 1) for number in range(users)]
@@ -44,7 +52,7 @@ def unequal(*, total: int, users: int) -> list[int]:
     return [after - before for before, after in pairwise(bounds)]
 
 
-def submit_all(*, suite: str, counts: Sequence[int]) -> None:
+def submit_all(*, suite: str, counts: Sequence[int], version: str = "") -> None:
     """Submit so many evaluations for each user, in turns, each with the user's one planner. None is `gold`, whose
     scores change what is known of all others."""
     users = [User.objects.get_or_create(username=f"user{number:02}")[0] for number in range(len(counts))]
@@ -54,13 +62,13 @@ def submit_all(*, suite: str, counts: Sequence[int]) -> None:
                 planner = PlannerData.of(
                     name=f"planner of {user.username}", kind="bundled", bundled_name="random-valid"
                 )
-                data = services.SubmissionData(planner=planner, suites=[suite])
+                data = services.SubmissionData(planner=planner, suites=[suite], version=version)
                 services.submit(services.validate(user=user, data=data))
 
 
 def states() -> dict[str, int]:
     """How many evaluations there are in each state."""
-    found = Evaluation.objects.order_by().values_list("state").annotate(count=Count("pk"))
+    found = Evaluation.objects.filter(MEASURED).order_by().values_list("state").annotate(count=Count("pk"))
     return {str(state): count for state, count in found}
 
 
@@ -100,36 +108,41 @@ def doubled_leases() -> dict[str, int]:
 def owners_of_leases() -> list[str]:
     """Whose shard each lease was of, in order."""
     user = "shard__evaluation__submission__submitted_by__username"
-    return list(Attempt.objects.order_by("leased_at").values_list(user, flat=True))
+    return list(_attempts().order_by("leased_at").values_list(user, flat=True))
 
 
 def shards_by_user() -> dict[str, int]:
     """How many shards each user has."""
     user = "evaluation__submission__submitted_by__username"
-    return dict(Shard.objects.order_by().values_list(user).annotate(count=Count("pk")))
+    shards = Shard.objects.filter(evaluation__in=Evaluation.objects.filter(MEASURED))
+    return dict(shards.order_by().values_list(user).annotate(count=Count("pk")))
 
 
 def attempts() -> list[tuple[str, float, float]]:
     """Worker, when it leased and when it ended, of each attempt that was completed."""
-    rows = Attempt.objects.filter(state=AttemptState.COMPLETED).values_list("worker", "leased_at", "ended_at")
+    rows = _attempts().filter(state=AttemptState.COMPLETED).values_list("worker", "leased_at", "ended_at")
     return [(worker, leased.timestamp(), ended.timestamp()) for worker, leased, ended in rows]
 
 
 def attempt_states() -> dict[str, int]:
     """How many attempts there are in each state."""
-    return dict(Attempt.objects.order_by().values_list("state").annotate(count=Count("pk")))
+    return dict(_attempts().order_by().values_list("state").annotate(count=Count("pk")))
+
+
+def _attempts() -> QuerySet[Attempt]:
+    return Attempt.objects.exclude(worker=history.VERSION)
 
 
 def waits_for_publication() -> list[float]:
     """Of each evaluation that has ended: seconds between its last attempt's end and its own."""
-    last = Evaluation.objects.filter(state__in=_ENDED).annotate(last=Max("shards__attempts__ended_at"))
+    last = Evaluation.objects.filter(MEASURED, state__in=_ENDED).annotate(last=Max("shards__attempts__ended_at"))
     rows: Any = last.values_list("last", "finished")
     return [(finished - done).total_seconds() for done, finished in rows if done is not None]
 
 
 def span() -> tuple[datetime, datetime, datetime]:
     """The first lease, the end of the last attempt, and the end of the last evaluation."""
-    leased = Attempt.objects.aggregate(first=Min("leased_at"), last=Max("ended_at"))
+    leased = _attempts().aggregate(first=Min("leased_at"), last=Max("ended_at"))
     finished = Evaluation.objects.aggregate(last=Max("finished"))["last"]
     return leased["first"], leased["last"], finished
 

@@ -35,6 +35,8 @@ class Options:
     """For so long more is submitted whenever less than the first number of evaluations waits; then all of it ends."""
     pace: float = 0.0
     """Seconds that the runner takes for a task."""
+    ended: int = 0
+    """Evaluations that had ended before; those of the users together."""
     broker: str = "filesystem://localhost//"
     patience: float = 300.0
     """Seconds without any change after which the test gives up."""
@@ -127,6 +129,8 @@ class _Test:
         options, database = self._options, self._database
         self._tell(f"preparing the database and the site in {self._folder}")
         suite = database.prepare(tasks=options.tasks)
+        if options.ended:
+            database.add_history(suite=suite, users=options.users, total=options.ended)
         self._processes.measure_too(what="database", pid=database.server_pid())
         self._start_site()
         counts = database.unequal(total=options.evaluations, users=options.users)

@@ -6,6 +6,7 @@ import logging
 import os
 import secrets
 import shutil
+import statistics
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -88,8 +89,9 @@ def _report(folder: Path, *, options: argparse.Namespace) -> dict[str, Any]:
     counts = _rows(folder, options=options)
     report = measuring.report(rounds=options.rounds, rows=counts, only=options.only)
     if options.rate_seconds:
-        chosen = [path for path in measuring.much_read() if options.only in path]
-        report["rates"] = [asdict(one) for one in rate.rates(paths=chosen, seconds=options.rate_seconds)]
+        chosen = [one for one in measuring.much_read() if options.only in one.address(0)]
+        report["rates"] = [asdict(one) for one in rate.rates(asked=chosen, seconds=options.rate_seconds)]
+        report["start_seconds"] = rate.start_seconds()
     return report
 
 
@@ -130,11 +132,15 @@ def _tell(report: dict[str, Any]) -> None:
             f" {one['database_ms']:7.0f} {one['queries']:8} {one['kilobytes']:7.0f} {one['status']:7}"
             f"  {one['reader']:9}  {one['path']}"
         )
+    if report.get("rates"):
+        print("requests/CPU s requests/s  first ms median ms    p95 ms  wrong  what")
     for one in report.get("rates", []):
         print(
-            f"{one['per_second']:9.0f} requests/s, first {one['first_ms']:.0f} ms, median {one['median_ms']:.1f} ms,"
-            f" p95 {one['p95_ms']:.1f} ms, not 200: {one['not_200']}  {one['path']}"
+            f"{one['per_cpu_second']:14,.0f} {one['per_second']:10,.0f} {one['first_ms']:9.0f} {one['median_ms']:9.1f}"
+            f" {one['p95_ms']:9.1f} {one['wrong']:6}  {one['name']}: {one['path']}"
         )
+    if starts := report.get("start_seconds"):
+        print(f"a new process sets Django up in {statistics.median(starts):.2f} s of CPU time, {starts[0]:.2f} at best")
 
 
 if __name__ == "__main__":

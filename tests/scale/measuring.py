@@ -4,8 +4,10 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from datetime import date
 from typing import Any
 
+from django.conf import settings
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -19,6 +21,7 @@ from leaderboard.site.http.collecting import collect_seldom
 from tests.memory import forget_everything
 from tests.routes import Address, admin_addresses, site_addresses
 from tests.scale.data import examples
+from tests.scale.rate import Asked, always
 from tests.scale.wide_suite import SLUG as WIDE
 
 _SHOWN = frozenset({200, 286})
@@ -64,15 +67,41 @@ def addresses() -> Iterator[tuple[Address, str]]:
         yield address, "staff"
 
 
-def much_read() -> Iterator[str]:
-    """What most people and programs read, for all of which a process may be busy."""
-    yield "/"
+def much_read() -> Iterator[Asked]:
+    """What a process may be busy with: what most people and programs read, which is kept for a moment, and what is made
+    for one reader each time."""
+    yield Asked(name="alive", address=always("/health/live"))
+    yield Asked(name="ready", address=always("/health/ready"))
+    yield Asked(name="start page", address=always("/"))
     for suite in Suite.objects.filter(current=True).order_by("slug"):
-        yield f"/boards/{suite.slug}/"
-    yield f"/boards/{WIDE}/tasks/"
-    yield f"/api/v1/boards/{WIDE}/"
+        yield Asked(name="board", address=always(f"/boards/{suite.slug}/"))
+    yield Asked(name="board, 304", address=always(f"/boards/{WIDE}/"), has_page=True)
+    yield Asked(name="board, new query", address=_new_queries())
+    yield Asked(name="tasks of a board", address=always(f"/boards/{WIDE}/tasks/"))
+    yield Asked(name="board as JSON", address=always(f"/api/v1/boards/{WIDE}/"))
     ended = published().filter(suite__slug=WIDE).order_by("created", "pk")[0]
-    yield f"/evaluations/{ended.pk}/"
+    yield Asked(name="ended evaluation", address=always(f"/evaluations/{ended.pk}/"))
+    for slug in ("openagi", WIDE):
+        yield _running(slug)
+
+
+def _new_queries() -> Callable[[int], str]:
+    """Of the widest board: another order and another first day each time, which leave all rows."""
+    keys = [metric["key"] for metric in Suite.objects.get(slug=WIDE, current=True).shown_metrics]
+    sorts = [f"{sign}{key}" for sign in ("", "-") for key in [*keys, "planner", "finished"]]
+    return lambda number: (
+        f"/boards/{WIDE}/?sort={sorts[number % len(sorts)]}&since={date.fromordinal(700_000 + number)}"
+    )
+
+
+def _running(slug: str) -> Asked:
+    """A running evaluation of a suite, read by its owner."""
+    found = Evaluation.objects.filter(state=EvaluationState.RUNNING, suite__slug=slug).order_by("created", "pk")[0]
+    client = Client()
+    client.force_login(found.submission.planner.owner)
+    cookie = f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}"
+    name = f"running evaluation of {found.tasks_total:,} tasks, its owner"
+    return Asked(name=name, address=always(f"/evaluations/{found.pk}/"), cookie=cookie)
 
 
 def timings(*, rounds: int, only: str = "") -> Iterator[Timing]:

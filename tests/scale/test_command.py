@@ -35,5 +35,9 @@ def test_the_command_measures_pages_and_rates(tmp_path):
     assert {one["status"] for one in report["timings"]} == {200}
     [rate] = report["rates"]
     assert rate["path"] == f"/boards/{SLUG}/tasks/"
-    assert (rate["not_200"], rate["per_second"] > 0) == (0, True)
-    assert f"requests/s, first {rate['first_ms']:.0f} ms, median {rate['median_ms']:.1f} ms" in done.stdout
+    assert (rate["wrong"], rate["per_second"] > 0, rate["per_cpu_second"] > 0) == (0, True, True)
+    assert "requests/CPU s requests/s  first ms median ms" in done.stdout
+    assert f"{rate['name']}: {rate['path']}\n" in done.stdout
+    assert report["start_seconds"] == sorted(report["start_seconds"])
+    assert report["start_seconds"][0] > 0
+    assert "a new process sets Django up in" in done.stdout

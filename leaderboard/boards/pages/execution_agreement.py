@@ -8,10 +8,12 @@ import numpy as np
 
 from evaluator.episodes.beside_gold import RELATIVE
 from evaluator.validity.executed_plans import GOOD, AgreementReport, ExecutedPlan, agreement_of
+from leaderboard.boards.contents import BoardContent
 from leaderboard.boards.normalising import GOLD
 from leaderboard.boards.rank_tests import tables_of
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.planners.models import is_bundled
+from leaderboard.site.lru_cache import Mark, SharedCache
 
 _SE, _UNDECIDED = "SE", "undecided"
 
@@ -66,6 +68,19 @@ class AgreementShown(NamedTuple):
     """From which share of the gold plan's score on a result is good."""
     rows: tuple[tuple[str, str, str], ...]
     """What a figure is, the figure, and its interval."""
+
+
+_shown: SharedCache[tuple[Mark, str], tuple[AgreementShown | None]] = SharedCache(maxsize=50)
+"""By the rows of a board and the suite."""
+
+
+def agreement_shown_on(*, suite: Suite, content: BoardContent, samples: int) -> AgreementShown | None:
+    """The figures of a board, worked out once in each process; None as in `agreement_on`."""
+
+    def make() -> tuple[AgreementShown | None]:
+        return (agreement_shown(agreement_on(suite=suite, rows=content.rows, samples=samples)),)
+
+    return _shown.get_or_make((content.mark, suite.digest), make)[0]
 
 
 def agreement_shown(report: AgreementReport | None) -> AgreementShown | None:

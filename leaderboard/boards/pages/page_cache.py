@@ -6,17 +6,16 @@ for readers who are not signed in, for `KEEP_PAGES_SECONDS`, without a query.
 
 import gzip
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
+from http import HTTPStatus
 from typing import Any, NamedTuple
 
-from asgiref.sync import iscoroutinefunction
 from django.conf import settings
 from django.contrib.messages.storage.cookie import CookieStorage
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import ResolverMatch
 from django.utils.cache import get_conditional_response, patch_vary_headers
-from django.utils.decorators import sync_and_async_middleware
 
 from leaderboard.boards.pages.caching import not_modified, page_tag, with_tag
 from leaderboard.site.lru_cache import SharedCache
@@ -35,7 +34,7 @@ class KeptPage(NamedTuple):
     match: ResolverMatch | None
     """The view that the measured time is counted for."""
     made: float
-    """`time.monotonic()`"""
+    """When what it shows was read: `time.monotonic()`"""
 
     def is_fresh(self) -> bool:
         """Whether it is young enough to be served."""
@@ -68,7 +67,12 @@ def forget_pages() -> None:
 
 
 def tagged_page(
-    *, request: HttpRequest, parts: Sequence[object], make: Callable[[], HttpResponse], is_kept: bool = True
+    *,
+    request: HttpRequest,
+    parts: Sequence[object],
+    make: Callable[[], HttpResponse],
+    is_kept: bool = True,
+    read: float | None = None,
 ) -> HttpResponse:
     """A page that looks the same to everybody who is not signed in: 304 if the reader has it already.
 
@@ -76,13 +80,14 @@ def tagged_page(
         parts: everything that the page shows, as JSON values.
         make: makes the page.
         is_kept: whether the page is made only once while it shows the same. Keeps its content, and no headers.
+        read: when what it shows was read, as `time.monotonic()` says it; None: just now.
     """
     tag = page_tag(request=request, parts=parts)
     if answer := not_modified(request=request, tag=tag):
-        return answer
+        return shareable(answer, read=read)
     keep = tag if is_kept else None
     response = make() if keep is None else HttpResponse(_bodies.get_or_make(keep, lambda: make().content))
-    return shareable(with_tag(response=response, tag=tag))
+    return shareable(with_tag(response=response, tag=tag), read=read)
 
 
 def kept_body(tag: str, make: Callable[[], bytes]) -> bytes:
@@ -90,9 +95,13 @@ def kept_body(tag: str, make: Callable[[], bytes]) -> bytes:
     return _bodies.get_or_make(tag, make)
 
 
-def shareable(response: HttpResponse) -> HttpResponse:
-    """Mark a page that looks the same to everybody who is not signed in."""
-    response.is_shareable = True  # type: ignore[attr-defined]  # read in `_keep`
+def shareable(response: HttpResponse, *, read: float | None = None) -> HttpResponse:
+    """Mark a page that looks the same to everybody who is not signed in.
+
+    Args:
+        read: when what it shows was read, as `time.monotonic()` says it; None: just now.
+    """
+    response.shareable_since = time.monotonic() if read is None else read  # type: ignore[attr-defined]  # of `_keep`
     return response
 
 
@@ -106,15 +115,8 @@ def for_everybody(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[Http
     return shared
 
 
-@sync_and_async_middleware
 def serve_kept_pages(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
     """Middleware that serves cached pages. Outside all others but the one that measures."""
-    if iscoroutinefunction(get_response):
-
-        async def answer_later(request: HttpRequest) -> HttpResponseBase:
-            return _kept(request) or _keep(request=request, response=await get_response(request))
-
-        return answer_later
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         return _kept(request) or _keep(request=request, response=get_response(request))
@@ -153,6 +155,9 @@ def _kept(request: HttpRequest) -> HttpResponseBase | None:
 def _keep(*, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
     if not _is_from_stranger(request):
         return response
+    if (page := _unchanged(request=request, response=response)) is not None:
+        _pages.put(_key(request), page._replace(made=getattr(response, "shareable_since", time.monotonic())))
+        return response
     if not _may_be_kept(response):
         # Otherwise other readers would still get the old page, although it is private now, or the site is not ready.
         _pages.drop(_key(request))
@@ -165,15 +170,28 @@ def _keep(*, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBa
         # How often somebody may still ask is theirs alone.
         headers=tuple((name, value) for name, value in response.headers.items() if not _is_of_caller(name)),
         match=request.resolver_match,
-        made=time.monotonic(),
+        made=response.shareable_since,  # type: ignore[attr-defined]  # checked above
     )
     _pages.put(_key(request), page)
     return page.response(packed=_takes_gzip(request))
 
 
+def _unchanged(*, request: HttpRequest, response: HttpResponseBase) -> KeptPage | None:
+    """The page that is kept, if a reader who has it was told that it is still right."""
+    if response.status_code != HTTPStatus.NOT_MODIFIED or (page := kept_page(_key(request))) is None:
+        return None
+    return page if _tag(response.headers) == _tag(dict(page.headers)) else None
+
+
+def _tag(headers: Mapping[str, str]) -> str | None:
+    """The ETag, whether or not it is a weak one."""
+    tag = headers.get("ETag")
+    return tag and tag.removeprefix("W/")
+
+
 def _may_be_kept(response: HttpResponseBase) -> bool:
     is_whole = isinstance(response, HttpResponse) and response.status_code == 200 and not response.cookies
-    return is_whole and getattr(response, "is_shareable", False)
+    return is_whole and hasattr(response, "shareable_since")
 
 
 def _is_of_caller(name: str) -> bool:

@@ -1,19 +1,16 @@
 """What the board pages show, ready for the templates: every number is a text, every bar has its coordinates."""
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.core.paginator import Page, Paginator
 
-from evaluator.metrics.statistics import ends_in_words
 from evaluator.metrics.undecided import ranged
 from evaluator.suites import base
 from leaderboard.boards.baselines import Baseline, baseline_of
 from leaderboard.boards.contents import BoardContent
-from leaderboard.boards.ranking import tokens_of
-from leaderboard.boards.reliability import RELIABILITY, reliability_facts
+from leaderboard.boards.pages.rows import Frame, Row
+from leaderboard.boards.reliability import RELIABILITY
 from leaderboard.boards.scales import tenths
 from leaderboard.boards.selecting import (
     FACTS,
@@ -28,11 +25,10 @@ from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.visibility import words_of
 from leaderboard.results.filters import Filter, Sort
-from leaderboard.site.lru_cache import Mark
+from leaderboard.site.lru_cache import Mark, SharedCache
 
 MOST_NARROW = 5
 """Metrics that fit beside each other on a common screen."""
-DECLARED = "as declared"
 FACT_LABELS = {
     "normalised": (
         "Normalised",
@@ -72,39 +68,10 @@ class Column(NamedTuple):
     direction: str
     """`higher` or `lower`, where the metrics of the suite differ in which is better; else nothing."""
 
-
-class Cell(NamedTuple):
-    """One metric of one row."""
-
-    value: Mapping[str, Any] | None
-    is_primary: bool
-    missing: str
-    """Why there is no value."""
-    scale: tuple[float, float] | None
-    tasks: int | None
-    """Number of tasks measured, where the coverage of the board does not say it."""
-
-
-class Fact(NamedTuple):
-    """Something else that is known of a row."""
-
-    key: str
-    text: str
-    """Empty where it is not known."""
-    detail: str
-
-
-class Row(NamedTuple):
-    """One row of the table."""
-
-    data: Mapping[str, Any]
-    finished: datetime
-    cells: tuple[Cell, ...]
-    facts: tuple[Fact, ...]
-    rank_is_open: bool
-    """Whether more than one rank is left open."""
-    runs: str
-    """How many runs the planner has, and their spread; empty for a single one."""
+    @property
+    def kept_key(self) -> Hashable:
+        """All of it, and the ends of the scale as they are written: 0 and 0.0 are equal."""
+        return self, str(self.scale)
 
 
 class ColumnChoice(NamedTuple):
@@ -160,7 +127,7 @@ class Table(NamedTuple):
 def board_table(*, suite: Suite, content: BoardContent, selection: Selection, reader: str = "") -> Table:
     """The page of the board that the selection asks for."""
     keys = [metric["key"] for metric in suite.shown_metrics]
-    scales = _scales(content=content, columns=suite.shown_columns)
+    scales = _scales(content=content, suite=suite)
     found = select_rows(indexed=content.index, selection=selection, metrics=keys, reader=reader)
     page = Paginator(found.rows, selection.per_page).get_page(selection.page)
     usual = usual_columns(facts=content.facts, metrics=keys)
@@ -169,16 +136,10 @@ def board_table(*, suite: Suite, content: BoardContent, selection: Selection, re
     facts = tuple(fact for fact in FACTS if fact in chosen)
     primary, sort = primary_metric(suite)["key"], read_sort(sort=selection.sort, metrics=keys)
     columns = _columns(metrics=metrics, facts=facts, primary=primary, sort=sort, scales=scales)
-    rows = tuple(
-        _row(
-            data=data, metrics=metrics, facts=facts, primary=primary, scales=scales,
-            covered=content.coverage["run"], columns=suite.shown_columns,
-        )
-        for data in page.object_list
-    )  # fmt: skip
+    frame = Frame(metrics, facts, primary, scales, content.coverage["run"], suite.shown_columns)
     return Table(
         columns=columns,
-        rows=rows,
+        rows=tuple(Row(data, frame=frame) for data in page.object_list),
         coverage=content.coverage,
         is_wide=len(metrics) > MOST_NARROW,
         runs_tasks=suite.runs_experts or suite.in_turns,
@@ -220,72 +181,6 @@ def progress_rows(evaluations: Iterable[Evaluation]) -> list[dict[str, Any]]:
     ]
 
 
-def facts_of(row: Mapping[str, Any]) -> dict[str, Fact]:
-    """What is known of a row besides its metrics, in words."""
-    usage = row.get("usage") or {}
-    tokens = tokens_of(row)
-    cost = row.get("cost") or {}
-    is_open = row.get("open_weights")
-    declared = DECLARED if row.get("declared") else ""
-    found = [
-        _normalised(row.get("normalised") or {}),
-        Fact("strategy", str(row.get("strategy") or ""), ""),
-        Fact("model_name", str(row.get("model_name") or ""), declared),
-        Fact("parameters", size_in_words(row.get("parameters")), declared),
-        Fact("weights", "" if is_open is None else "open" if is_open else "closed", declared),
-        Fact("cost", dollars_in_words(cost.get("usd")), f"declared {prices_in_words(cost)}" if cost else ""),
-        Fact(
-            "tokens",
-            "" if tokens is None else f"{tokens:,.0f}",
-            "" if tokens is None else f"{usage['prompt_tokens']:,.0f} in, {usage['completion_tokens']:,.0f} out",
-        ),
-        *(Fact(*one) for one in reliability_facts(row)),
-        Fact("seconds", seconds_in_words(usage.get("seconds")), "per task" if "seconds" in usage else ""),
-    ]
-    return {fact.key: fact for fact in found}
-
-
-def _normalised(found: Mapping[str, Any]) -> Fact:
-    if "mean" not in found:
-        return Fact("normalised", "", found.get("missing", ""))
-    interval = ends_in_words(low=found["low"], high=found["high"], form=".3f")
-    return Fact("normalised", f"{found['mean']:.3f}", interval)
-
-
-def size_in_words(parameters: int | None) -> str:
-    """A number of parameters as it is usually written, such as `7 B`; empty if it is not known."""
-    if parameters is None:
-        return ""
-    for factor, unit in ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "k")):
-        if parameters >= factor:
-            return f"{parameters / factor:.3g} {unit}"
-    return str(parameters)
-
-
-def dollars_in_words(usd: float | None) -> str:
-    """A cost with up to three digits, however small; empty if it is not known."""
-    if usd is None:
-        return ""
-    if usd == 0:
-        return "$0"
-    # As many places as three digits need.
-    places = max(2, 2 - math.floor(math.log10(abs(usd))))
-    whole, _, part = f"{usd:,.{places}f}".partition(".")
-    return f"${whole}.{part.rstrip('0').ljust(2, '0')}"
-
-
-def prices_in_words(cost: Mapping[str, float]) -> str:
-    """The declared prices that a cost was worked out from: of a million tokens of prompts and of answers."""
-    return f"${cost['prompt_price']:g} / ${cost['completion_price']:g}"
-
-
-def seconds_in_words(seconds: float | None) -> str:
-    """A duration with three digits; empty if it is not known."""
-    if seconds is None:
-        return ""
-    return f"{seconds * 1000:.3g} ms" if seconds < 1 else f"{seconds:.1f} s"
-
-
 def _chosen(*, columns: Sequence[str], usual: Sequence[str], known: Sequence[str]) -> frozenset[str]:
     """Unknown columns are ignored; an address without any known one shows the usual."""
     return frozenset(column for column in columns if column in known) or frozenset(usual)
@@ -297,7 +192,17 @@ def _choices(*, suite: Suite, known: Sequence[str], chosen: frozenset[str]) -> t
     return tuple(ColumnChoice(key, label, key in chosen) for key, label in named)
 
 
-def _scales(*, content: BoardContent, columns: Sequence[base.Column]) -> Mapping[str, tuple[float, float] | None]:
+_Scales = Mapping[str, tuple[float, float] | None]
+_known_scales: SharedCache[tuple[Mark, str], _Scales] = SharedCache(maxsize=100)
+"""By the rows of a board and the suite."""
+
+
+def _scales(*, content: BoardContent, suite: Suite) -> _Scales:
+    key = content.mark, suite.digest
+    return _known_scales.get_or_make(key, lambda: _make_scales(content=content, columns=suite.shown_columns))
+
+
+def _make_scales(*, content: BoardContent, columns: Sequence[base.Column]) -> _Scales:
     """Where the bars of each metric begin and end: with room for what undecided tasks leave open."""
     found = dict(content.scales)
     for column in columns:
@@ -343,57 +248,3 @@ def _directions(metrics: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     judging = [metric for metric in metrics if metric["ordered"]]
     found = {metric["key"]: "higher" if metric.get("higher_is_better", True) else "lower" for metric in judging}
     return found if "lower" in found.values() else {}
-
-
-def _why_missing(metric: Mapping[str, Any]) -> str:
-    what = f"the metric {metric['label']}"
-    if metric.get("weights"):
-        what = f"one of the metrics {', '.join(metric['weights'])}"
-    return f"No task with {what} can run under this profile, so there is no value"
-
-
-def _row(
-    *,
-    data: Mapping[str, Any],
-    metrics: Sequence[Mapping[str, Any]],
-    facts: Sequence[str],
-    primary: str,
-    scales: Mapping[str, tuple[float, float] | None],
-    covered: int,
-    columns: Sequence[base.Column],
-) -> Row:
-    values = {column.key: ranged(metrics=data["metrics"], column=column) for column in columns}
-    values = {metric["key"]: values[metric["key"]] for metric in metrics}
-    cells = tuple(
-        Cell(
-            value=values[metric["key"]],
-            is_primary=metric["key"] == primary,
-            missing=_why_missing(metric),
-            scale=scales.get(metric["key"]),
-            tasks=None if (tasks := (values[metric["key"]] or {}).get("tasks")) == covered else tasks,
-        )
-        for metric in metrics
-    )
-    known = facts_of(data)
-    return Row(
-        data=data,
-        finished=datetime.fromisoformat(data["finished"]),
-        cells=cells,
-        facts=tuple(known.get(fact) or Fact(fact, "", "") for fact in facts),
-        rank_is_open=data["rank_low"] != data["rank_high"],
-        runs=runs_in_words(data.get("runs") or {}),
-    )
-
-
-def runs_in_words(runs: Mapping[str, Any]) -> str:
-    """How many runs a row has and how far they are apart, such as `latest of 3 runs, sd 0.012 (0.691 to 0.715)`; empty
-    for a single one."""
-    count = runs.get("count", 1)
-    if count < 2:
-        return ""
-    told = f"mean of {count} runs" if runs["policy"] == "mean" else f"latest of {count} runs"
-    if runs["identical"]:
-        return f"{count} runs, identical"
-    if runs["sd"] is None:
-        return told
-    return f"{told}, sd {runs['sd']:.3f} ({runs['low']:.3f} to {runs['high']:.3f})"

@@ -5,9 +5,9 @@ from typing import NamedTuple
 from django.db.models import Count, Q, QuerySet
 
 from leaderboard.evaluations import transitions
-from leaderboard.evaluations.models import EvaluationState, Shard, ShardState
+from leaderboard.evaluations.models import Shard, ShardState
 
-UNDER_WAY = frozenset({EvaluationState.QUEUED, *transitions.LEASABLE})
+UNDER_WAY = transitions.LEASABLE
 
 
 class Queue(NamedTuple):

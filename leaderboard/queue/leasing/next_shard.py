@@ -97,7 +97,7 @@ class NextShard:
             allowances=allowed,
             pool=self.wanted.pool,
         )
-        if evaluation.state == EvaluationState.LAUNCHING:
+        if evaluation.state != EvaluationState.RUNNING:
             advance(evaluation, target=EvaluationState.RUNNING, reason=_working(evaluation))
         elif evaluation.reason not in {EvaluationReason.SECOND_CANARY, _working(evaluation)}:
             # Whatever was wrong with an earlier worker is over.

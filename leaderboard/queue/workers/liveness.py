@@ -1,12 +1,14 @@
 """Whether evaluations have workers, and attempts theirs."""
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from gpu_jobs.launchers import Launcher, Liveness
-from leaderboard.agents.presence import is_waiting_for_agent
+from leaderboard.agents.presence import waiting_for_agent_among
 from leaderboard.evaluations.models import Attempt, Evaluation
 from leaderboard.evaluations.reasons import EvaluationReason
-from leaderboard.queue.workers.own import runs_on_own_worker
+from leaderboard.queue.workers.own import own_among
 
 _CLOCKS_DIFFER = timedelta(seconds=20)
 """Between a machine of the cluster and PostgreSQL, at most."""
@@ -21,8 +23,16 @@ def lacks_worker(evaluation: Evaluation) -> bool:
     if evaluation.state_deadline is None or evaluation.state_deadline > now:
         return False
     lately = Attempt.objects.filter(shard__evaluation=evaluation, ended_at__gte=now - _LATELY)
-    waits_for_others = runs_on_own_worker(evaluation.pk) or is_waiting_for_agent(evaluation.pk)
-    return not waits_for_others and not lately.exists()
+    return not awaited_of([evaluation.pk]) and not lately.exists()
+
+
+def awaited_of(evaluation_ids: Sequence[UUID]) -> Mapping[UUID, EvaluationReason]:
+    """Those of these evaluations for which no worker of the site is to be started, and what they wait for instead. Two
+    queries, however many they are."""
+    if not evaluation_ids:
+        return {}
+    agents = dict.fromkeys(waiting_for_agent_among(evaluation_ids), EvaluationReason.WAITING_FOR_AGENT)
+    return agents | dict.fromkeys(own_among(evaluation_ids), EvaluationReason.WAITING_FOR_OWN_WORKER)
 
 
 def worker_runs(evaluation: Evaluation, *, launching: Launcher) -> bool:

@@ -1,5 +1,6 @@
 """Evaluations that researchers run on their own workers. They are marked, and not ranked: nobody has verified them."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from django.conf import settings
@@ -11,6 +12,11 @@ from leaderboard.queue.models import OwnWorkerRun
 def runs_on_own_worker(evaluation_id: UUID) -> bool:
     """Whether the evaluation's owner runs it."""
     return OwnWorkerRun.objects.filter(evaluation=evaluation_id).exists()
+
+
+def own_among(evaluation_ids: Sequence[UUID]) -> frozenset[UUID]:
+    """Those of these evaluations that their owners run."""
+    return frozenset(OwnWorkerRun.objects.filter(pk__in=evaluation_ids).values_list("pk", flat=True))
 
 
 class TooMuchUploadedError(Exception):

@@ -8,6 +8,7 @@ the middle of a request. Almost everything is freed by reference counts before t
 import gc
 
 _THRESHOLDS = (10_000, 20, 50)
+_OF_A_START = 1_000_000
 
 
 def collect_seldom() -> None:
@@ -18,7 +19,12 @@ def collect_seldom() -> None:
     look_seldom()
 
 
-def look_seldom() -> None:
-    """Look seldom while modules load, which make many objects and hardly any garbage: with Python's own thresholds
+def look_later() -> None:
+    """Hardly look while modules load, which make many objects and hardly any garbage: with Python's own thresholds
     looking takes a sixth of the start."""
+    gc.set_threshold(_OF_A_START)
+
+
+def look_seldom() -> None:
+    """Look seldom: once all modules are loaded."""
     gc.set_threshold(*_THRESHOLDS)

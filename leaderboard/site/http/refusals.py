@@ -8,26 +8,16 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
-from asgiref.sync import iscoroutinefunction, sync_to_async
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
-from django.utils.decorators import sync_and_async_middleware
 from django.views.defaults import server_error
 
 from leaderboard.site.storage.bucket import is_unavailable, note_unavailable
 from leaderboard.site.storage.disk_space import RETRY_SECONDS, is_disk_full, note_failure
 
 
-@sync_and_async_middleware
 def explain_refused_methods(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
     """Middleware that gives an empty 405 a page, for who asks for pages. The API's answers have a body of their own."""
-    if iscoroutinefunction(get_response):
-
-        async def answer_later(request: HttpRequest) -> HttpResponseBase:
-            response: HttpResponseBase = await get_response(request)
-            return await sync_to_async(_explained)(request, response) if _is_mute(request, response) else response
-
-        return answer_later
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         response: HttpResponseBase = get_response(request)

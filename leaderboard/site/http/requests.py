@@ -3,26 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
-from asgiref.sync import iscoroutinefunction
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponseBase
-from django.utils.decorators import sync_and_async_middleware
 
 _ANSWERS_ITSELF = "/api/"
 
 
-@sync_and_async_middleware
 def refuse_nul(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
     """Middleware that answers 400 to an address with a NUL character: PostgreSQL takes none, so that each page which
     looks something up by a part of its address would break. The API says it in its own words."""
-    if iscoroutinefunction(get_response):
-
-        async def answer_later(request: HttpRequest) -> HttpResponseBase:
-            _check(request)
-            response: HttpResponseBase = await get_response(request)
-            return response
-
-        return answer_later
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         _check(request)

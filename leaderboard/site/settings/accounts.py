@@ -8,6 +8,7 @@ from leaderboard.site.settings.base import CONTENT_SECURITY_POLICY, DEBUG, DEMO,
 from leaderboard.site.settings.django import INSTALLED_APPS
 
 AUTH_USER_MODEL = "accounts.User"
+SESSION_ENGINE = "leaderboard.accounts.sessions"
 AUTHENTICATION_BACKENDS = ["leaderboard.accounts.addresses.AuthenticationBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}

@@ -114,6 +114,8 @@ DATABASES["default"]["OPTIONS"]["pool"] = {
 }
 WORKER_CALLS_AT_ONCE = max(1, DATABASES["default"]["OPTIONS"]["pool"]["max_size"] // 2)
 """How many calls of workers a web process answers at the same time: the other connections are left to readers."""
+REQUESTS_AT_ONCE = 4 * DATABASES["default"]["OPTIONS"]["pool"]["max_size"]
+"""The same for all others: more than there are connections, since some wait for a planner's server or a hub."""
 # No ATOMIC_REQUESTS: it forbids async views, and the worker's calls need transactions shorter than a request.
 # Transactions are explicit, in the services.
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

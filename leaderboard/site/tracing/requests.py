@@ -10,15 +10,13 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from asgiref.sync import iscoroutinefunction
 from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponseBase
-from django.utils.decorators import sync_and_async_middleware
 
 from gpu_jobs.logs.lines import also_named, present_ids
 from gpu_jobs.tracing import spans
 from gpu_jobs.tracing.options import HEADER
-from leaderboard.site.http.worker_calls import PREFIX as WORKER_CALLS
+from leaderboard.site.http.one_hop import WORKER_CALLS
 from leaderboard.site.tracing.evaluations import parent_of
 
 if TYPE_CHECKING:
@@ -42,7 +40,6 @@ class _WorkerCall:
 _call: ContextVar[_WorkerCall | None] = ContextVar("worker_call", default=None)
 
 
-@sync_and_async_middleware
 def trace_requests(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
     """Middleware that records a span for each request.
 
@@ -51,18 +48,6 @@ def trace_requests(get_response: Callable[[HttpRequest], Any]) -> Callable[[Http
     """
     if not spans.is_on():
         raise MiddlewareNotUsed
-    if iscoroutinefunction(get_response):
-
-        async def answer_later(request: HttpRequest) -> HttpResponseBase:
-            begun = _begin(request)
-            response: HttpResponseBase | None = None
-            try:
-                response = await get_response(request)
-                return response
-            finally:
-                _end(begun, request=request, response=response)
-
-        return answer_later
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         begun = _begin(request)

@@ -1,6 +1,7 @@
 """The memory of a process, and whole pages in it."""
 
 import gzip
+import time
 
 import pytest
 from django.http import HttpRequest, HttpResponse
@@ -67,6 +68,26 @@ def test_pages_are_packed_for_who_takes_that(accepted, packed):
     tag = response.headers["ETag"]
     request = RequestFactory().get("/boards/x/", headers={"Accept-Encoding": accepted, "If-None-Match": tag})
     assert serve_kept_pages(Site())(request).status_code == 304
+
+
+@pytest.mark.parametrize(("tag", "is_renewed"), [('"tag"', True), ('W/"tag"', True), ('"other"', False), ("", False)])
+def test_who_finds_their_page_unchanged_renews_it_for_all(monkeypatch, tag, is_renewed):
+    site = Site()
+    ask(site)
+    later = time.monotonic() + 2.0
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    unchanged = HttpResponse(status=304, headers={"ETag": tag} if tag else {})
+    serve_kept_pages(lambda _: unchanged)(RequestFactory().get("/boards/x/"))
+    assert ask(site).content == (b"page 1" if is_renewed else b"page 2")
+
+
+@pytest.mark.parametrize("age", [0.5, 1.5])
+def test_a_page_is_as_old_as_what_it_shows(age):
+    site = Site()
+    read = time.monotonic() - age
+    serve_kept_pages(lambda request: shareable(site(request), read=read))(RequestFactory().get("/boards/x/"))
+    ask(site)
+    assert site.asked == (1 if age < 1.0 else 2)
 
 
 @pytest.mark.parametrize("cookie", ["sessionid", "messages"])

@@ -5,7 +5,7 @@ import pytest
 from leaderboard.boards.drawing.picture import Cells, Line, Link, Mark, Picture, Text, flat
 from leaderboard.boards.drawing.placing import Box, box_of
 from leaderboard.boards.drawing.scatter import FRAME, MOST_LINKED
-from leaderboard.boards.pages.presenters import dollars_in_words
+from leaderboard.boards.pages.rows import dollars_in_words
 from leaderboard.boards.plots import Plot, against_cost, over_time
 from tests.leaderboard.boards.rows import METRICS, row, usage
 

@@ -198,9 +198,8 @@ def test_the_number_of_queries_is_constant(client: Client, evaluation: Evaluatio
         with django_assert_max_num_queries(most):
             client.get(address(evaluation))
     client.force_login(evaluation.submission.submitted_by)
-    # Session, user, evaluation, what was submitted with it, re-runs, the board, and the log, which only its owner and
-    # staff see.
-    with django_assert_max_num_queries(7):
+    # Session, user, evaluation, re-runs, the board, and the log, which only its owner and staff see.
+    with django_assert_max_num_queries(6):
         client.get(address(evaluation), {"outcome": "scored"})
 
 

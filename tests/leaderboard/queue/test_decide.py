@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import EvaluationState
-from leaderboard.queue.reconcile import AttemptView, Do, View, decide
+from leaderboard.queue.decisions import AttemptView, Do, View, decide
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SOON = NOW + timedelta(minutes=1)
 PAST = NOW - timedelta(seconds=1)
-ACTIVE = sorted(transitions.LEASABLE)
+ACTIVE = sorted(transitions.LAUNCHED)
 
 
 def view(state, **changes) -> View:

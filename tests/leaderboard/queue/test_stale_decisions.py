@@ -7,9 +7,9 @@ from evaluator.records import Outcome
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance
-from leaderboard.queue import reconcile
+from leaderboard.queue import reconcile, steps
+from leaderboard.queue.decisions import Do, Step
 from leaderboard.queue.leasing import leases
-from leaderboard.queue.reconcile import Do, Step
 from leaderboard.queue.steps import LostAttempt
 from leaderboard.queue.workers.finishing import deliver
 from leaderboard.submissions import services
@@ -73,10 +73,11 @@ def test_who_has_read_the_faults_before_they_were_accepted_does_not_put_it_on_ho
     ]
     deliver(attempt_id=lease.attempt.pk, records=records, store=MemoryStore())
     leases.complete(lease.attempt.pk)
-    assert reconcile.reconcile(lease.evaluation.pk)
+    assert steps.aggregate(Evaluation.objects.get())
     early = Evaluation.objects.select_related("suite").get()
     assert early.state == EvaluationState.AGGREGATING
-    assert reconcile.reconcile(lease.evaluation.pk)
+    reconcile.reconcile(lease.evaluation.pk)
+    assert Evaluation.objects.get().state == EvaluationState.ON_HOLD
     services.accept(early)
     accepted = Evaluation.objects.get()
     assert accepted.state == EvaluationState.AGGREGATING

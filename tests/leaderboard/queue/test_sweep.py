@@ -4,12 +4,15 @@ from datetime import timedelta
 
 import pytest
 from celery.exceptions import SoftTimeLimitExceeded
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
+from gpu_jobs.launchers import NoLauncher
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.queue import reconcile
 from leaderboard.site.coordination.services import exclusive
 from tests.fakes.launcher import FakeLauncher
-from tests.leaderboard.factories import make_evaluation
+from tests.leaderboard.factories import make_evaluation, make_suite
 
 pytestmark = pytest.mark.django_db
 
@@ -42,6 +45,44 @@ def test_a_long_queue_that_only_waits_takes_a_few_queries(launcher, django_asser
     # worker.
     with django_assert_max_num_queries(6):
         assert reconcile.sweep() == 20
+
+
+@pytest.mark.parametrize("launching", [FakeLauncher(), NoLauncher()])
+def test_a_sweep_asks_as_often_however_many_wait_or_have_ended(launching, monkeypatch):
+    monkeypatch.setattr(reconcile, "launcher", lambda: launching)
+    suite = make_suite()
+    make_evaluation(suite=suite)
+    reconcile.sweep()
+    few = statements_of_a_sweep()
+    for _ in range(4):
+        make_evaluation(suite=suite)
+    reconcile.sweep()
+    assert statements_of_a_sweep() == few
+    Evaluation.objects.filter(pk__in=[make_evaluation(suite=suite).pk for _ in range(4)]).update(
+        state=EvaluationState.COMPLETED, summary={}
+    )
+    assert statements_of_a_sweep() == few
+
+
+def statements_of_a_sweep() -> int:
+    with CaptureQueriesContext(connection) as captured:
+        reconcile.sweep()
+    return len(captured)
+
+
+def test_evaluations_that_have_ended_are_not_even_read():
+    with connection.cursor() as cursor:
+        # Whatever is best for the few rows of a test.
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        with CaptureQueriesContext(connection) as captured:
+            reconcile.sweep()
+        plans = []
+        for query in captured.captured_queries:
+            if query["sql"].startswith("SELECT"):
+                cursor.execute("EXPLAIN " + query["sql"])
+                plans.append("\n".join(line for (line,) in cursor.fetchall()))
+    assert len(plans) == 2, "which have not ended, and which verdicts are open"
+    assert not [plan for plan in plans if "Seq Scan" in plan]
 
 
 class LookingFails(FakeLauncher):

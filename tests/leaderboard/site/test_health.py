@@ -6,13 +6,16 @@ import sys
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
+import httpx
 import pytest
 from django.db import DatabaseError, connection
 from django.test import Client
 
 from leaderboard.site import healthcheck
 from leaderboard.site.health import ALIVE_FILE, alive_file
+from leaderboard.wiring import asgi
 from leaderboard.wiring.urls import urlpatterns
+from tests.leaderboard.serving import server
 
 
 def test_the_process_is_alive_without_a_database():
@@ -83,3 +86,15 @@ def test_the_images_healthcheck_asks_by_a_name_of_the_site(status, code, monkeyp
     assert healthcheck.main() == code
     assert asked == ([("/health/live", "arena.example")] if status else [])
     server.server_close()
+
+
+def test_probes_are_answered_while_all_threads_of_the_site_are_busy(settings):
+    settings.KEEP_PAGES_SECONDS = 0
+    go_on = threading.Event()
+    busy = [asgi._site._threads.submit(go_on.wait, 30) for _ in range(settings.REQUESTS_AT_ONCE)]
+    try:
+        with server() as url, httpx.Client(base_url=url, trust_env=False, timeout=20) as client:
+            assert client.get("/health/live").text == "alive\n"
+    finally:
+        go_on.set()
+    assert all(one.result() for one in busy)

@@ -3,6 +3,8 @@
 import pytest
 from django.template import Context, Engine, TemplateSyntaxError
 
+from leaderboard.site.http.late_parts import LateParts
+
 _ENGINE = Engine(libraries={"kept": "leaderboard.pages.templatetags.kept"})
 
 
@@ -49,3 +51,49 @@ def test_what_is_kept_with_escaping_is_not_shown_without_it():
 def test_a_part_needs_a_key():
     with pytest.raises(TemplateSyntaxError, match="needs at least one key"):
         _template("{% kept %}text{% endkept %}")
+
+
+class Row:
+    """A row of a table, which shows a text."""
+
+    def __init__(self, kept_key: str, text: str) -> None:
+        self.kept_key = kept_key
+        self.text = Counted(text)
+
+
+_TABLE = "<table>\n  {% keptfor row in rows mark %}\n  <tr>\n    {{ row.text }}</tr>{% endkeptfor %}</table>"
+
+
+def test_rows_are_rendered_once_in_whatever_order_they_come():
+    one, two = Row("1", "a"), Row("2", "b & c")
+    template = _template(_TABLE)
+    assert template.render(Context({"rows": [one, two], "mark": 1})) == (
+        "<table>\n  \n<tr>\na</tr>\n<tr>\nb &amp; c</tr></table>"
+    )
+    again = template.render(Context({"rows": [two, one], "mark": 1}))
+    assert again.index("b &amp; c") < again.index("a</tr>")
+    assert (one.text.times, two.text.times) == (1, 1)
+    template.render(Context({"rows": [one], "mark": 2}))
+    assert one.text.times == 2, "something else of the table has changed"
+
+
+def test_rows_are_put_in_late_but_for_those_within_a_kept_part():
+    template = _template(f"{{% kept key %}}{_TABLE}{{% endkept %}}\N{EN DASH}{_TABLE}")
+    told = {"rows": [Row("1", "\N{RIGHTWARDS ARROW}")], "mark": 1, "key": "k"}
+    late = LateParts()
+    page = template.render(Context({**told, "late": late}))
+    assert page.count("<tr>") == 1
+    assert late.filled(page) == template.render(Context(told)).encode()
+    assert LateParts().filled("nothing late") == b"nothing late"
+
+
+def test_a_mark_is_replaced_by_a_text_that_is_escaped():
+    template = _template('{% replacing "@x@" text %}{% kept 1 %}<a href="?@x@a">{% endkept %}{% endreplacing %}')
+    assert template.render(Context({"text": "b&c="})) == '<a href="?b&amp;c=a">'
+    assert template.render(Context({"text": "d="})) == '<a href="?d=a">'
+
+
+@pytest.mark.parametrize("tag", ["keptfor row in rows", "keptfor row rows key", "keptfor"])
+def test_rows_need_a_name_and_a_key(tag):
+    with pytest.raises(TemplateSyntaxError, match="keptfor ROW in ROWS KEY"):
+        _template(f"{{% {tag} %}}text{{% endkeptfor %}}")

@@ -64,13 +64,24 @@ class TestFairness:
     def test_a_worker_can_ask_for_one_suite_or_one_evaluation(self):
         evaluation = make_evaluation(state=LAUNCHING)
         assert leases.lease(worker="w", suites=["another"]) is None
-        assert leases.lease(worker="w", evaluation_id=make_evaluation().pk) is None
+        assert leases.lease(worker="w", evaluation_id=make_evaluation(state=EvaluationState.ON_HOLD).pk) is None
         assert leases.lease(worker="w", suites=[evaluation.suite.slug]) is not None
 
-    @pytest.mark.parametrize("state", ["queued", "aggregating", "on_hold", "failed", "cancelled"])
-    def test_only_evaluations_that_are_launching_or_running_are_leased(self, state):
+    @pytest.mark.parametrize("state", ["aggregating", "on_hold", "failed", "cancelled"])
+    def test_evaluations_that_wait_for_no_worker_are_not_leased(self, state):
         make_evaluation(state=EvaluationState(state))
         assert leases.lease(worker="w") is None
+
+    @pytest.mark.parametrize("state", ["queued", "launching", "running"])
+    def test_a_worker_that_is_there_need_not_be_asked_for(self, state):
+        evaluation = make_evaluation(state=EvaluationState(state))
+        assert leases.lease(worker="w") is not None
+        evaluation.refresh_from_db()
+        assert (evaluation.state, evaluation.reason) == ("running", "running")
+        # The message that asks for one comes later.
+        reconcile(evaluation.pk)
+        evaluation.refresh_from_db()
+        assert evaluation.state == "running"
 
 
 @pytest.mark.django_db(transaction=True)

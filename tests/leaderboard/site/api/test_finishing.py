@@ -94,7 +94,7 @@ def test_results_log_provenance_end_and_next_lease_are_one_call(evaluation, djan
     assert finish(following, last(following)).json() == {"next": None}
     reconcile(evaluation.pk)
     evaluation.refresh_from_db()
-    assert evaluation.state == EvaluationState.AGGREGATING
+    assert evaluation.state == EvaluationState.COMPLETED
 
 
 def test_sent_again_it_changes_nothing_and_gets_the_same_answer(evaluation):

@@ -11,8 +11,7 @@ from django.conf import settings as site_settings
 
 from leaderboard.evaluations.models import Attempt, Evaluation
 from leaderboard.site import celery
-from leaderboard.site.http.spooling import SpoolingHandler
-from leaderboard.site.http.worker_calls import PREFIX, WorkerCalls
+from leaderboard.site.http.one_hop import OneHop
 from tests.end_to_end.arena import ROOT
 from tests.fakes.collector import Collector, ReceivedSpan, collecting, tracing_to
 from tests.leaderboard.factories import make_user
@@ -27,14 +26,8 @@ HEADERS = {"OTEL_EXPORTER_OTLP_HEADERS": f"authorization=Bearer%20{KEY}"}
 
 
 def site():
-    """The site's handlers with the middlewares of this moment: those of the application were loaded without traces."""
-    calls, others = WorkerCalls(threads=4), SpoolingHandler()
-
-    async def routed(scope, receive, send):
-        handler = calls if scope["path"].startswith(PREFIX) else others
-        await handler(scope, receive, send)
-
-    return routed
+    """The site's handler with the middlewares of this moment: that of the application was loaded without traces."""
+    return OneHop(threads=8, name="requests")
 
 
 def work(url: str, *, collector: Collector, folder) -> str:

@@ -1,15 +1,21 @@
-"""Workers' calls have a handler of their own, which answers as Django's does."""
+"""The handler of the site's requests answers as Django's does."""
 
+import asyncio
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import ContextVar
+from inspect import iscoroutinefunction
 
 import httpx
 import pytest
 from django.conf import settings
 from django.db import connection
+from django.http import HttpResponse, StreamingHttpResponse
+from django.urls import get_resolver
 
 from leaderboard.evaluations.models import EvaluationState
+from leaderboard.site.http.one_hop import OneHop
 from leaderboard.wiring.body_limits import SMALL_BODY
 from tests.leaderboard.factories import make_evaluation, make_suite
 from tests.leaderboard.serving import server
@@ -107,3 +113,101 @@ class TestLargeBodies:
             connected.sendall(head.encode())
             answer = connected.recv(65536)
             assert answer.startswith((b"HTTP/1.1 401", b"HTTP/1.1 403")), answer
+
+
+class Small(OneHop):
+    """The handler around one view, without middlewares."""
+
+    def __init__(self, view) -> None:
+        super().__init__(threads=2, name="tests")
+        self._middleware_chain = view
+
+
+def served(view, *, gone_after: float = 100.0) -> list[dict]:
+    """What a handler sends for one request of somebody who goes away then."""
+    sent: list[dict] = []
+
+    async def ask() -> None:
+        waiting = iter([{"type": "http.request", "body": b""}])
+
+        async def receive():
+            if message := next(waiting, None):
+                return message
+            await asyncio.sleep(gone_after)
+            return {"type": "http.disconnect"}
+
+        async def send(message):
+            sent.append(message)
+
+        scope = {"type": "http", "method": "GET", "path": "/x/", "raw_path": b"/x/", "query_string": b"", "headers": []}
+        await asyncio.wait_for(Small(view)(scope, receive, send), timeout=20)
+
+    asyncio.run(ask())
+    return sent
+
+
+def test_cookies_are_sent():
+    def view(_):
+        response = HttpResponse("ok")
+        response.set_cookie("one", "1")
+        response.set_cookie("two", "2", httponly=True)
+        return response
+
+    start, body = served(view)
+    cookies = [value for name, value in start["headers"] if name == b"Set-Cookie"]
+    assert cookies == [b"one=1; Path=/", b"two=2; HttpOnly; Path=/"]
+    assert (start["status"], body["body"]) == (200, b"ok")
+
+
+def test_each_request_has_a_context_of_its_own():
+    mark: ContextVar[str] = ContextVar("mark", default="nobody's")
+
+    def view(_):
+        found = mark.get()
+        mark.set("somebody's")
+        return HttpResponse(found)
+
+    assert [served(view)[1]["body"] for _ in range(5)] == [b"nobody's"] * 5
+
+
+def test_a_stream_ends_when_its_reader_goes_away():
+    closed = []
+
+    async def pieces():
+        try:
+            while True:
+                yield b"x"
+                await asyncio.sleep(0.01)
+        finally:
+            closed.append(True)
+
+    sent = served(lambda _: StreamingHttpResponse(pieces()), gone_after=0.2)
+    assert closed == [True]
+    assert {message["body"] for message in sent[1:]} == {b"x"}
+
+
+def test_what_a_stream_raises_reaches_the_server_and_it_is_closed():
+    closed = []
+
+    async def pieces():
+        try:
+            yield b"x"
+            raise OSError("the disk is gone")
+        finally:
+            closed.append(True)
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        served(lambda _: StreamingHttpResponse(pieces()))
+    assert closed == [True]
+
+
+def test_every_view_is_synchronous():
+    """Otherwise it would be run in an event loop of its own, for as long as it takes one of the threads."""
+
+    def views(patterns):
+        for one in patterns:
+            yield from views(one.url_patterns) if hasattr(one, "url_patterns") else [one.callback]
+
+    found = list(views(get_resolver().url_patterns))
+    assert len(found) > 200
+    assert not [view for view in found if iscoroutinefunction(view)]

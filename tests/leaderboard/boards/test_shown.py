@@ -1,0 +1,67 @@
+"""What is read of a board is kept for strangers as long as pages are, whatever their addresses filter."""
+
+import time
+
+import pytest
+from django.test import Client
+
+from leaderboard.boards.services import publish
+from leaderboard.catalog.models import Suite
+from leaderboard.evaluations.models import Evaluation, Submission
+from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_suite, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def evaluation(settings) -> Evaluation:
+    settings.KEEP_PAGES_SECONDS = 60.0
+    found = make_evaluation(planner=make_planner(owner=make_user("ada"), name="one"), suite=make_suite())
+    publish(found)
+    make_evaluation(planner=make_planner(owner=make_user("bea"), name="under way"), suite=found.suite, state="running")
+    return found
+
+
+def board(client: Client, query: str = "") -> str:
+    answer = client.get(f"/boards/openagi/{query}")
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def test_another_query_of_a_stranger_asks_the_database_for_nothing(
+    client: Client, evaluation: Evaluation, django_assert_num_queries
+):
+    for query in ("", "?rows=all"):
+        assert "under way" in board(client, query)
+    with django_assert_num_queries(0):
+        assert "under way" in board(client, "?sort=planner")
+        assert "under way" in board(client, "?rows=all&sort=-planner")
+        assert "No planner matches" in board(client, "?q=nothing-like-it")
+
+
+def test_what_has_changed_is_shown_when_the_moment_is_over(client: Client, evaluation: Evaluation, monkeypatch):
+    board(client)
+    Suite.objects.update(title="Another title")
+    assert "Another title" not in board(client, "?sort=planner")
+    later = time.monotonic() + 61
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    assert "Another title" in board(client, "?sort=-planner")
+    assert "Another title" in board(client, "?sort=planner"), "no page is older than what it shows"
+
+
+def test_readers_who_are_signed_in_share_nothing(client: Client, evaluation: Evaluation):
+    Submission.objects.exclude(pk=evaluation.submission_id).update(visibility="private")
+    bea = Client()
+    bea.force_login(Submission.objects.exclude(pk=evaluation.submission_id).get().submitted_by)
+    for query in ("?sort=planner", "?sort=-planner"):
+        assert "under way" in board(bea, query)
+        assert "under way" not in board(client, query)
+    Suite.objects.update(title="Another title")
+    assert "Another title" in board(bea, "?sort=planner")
+
+
+def test_what_is_not_there_is_asked_for_each_time(client: Client, evaluation: Evaluation):
+    for _ in range(2):
+        assert client.get("/boards/openagi/?season=none").status_code == 404
+        assert client.get("/boards/no-such-suite/").status_code == 404
+        assert client.get("/boards/openagi/?split=test").status_code == 404
