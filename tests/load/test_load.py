@@ -12,13 +12,13 @@ import pytest
 from tests.load.figures import contested, distribution, fairness, gaps, given_twice, growth
 from tests.load.processes import ROOT
 
-USERS, EVALUATIONS, WORKERS, TASKS = 4, 40, 3, 3
+USERS, EVALUATIONS, ENDED, WORKERS, TASKS = 4, 40, 20, 3, 3
 
 
 @pytest.mark.timeout(240)
 def test_everything_finishes_and_users_with_unequal_queues_get_the_same(tmp_path):
     out = tmp_path / "report.json"
-    sizes = {"evaluations": EVALUATIONS, "users": USERS, "workers": WORKERS, "tasks": TASKS}
+    sizes = {"evaluations": EVALUATIONS, "users": USERS, "ended": ENDED, "workers": WORKERS, "tasks": TASKS}
     arguments = [word for name, value in sizes.items() for word in (f"--{name}", str(value))]
     done = subprocess.run(
         [sys.executable, "-m", "tests.load", *arguments, "--out", str(out)],

@@ -178,7 +178,9 @@ def _before(evaluation: Evaluation) -> Before:
     sooner = order[: order.index(evaluation.pk)] if evaluation.pk in order else order
     others = ~Q(evaluation__submission__submitted_by=evaluation.submission.submitted_by_id)
     of_others = Count("evaluation", distinct=True, filter=others)
-    waiting = Shard.objects.filter(evaluation__in=sooner, state=ShardState.PENDING)
+    # Django asks nothing for an empty list, and a page is to take as many queries whatever is before it.
+    waiting = Shard.objects.filter(evaluation__in=[*sooner, evaluation.pk], state=ShardState.PENDING)
+    waiting = waiting.exclude(evaluation=evaluation)
     return Before(evaluations=len(sooner), **waiting.aggregate(shards=Count("pk"), of_others=of_others))
 
 
