@@ -17,8 +17,9 @@ from leaderboard.evaluations.gold import withheld_from
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.pages.line_plot import LinePlot
-from leaderboard.pages.progress import MOVING, known_place_of, waiting_sentence
+from leaderboard.pages.progress import MOVING, waiting_sentence
 from leaderboard.pages.turn_plot import turn_plot
+from leaderboard.queue.estimates import place_of
 from leaderboard.results.breakdowns import Breakdown, ScoreRow, ShareRow, score_breakdowns, share_breakdowns
 from leaderboard.results.cause_counts import CauseBars, cause_bars
 from leaderboard.results.episodes import EpisodeLines, episode_lines
@@ -256,7 +257,7 @@ def _progress(*, gathered: Gathered, evaluation: Evaluation) -> Progress:
         counts=gathered.counts,
         is_moving=is_moving,
         latest=gathered.latest if is_moving else (),
-        waiting=waiting_sentence(evaluation=evaluation, place=known_place_of(evaluation)),
+        waiting=waiting_sentence(evaluation=evaluation, place=place_of(evaluation)),
     )
 
 

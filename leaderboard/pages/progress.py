@@ -3,11 +3,9 @@
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, Func, JSONField, OuterRef, QuerySet
-
 from evaluator.records import Outcome
 from leaderboard.evaluations.events import LATEST, NewResult, describe
-from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard, ShardState, TaskResult
+from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.queue.estimates import Place, place_of
 from leaderboard.site.storage.bucket import why_nothing_is_stored
 
@@ -23,22 +21,6 @@ def progress(evaluation: Evaluation) -> dict[str, Any]:
         "results": latest_results(evaluation.pk),
         "waiting": waiting_sentence(evaluation=evaluation, place=place_of(evaluation)),
     }
-
-
-def with_open_shards(evaluations: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
-    """The same with `open_shards`, in the query that reads them: whether a shard waits, and whether one is leased."""
-    shards = Shard.objects.filter(evaluation=OuterRef("pk"))
-    states = [Exists(shards.filter(state=state)) for state in (ShardState.PENDING, ShardState.LEASED)]
-    return evaluations.annotate(open_shards=Func(*states, function="jsonb_build_array", output_field=JSONField()))
-
-
-def known_place_of(evaluation: Evaluation) -> Place | None:
-    """`place_of`; of an evaluation that was read `with_open_shards` without a query where none of its shards waits or
-    some are worked on."""
-    waits, is_leased = getattr(evaluation, "open_shards", (True, False))
-    if not waits or (is_leased and evaluation.leasable_shards is None):
-        return None
-    return place_of(evaluation)
 
 
 def waiting_sentence(*, evaluation: Evaluation, place: Place | None) -> str:

@@ -29,7 +29,6 @@ from leaderboard.evaluations.visibility import Reader, may_see, visible_evaluati
 from leaderboard.pages.others import others_on
 from leaderboard.pages.presenters import evaluation_page
 from leaderboard.pages.progress import progress as progress_of
-from leaderboard.pages.progress import with_open_shards
 from leaderboard.pages.reliability.presenters import reliability_panel
 from leaderboard.pages.sharing.views import sharing_of
 from leaderboard.pages.tasks.task_presenters import task_page
@@ -37,6 +36,7 @@ from leaderboard.pages.tasks.walking import query_of, walk
 from leaderboard.pages.visibility_presenters import for_readers_of, visibility_panel, with_siblings
 from leaderboard.pages.workers.verification_presenters import verification_panel
 from leaderboard.queue import verification
+from leaderboard.queue.estimates import with_open_shards
 from leaderboard.queue.workers.logs import may_read, tail
 from leaderboard.quotas.seasons import SeasonQuotaError
 from leaderboard.quotas.services import QuotaExceededError

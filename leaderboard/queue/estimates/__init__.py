@@ -10,7 +10,15 @@ from leaderboard.queue.estimates.expectation import (
 )
 from leaderboard.queue.estimates.length import Queue, queue_now
 from leaderboard.queue.estimates.pace import Done, Throughput, throughput
-from leaderboard.queue.estimates.place import Before, Place, Shards, WaitsFor, place_of, what_it_waits_for
+from leaderboard.queue.estimates.place import (
+    Before,
+    Place,
+    Shards,
+    WaitsFor,
+    place_of,
+    what_it_waits_for,
+    with_open_shards,
+)
 
 __all__ = [
     "Before",
@@ -30,4 +38,5 @@ __all__ = [
     "queue_now",
     "throughput",
     "what_it_waits_for",
+    "with_open_shards",
 ]

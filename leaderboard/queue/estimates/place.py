@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from django.conf import settings
-from django.db.models import Count, Min, Q
+from django.db.models import Count, Exists, Func, JSONField, Min, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
@@ -24,7 +24,6 @@ _MOST = 5000
 class WaitsFor(StrEnum):
     """What keeps the next shard of an evaluation from being worked on; `_WHY` has a sentence for each."""
 
-    LAUNCH = "launch"
     CANARY = "canary"
     RETRY = "retry"
     OWN_WORKER = "own_worker"
@@ -35,7 +34,6 @@ class WaitsFor(StrEnum):
 
 
 _WHY: Mapping[WaitsFor, str] = {
-    WaitsFor.LAUNCH: "Its tasks are about to be queued; {waiting} for workers already.",
     WaitsFor.CANARY: "{pending} for its result.",
     WaitsFor.RETRY: "A worker returned its tasks; they are retried at {at}.",
     WaitsFor.OWN_WORKER: "Waiting for the owner's self-hosted worker; none is active.",
@@ -45,7 +43,7 @@ _WHY: Mapping[WaitsFor, str] = {
     WaitsFor.TURN: "They belong to the same user and have a higher priority or are older.",
     WaitsFor.FREE_WORKER: "The next free worker takes it.",
 }
-_WITHOUT_PLACE = frozenset({WaitsFor.LAUNCH, WaitsFor.CANARY, WaitsFor.RETRY})
+_WITHOUT_PLACE = frozenset({WaitsFor.CANARY, WaitsFor.RETRY})
 
 
 class Shards(NamedTuple):
@@ -99,43 +97,51 @@ class Place(NamedTuple):
         return f"{what} {self.number} in the queue: {ahead} {verb} before it. {self.why}"
 
 
+def with_open_shards(evaluations: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
+    """The same with `open_shards`, in the query that reads them: whether a shard waits, and whether one is leased."""
+    shards = Shard.objects.filter(evaluation=OuterRef("pk"))
+    states = [Exists(shards.filter(state=state)) for state in (ShardState.PENDING, ShardState.LEASED)]
+    return evaluations.annotate(open_shards=Func(*states, function="jsonb_build_array", output_field=JSONField()))
+
+
 def place_of(evaluation: Evaluation) -> Place | None:
-    """The place of an evaluation that waits; None if none of its shards waits or some are worked on. Five queries."""
-    if evaluation.state not in UNDER_WAY:
+    """The place of an evaluation that waits; None if none of its shards waits or some are worked on. Five queries, or
+    none where there is no place and the evaluation was read `with_open_shards`."""
+    pending, leased = getattr(evaluation, "open_shards", (True, False))
+    if evaluation.state not in UNDER_WAY or not _has_place(evaluation, pending=pending, leased=leased):
         return None
     shards, held_back = _shards(evaluation), evaluation.leasable_shards is not None
-    if not shards.pending or (shards.leased and not held_back):
+    if not _has_place(evaluation, pending=shards.pending, leased=shards.leased):
         return None
     before = _before(evaluation)
     waits_for = what_it_waits_for(
-        state=evaluation.state,
         is_own=hasattr(evaluation, "own_worker_run"),
         held_back=held_back,
         shards=shards,
         before=before,
         workers=_busy_workers(evaluation),
     )
-    why = _why(waits_for, shards=shards, before=before)
+    why = _why(waits_for, shards=shards)
     return Place(before, waits_for, why, is_running=evaluation.state == EvaluationState.RUNNING)
 
 
-def _why(waits_for: WaitsFor, *, shards: Shards, before: Before) -> str:
+def _has_place(evaluation: Evaluation, *, pending: int, leased: int) -> bool:
+    """Whether shards wait, and for more than those that are worked on."""
+    return bool(pending) and (not leased or evaluation.leasable_shards is not None)
+
+
+def _why(waits_for: WaitsFor, *, shards: Shards) -> str:
     minutes = round(settings.FAIR_SHARE_SECONDS / 60)
     return _WHY[waits_for].format(
         pending=_wait(shards.pending, "more shard"),
-        waiting=_wait(before.evaluations, "evaluation"),
         at=f"{shards.next_at:%H:%M} UTC" if shards.next_at else "once",
         minutes="minute" if minutes <= 1 else f"{minutes} minutes",
     )
 
 
-def what_it_waits_for(
-    *, state: str, is_own: bool, held_back: bool, shards: Shards, before: Before, workers: int
-) -> WaitsFor:
+def what_it_waits_for(*, is_own: bool, held_back: bool, shards: Shards, before: Before, workers: int) -> WaitsFor:
     """The first obstacle of an evaluation that a self-hosted worker runs (`is_own`) or whose canary has not ended
     (`held_back`), where so many `workers` that may take it hold a lease now. Pure."""
-    if state == EvaluationState.QUEUED:
-        return WaitsFor.LAUNCH
     if held_back and shards.leased:
         return WaitsFor.CANARY
     if not shards.due and shards.resting:
@@ -154,7 +160,7 @@ def _count(count: int, noun: str) -> str:
 
 
 def _wait(count: int, noun: str) -> str:
-    return f"{_count(count, noun)} waits" if count == 1 else f"{count or 'no'} {noun}s wait"
+    return f"{_count(count, noun)} waits" if count == 1 else f"{count} {noun}s wait"
 
 
 def _shards(evaluation: Evaluation) -> Shards:

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from leaderboard.evaluations.models import Evaluation, EvaluationState, ShardState
-from leaderboard.queue.estimates import Before, Shards, WaitsFor, place_of, what_it_waits_for
+from leaderboard.queue.estimates import Before, Shards, WaitsFor, place_of, what_it_waits_for, with_open_shards
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.models import OwnWorkerRun
 from tests.leaderboard.factories import make_evaluation, make_lease, make_suite, make_user
@@ -35,7 +35,6 @@ def waits_for(evaluation: Evaluation) -> WaitsFor | None:
         ({"workers": 0}, WaitsFor.WORKER),
         ({"workers": 0, "is_own": True}, WaitsFor.OWN_WORKER),
         ({"is_own": True}, WaitsFor.FREE_WORKER),
-        ({"state": "queued", "workers": 0}, WaitsFor.LAUNCH),
         ({"held_back": True, "shards": DUE._replace(leased=1, due=0)}, WaitsFor.CANARY),
         ({"held_back": True}, WaitsFor.FREE_WORKER),
         ({"shards": DUE._replace(due=0, resting=2)}, WaitsFor.RETRY),
@@ -45,7 +44,7 @@ def waits_for(evaluation: Evaluation) -> WaitsFor | None:
     ],
 )
 def test_the_first_obstacle_is_what_it_waits_for(changes, expected):
-    facts = {"state": "launching", "is_own": False, "held_back": False, "shards": DUE, "before": NONE, "workers": 1}
+    facts = {"is_own": False, "held_back": False, "shards": DUE, "before": NONE, "workers": 1}
     assert what_it_waits_for(**facts | changes) == expected
 
 
@@ -133,13 +132,29 @@ def test_what_runs_and_is_behind_others_says_that_the_place_is_that_of_its_rest(
 
 
 @pytest.mark.django_db
-def test_before_its_launch_it_has_no_place_but_says_how_many_wait():
+def test_it_has_a_place_before_its_launch_since_workers_may_take_it():
     suite = make_suite(runnable=1)
     for _ in range(2):
-        make_evaluation(state=LAUNCHING, suite=suite)
-    place = place_of(fresh(make_evaluation(suite=suite)))
-    assert place.waits_for == WaitsFor.LAUNCH
-    assert place.sentence == "Its tasks are about to be queued; 2 evaluations wait for workers already."
+        make_evaluation(state=LAUNCHING, user=make_user(), suite=suite)
+    mine = make_evaluation(suite=suite)
+    assert mine.state == EvaluationState.QUEUED
+    place = place_of(fresh(mine))
+    assert (place.number, place.waits_for) == (3, WaitsFor.SHARE)
+    assert place.sentence.startswith("Place 3 in the queue: 2 evaluations with 2 waiting shards are before it.")
+
+
+@pytest.mark.django_db
+def test_what_was_read_with_its_open_shards_is_asked_nothing_where_there_is_no_place(django_assert_num_queries):
+    mine = make_evaluation(state=LAUNCHING, suite=make_suite(runnable=1))
+
+    def read():
+        return with_open_shards(Evaluation.objects.select_related("submission__submitted_by", "own_worker_run")).get()
+
+    assert place_of(read()).number == 1
+    make_lease(mine)
+    leased = read()
+    with django_assert_num_queries(0):
+        assert place_of(leased) is None
 
 
 @pytest.mark.django_db
@@ -176,12 +191,15 @@ def test_while_the_canary_runs_the_others_wait_for_it():
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(("waiting", "words"), [(0, "no evaluations wait"), (1, "1 evaluation waits")])
-def test_few_that_wait_are_said_in_right_english(waiting: int, words: str):
+@pytest.mark.parametrize(
+    ("waiting", "words"),
+    [(1, "1 evaluation with 1 waiting shard is before it"), (2, "2 evaluations with 2 waiting shards are before it")],
+)
+def test_one_and_several_are_said_in_right_english(waiting: int, words: str):
     suite = make_suite(runnable=1)
     for _ in range(waiting):
         make_evaluation(state=LAUNCHING, suite=suite)
-    assert f"{words} for workers already" in place_of(fresh(make_evaluation(suite=suite))).sentence
+    assert words in place_of(fresh(make_evaluation(suite=suite))).sentence
 
 
 @pytest.mark.django_db
