@@ -38,7 +38,7 @@ class Shown(NamedTuple):
     unpublished: list[dict[str, Any]]
     """The reader's own places that are not public, as JSON values."""
     texts: str
-    """A digest of what is said of the suite."""
+    """A digest of the suite's title, description and rules."""
     mark: str
     """A digest of all this."""
     read: float

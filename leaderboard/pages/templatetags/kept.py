@@ -25,7 +25,7 @@ _LINES = re.compile(r"\s*\n\s*")
 _parts: SharedCache[Hashable, SafeString] = SharedCache(maxsize=_MOST_CHARACTERS, size_of=len)
 _rows: SharedCache[Hashable, bytes] = SharedCache(maxsize=_MOST_CHARACTERS, size_of=len)
 _marks: SharedCache[Hashable, Mark] = SharedCache(maxsize=_MOST_TABLES)
-"""Of what the rows of a table have in common, so that the key of each row is short."""
+"""By the key that all rows of a table share; each row's own key holds the mark instead, and is short."""
 
 
 class KeptNode(template.Node):

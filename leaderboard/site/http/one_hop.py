@@ -1,9 +1,8 @@
 """Requests, answered in one hop to a thread.
 
-Django's own ASGI handler enters a thread for each hook of each middleware, and makes that thread anew for each request:
-a third of what a page took, and more where many ask at once, since a request then waits again and again for its turn.
-Here the same chain of middlewares runs as under WSGI: from the first hook to the last in one thread, of a pool that
-stays.
+Django's ASGI handler starts a thread for each request and switches to it for each hook of each middleware. That took a
+third of a page's time, and more under load, since a request waits for its turn at every switch. Here the whole chain of
+middlewares runs in one thread of a pool, as under WSGI.
 """
 
 import asyncio

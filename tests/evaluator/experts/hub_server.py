@@ -5,8 +5,9 @@ import json
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from urllib.parse import unquote, urlsplit
+
+from tests.fakes.serving import in_a_thread
 
 
 def _handler(folder: Path, *, commits, said, answers, revisions):
@@ -98,11 +99,5 @@ def serving(folder: Path, *, commits: dict[str, str], said=None, answers=None, r
     """
     handler = _handler(folder, commits=commits, said=said or {}, answers=answers or {}, revisions=revisions)
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with in_a_thread(server) as url:
+        yield url

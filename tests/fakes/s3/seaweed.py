@@ -56,7 +56,7 @@ class SeaweedFS:
         return sorted(one["Key"] for page in pages for one in page.get("Contents", ()))
 
     def replace(self, name: str, data: bytes) -> None:
-        """Other bytes for an object, as the service would keep them from whoever may write."""
+        """Overwrite an object, so that its bytes no longer have its digest."""
         media_type = self._client.head_object(Bucket=BUCKET, Key=name)["ContentType"]
         self._client.put_object(Bucket=BUCKET, Key=name, Body=data, ContentType=media_type)
 

@@ -1,6 +1,6 @@
 """A site whose store is a bucket."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -24,12 +24,25 @@ def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeS3]:
 
 
 @pytest.fixture
-def bucket(s3: FakeS3, settings, tmp_path: Path, launcher: FakeLauncher) -> Iterator[FakeS3]:
-    """The service, which holds the site's stores; its folders are empty."""
-    settings.STORE_URL, settings.STORE_DIR = "s3://arena/site", tmp_path / "store"
-    settings.UPLOADS_DIR = tmp_path / "uploads"
-    for kept in (objects._bucket, checkpoint_stores.bucket_of):
-        kept.cache_clear()
-    yield s3
+def site_in(settings, tmp_path: Path, launcher: FakeLauncher) -> Iterator[Callable[[str], None]]:
+    """Puts the site's stores into a bucket, below the prefix of an `s3://` URL; the site's folders are empty."""
+
+    def put(url: str) -> None:
+        settings.STORE_URL, settings.STORE_DIR = url, tmp_path / "store"
+        settings.UPLOADS_DIR = tmp_path / "uploads"
+        _forget_buckets()
+
+    yield put
+    _forget_buckets()
+
+
+@pytest.fixture
+def bucket(s3: FakeS3, site_in: Callable[[str], None]) -> FakeS3:
+    """The service, which holds the site's stores."""
+    site_in("s3://arena/site")
+    return s3
+
+
+def _forget_buckets() -> None:
     for kept in (objects._bucket, checkpoint_stores.bucket_of):
         kept.cache_clear()

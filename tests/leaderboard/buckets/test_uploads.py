@@ -119,9 +119,9 @@ def test_pictures_go_to_the_bucket_and_texts_and_small_ones_through_the_site(buc
         assert server_store(split="public").get(artefact.digest) == artefact
 
 
-def test_the_bucket_refuses_everything_but_the_bytes_that_were_offered(bucket, given):
-    wanted, other = picture(1), picture(2)
-    found = offered(given, wanted)
+def refuses_other_requests(found, *, wanted):
+    """The service refuses everything but the offered bytes at the offered place."""
+    other = picture(2)
     same_length = wanted.data[:-1] + bytes([wanted.data[-1] ^ 1])
     checksum = base64.b64encode(bytes.fromhex(other.digest)).decode()
     assert send(found, same_length) == 400
@@ -135,6 +135,12 @@ def test_the_bucket_refuses_everything_but_the_bytes_that_were_offered(bucket, g
     assert send(found, wanted.data, url=found["url"].replace("/public/", "/hidden/")) == 403
     assert httpx.get(found["url"]).status_code == 403
     assert httpx.delete(found["url"]).status_code == 403
+
+
+def test_the_bucket_refuses_everything_but_the_bytes_that_were_offered(bucket, given):
+    wanted = picture(1)
+    found = offered(given, wanted)
+    refuses_other_requests(found, wanted=wanted)
     assert bucket.names() == []
     assert not server_store(split="public").has(wanted.digest)
     assert send(found, wanted.data) == 200
