@@ -4,8 +4,9 @@
 its key. A key must name everything that the part shows, or a `Mark` of it, and who may see it where that differs.
 """
 
+import hashlib
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Sized
 from typing import Any
 
 from django import template
@@ -20,10 +21,20 @@ from leaderboard.site.lru_cache import Mark, SharedCache
 register = template.Library()
 
 _MOST_CHARACTERS = 24_000_000
+_OF_A_KEY = 1000
+"""Characters that each entry counts for its key. Strangers choose addresses, and many parts are empty."""
+_LONGEST = 100
+"""Characters of a text in a key; of longer ones it has the digest."""
 _MOST_TABLES = 1000
 _LINES = re.compile(r"\s*\n\s*")
-_parts: SharedCache[Hashable, SafeString] = SharedCache(maxsize=_MOST_CHARACTERS, size_of=len)
-_rows: SharedCache[Hashable, bytes] = SharedCache(maxsize=_MOST_CHARACTERS, size_of=len)
+
+
+def _size(part: Sized) -> int:
+    return len(part) + _OF_A_KEY
+
+
+_parts: SharedCache[Hashable, SafeString] = SharedCache(maxsize=_MOST_CHARACTERS, size_of=_size)
+_rows: SharedCache[Hashable, bytes] = SharedCache(maxsize=_MOST_CHARACTERS, size_of=_size)
 _marks: SharedCache[Hashable, Mark] = SharedCache(maxsize=_MOST_TABLES)
 """By the key that all rows of a table share; each row's own key holds the mark instead, and is short."""
 
@@ -79,7 +90,13 @@ class KeptForNode(template.Node):
 def _key(place: object, *, keys: list[FilterExpression], context: Context) -> Hashable:
     values = [key.resolve(context) for key in keys]
     # Types too: 1 and True are equal, and so are a text and the same text marked safe.
-    return (place, context.autoescape, *values, *map(type, values))
+    return (place, context.autoescape, *map(_brief, values), *map(type, values))
+
+
+def _brief(value: Hashable) -> Hashable:
+    if isinstance(value, str) and len(value) > _LONGEST:
+        return hashlib.sha256(value.encode("utf-8", "surrogatepass")).digest()
+    return value
 
 
 @register.simple_block_tag

@@ -3,7 +3,9 @@
 import pytest
 from django.template import Context, Engine, TemplateSyntaxError
 
+from leaderboard.pages.templatetags import kept
 from leaderboard.site.http.late_parts import LateParts
+from leaderboard.site.lru_cache import SharedCache
 
 _ENGINE = Engine(libraries={"kept": "leaderboard.pages.templatetags.kept"})
 
@@ -97,3 +99,19 @@ def test_a_mark_is_replaced_by_a_text_that_is_escaped():
 def test_rows_need_a_name_and_a_key(tag):
     with pytest.raises(TemplateSyntaxError, match="keptfor ROW in ROWS KEY"):
         _template(f"{{% {tag} %}}text{{% endkeptfor %}}")
+
+
+@pytest.mark.parametrize("part", ["", "something"])
+def test_strangers_cannot_fill_the_memory_with_addresses(monkeypatch, part):
+    few = SharedCache(maxsize=10 * kept._OF_A_KEY, size_of=kept._size)
+    monkeypatch.setattr(kept, "_parts", few)
+    template = _template("{% kept address %}{{ part }}{% endkept %}")
+    for number in range(50):
+        assert template.render(Context({"address": f"/?{number}{'x' * 10_000}", "part": part})) == part
+    assert len(few._values) <= 10
+    assert all(len(text) <= kept._LONGEST for key in few._values for text in key if isinstance(text, str | bytes))
+
+
+def test_long_texts_that_differ_at_their_ends_are_other_keys():
+    template = _template("{% for key in keys %}{% kept key %}{{ key|slice:'-1:' }}{% endkept %}{% endfor %}")
+    assert template.render(Context({"keys": ["x" * 500 + "a", "x" * 500 + "b", "x" * 500 + "a"]})) == "aba"
