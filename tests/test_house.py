@@ -1,14 +1,8 @@
-"""Limits of size and the rules of imports, over the whole repository.
+"""Rules of the house over the whole repository: who may name a suite or a kind of planner, and no import circles."""
 
-The exceptions are a list of what is left to do, with the present size. One that grows fails, and so does one that is
-no longer needed: then delete its line.
-"""
-
-import ast
 import re
 import subprocess
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -17,34 +11,6 @@ import grimp
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-MOST_MODULES, MOST_LINES, MOST_FUNCTION_LINES = 20, 400, 40
-REASON = "# Long: "
-"""Begins the comment above a function that is longer than the limit, and says why."""
-LISTS = frozenset({"evaluator/experts"})
-"""Folders of siblings of one kind."""
-
-LARGE_FOLDERS = {
-    # One fake each.
-    "tests/fakes": 23,
-}
-LONG_MODULES = {
-    # Cases of one behaviour each.
-    "tests/evaluator/client/verify/test_attacks.py": 509,
-    "tests/evaluator/experts/released.py": 481,
-    "tests/evaluator/planners/language_models/chat/test_model.py": 451,
-    "tests/gpu_jobs/test_worker.py": 445,
-    "tests/leaderboard/leaving/test_leaving.py": 500,
-    "tests/leaderboard/queue/test_canary.py": 436,
-    "tests/leaderboard/queue/test_verification.py": 555,
-}
-LONG_FUNCTIONS = {
-    # Journeys, servers and measurements, step by step.
-    "tests/end_to_end/test_endpoints.py test_faults_cost_their_own_task_and_an_unavailable_endpoint_can_be_resumed": 41,
-    "tests/end_to_end/test_journey.py test_sign_up_submit_an_endpoint_watch_it_finish_and_read_why_a_task_was_lost": 43,
-    "tests/evaluator/experts/hub_server.py _handler": 76,
-    "tests/evaluator/experts/released.py stable_diffusion": 50,
-    "tests/leaderboard/test_permissions.py world": 41,
-}
 
 SUITE_NAMES = re.compile(
     r"(?<![\w./])(?:openagi|tool100|tool2k|toolmini|toolworld|toolbench|gsm8k|svamp|intercode)(?![\w/])"
@@ -79,51 +45,6 @@ def python_files() -> Mapping[str, str]:
     ).stdout.split("\n")  # fmt: skip
     paths = (name for name in listed if name and "/migrations/" not in name and (ROOT / name).is_file())
     return {name: (ROOT / name).read_text(encoding="utf-8") for name in paths}
-
-
-def check(measured: Mapping[str, int], *, most: int, exceptions: Mapping[str, int]) -> None:
-    over = {name: size for name, size in measured.items() if size > max(most, exceptions.get(name, 0))}
-    assert not over, f"larger than {most}, or than its exception"
-    needless = [name for name in exceptions if measured.get(name, 0) <= most]
-    assert not needless, "delete these exceptions"
-
-
-def test_no_folder_has_too_many_modules():
-    folders = Counter(str(Path(name).parent) for name in python_files() if Path(name).name != "__init__.py")
-    sizes = {folder: size for folder, size in folders.items() if folder not in LISTS}
-    check(sizes, most=MOST_MODULES, exceptions=LARGE_FOLDERS)
-
-
-def test_no_module_is_too_long():
-    sizes = {name: len(text.splitlines()) for name, text in python_files().items()}
-    check(sizes, most=MOST_LINES, exceptions=LONG_MODULES)
-
-
-def test_no_function_is_too_long_without_a_reason():
-    sizes: dict[str, int] = {}
-    for name, text in python_files().items():
-        for function, size in functions(text):
-            sizes[f"{name} {function}"] = max(size, sizes.get(f"{name} {function}", 0))
-    check(sizes, most=MOST_FUNCTION_LINES, exceptions=LONG_FUNCTIONS)
-
-
-def functions(text: str) -> Iterator[tuple[str, int]]:
-    """Each function without a reason for its length, and its lines, docstring aside."""
-    lines = text.splitlines()
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            if not lines[first - 2].strip().startswith(REASON):
-                assert node.end_lineno is not None
-                yield node.name, node.end_lineno - node.lineno + 1 - docstring_lines(node)
-
-
-def docstring_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    if ast.get_docstring(node) is None:
-        return 0
-    first = node.body[0]
-    assert first.end_lineno is not None
-    return first.end_lineno - first.lineno + 1
 
 
 def test_no_code_outside_its_folder_names_a_suite():
