@@ -17,8 +17,8 @@ from functools import partial
 from typing import cast
 
 from evaluator.engine.clock import Stopwatch
-from evaluator.engine.devices import release_memory
 from evaluator.engine.keys import step_seed
+from evaluator.experts.devices import release_memory
 from evaluator.experts.profile import Profile, load_expert
 from evaluator.experts.protocol import Expert, SamplingExpert
 from evaluator.metrics.scorers import Scorer, load_scorer, rounded

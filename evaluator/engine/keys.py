@@ -7,8 +7,15 @@ from evaluator import canonical_json
 from evaluator.experts.protocol import ExpertSpec
 
 
-def step_key(*, spec: ExpertSpec, inputs: Mapping[str, str], batch_size: int, seed: int | None = None) -> str:
-    """SHA-256 over tool, expert, weights, code version, precision, parameters, seed and the inputs' digests.
+def step_key(
+    *,
+    spec: ExpertSpec,
+    inputs: Mapping[str, str],
+    batch_size: int,
+    device: Mapping[str, str],
+    seed: int | None = None,
+) -> str:
+    """SHA-256 over tool, expert, weights, code version, precision, parameters, device class, seed and inputs' digests.
 
     The batch size is part of it: on some devices results differ in the last bit between batch shapes, so that the
     engine runs every batch at one size (shorter batches are padded).
@@ -17,6 +24,7 @@ def step_key(*, spec: ExpertSpec, inputs: Mapping[str, str], batch_size: int, se
         spec: the expert's line in the profile.
         inputs: argument name to the digest of its artefact.
         batch_size: the size that the expert runs at: the profile's, or less where that did not fit into memory.
+        device: the class of the device: another class computes other bytes (`evaluator.experts.devices`).
         seed: of a sampling expert, see `step_seed`; None for all others.
     """
     return canonical_json.digest(
@@ -27,6 +35,7 @@ def step_key(*, spec: ExpertSpec, inputs: Mapping[str, str], batch_size: int, se
             "code": spec.code_version,
             "precision": spec.precision,
             "batch_size": batch_size,
+            "device": dict(device),
             "parameters": dict(spec.parameters),
             "seed": seed,
             "inputs": dict(inputs),

@@ -2,11 +2,11 @@
 
 import logging
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from evaluator.engine.devices import allocated_bytes, is_out_of_memory, release_memory
+from evaluator.experts.devices import allocated_bytes, device_class, is_out_of_memory, release_memory
 from evaluator.experts.profile import Profile, load_expert
 from evaluator.experts.protocol import Expert, ExpertSpec
 
@@ -29,6 +29,15 @@ class Experts(Protocol):
 
     def is_loaded(self, tool: str) -> bool:
         """Whether `expert` would answer at once."""
+        ...
+
+    def unload_others(self, tool: str) -> bool:
+        """Unload every expert except that of `tool`; False if none was loaded."""
+        ...
+
+    @property
+    def device_class(self) -> Mapping[str, str]:
+        """What the bytes that experts compute depend on, besides the expert and its inputs."""
         ...
 
 
@@ -104,6 +113,19 @@ class ExpertPool:
         self._loaded[tool] = resident
         self._loaded.move_to_end(tool)
         return resident.expert
+
+    def unload_others(self, tool: str) -> bool:
+        """Unload every expert except that of `tool`, to make room for a batch; False if none was loaded."""
+        others = [other for other in self._loaded if other != tool]
+        for other in others:
+            del self._loaded[other]
+        release_memory(self.device)
+        return bool(others)
+
+    @property
+    def device_class(self) -> Mapping[str, str]:
+        """See `evaluator.experts.devices.device_class`."""
+        return device_class(self.device)
 
     @property
     def resident(self) -> tuple[str, ...]:

@@ -5,8 +5,9 @@ is collected per tool, once per key however many jobs ask for it. Then the tool 
 still to come for it) runs everything it has, in batches of equal image sizes. After every batch the jobs that it
 concerns go on: what is over is handed out, and what became ready joins the frontier.
 
-Where a batch does not fit into memory its size is halved, which is remembered. Results of the smaller batch are kept
-under a key that says so: between batch shapes they may differ in the last bit, and one key always means the same bytes.
+Where a batch does not fit into memory, idle experts are unloaded. If it still does not fit, its size is halved, which
+is remembered. Results of the smaller batch are kept under a key that says so: between batch shapes they may differ in
+the last bit, and one key always means the same bytes.
 """
 
 import time
@@ -18,7 +19,6 @@ from enum import Enum, auto
 from evaluator.engine.artefacts import CACHE_BYTES, Artefacts
 from evaluator.engine.batches import CRASHES, BatchSizes, Shape, Sized, buckets, run_padded
 from evaluator.engine.clock import Stopwatch
-from evaluator.engine.devices import is_out_of_memory
 from evaluator.engine.frontier import Frontier, Node
 from evaluator.engine.jobs import FailureKind, Job, JobResult, JobState, Outline, StepFailure
 from evaluator.engine.keys import step_key, step_seed
@@ -26,6 +26,7 @@ from evaluator.engine.pool import Experts
 from evaluator.engine.progress import Listener, Tracker
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError, Store
 from evaluator.engine.writing import WritesBehind
+from evaluator.experts.devices import is_out_of_memory
 from evaluator.experts.protocol import Expert, ExpertError, ExpertSpec, InputError
 from evaluator.plans.model import Step
 from evaluator.records import ArtefactReference, StepRun
@@ -196,13 +197,22 @@ class _Run:
         call = (spec.tool, frozenset(digests.items()), sample if spec.samples else None)
         if call not in self._keys:
             seed = step_seed(spec=spec, inputs=digests, salt=self._engine.salt, sample=sample)
-            self._keys[call] = step_key(spec=spec, inputs=digests, batch_size=spec.batch_size, seed=seed), seed
+            device = self._engine.pool.device_class
+            key = step_key(spec=spec, inputs=digests, batch_size=spec.batch_size, device=device, seed=seed)
+            self._keys[call] = key, seed
         key, seed = self._keys[call]
         return Node(spec=spec, key=key, inputs=inputs, seed=seed)
 
+    def _key(self, *, node: Node, size: int) -> str:
+        if size == node.spec.batch_size:
+            return node.key
+        digests = {name: reference.digest for name, reference in node.inputs.items()}
+        device = self._engine.pool.device_class
+        return step_key(spec=node.spec, inputs=digests, batch_size=size, device=device, seed=node.seed)
+
     def _stored(self, *, node: Node, size: int) -> _Found | None:
         """What the store has for a node at a batch size."""
-        key = _key(node=node, size=size)
+        key = self._key(node=node, size=size)
         outputs = self._engine.store.get_step(key)
         if outputs is None:
             return None
@@ -250,7 +260,7 @@ class _Run:
                 # One bad item must not cost the others of its batch: find it.
                 todo[:0] = [[node] for node in asked]
                 yield [node for node in batch if node not in asked]
-            elif self._engine.batch_sizes.halve(spec=spec, shape=shape):
+            elif self._engine.pool.unload_others(spec.tool) or self._engine.batch_sizes.halve(spec=spec, shape=shape):
                 todo[:0] = [asked]
                 yield [node for node in batch if node not in asked]
             else:
@@ -321,7 +331,7 @@ class _Run:
         except (ExpertError, TypeError) as error:
             self._give_up(node=node, kind=FailureKind.EXPERT, message=f"{node.spec.tool} failed: {error}")
             return
-        key = _key(node=node, size=size)
+        key = self._key(node=node, size=size)
         self._engine.store.put_step(key=key, outputs=outputs)
         found = self._known[node.key] = _Found(key=key, outputs=outputs)
         for position, (state, step) in enumerate(node.waiters):
@@ -360,13 +370,6 @@ def _begun(jobs: Iterable[Job]) -> Iterator[JobState]:
 
 def _kind_of(error: Exception) -> FailureKind:
     return FailureKind.INPUT if isinstance(error, InputError) else FailureKind.EXPERT
-
-
-def _key(*, node: Node, size: int) -> str:
-    if size == node.spec.batch_size:
-        return node.key
-    digests = {name: reference.digest for name, reference in node.inputs.items()}
-    return step_key(spec=node.spec, inputs=digests, batch_size=size, seed=node.seed)
 
 
 def _in_order(named: Mapping[str, ArtefactReference]) -> dict[str, ArtefactReference]:

@@ -7,6 +7,7 @@ from diffusers import ControlNetModel, StableDiffusionControlNetPipeline
 from PIL import Image as PillowImage
 
 from evaluator.experts.imaging import image_of, stack, to_pixels, to_tensor
+from evaluator.experts.loading import loading
 from evaluator.experts.map_conditions import conditions_of
 from evaluator.experts.pipelines import load_base, quiet
 from evaluator.experts.pretrained import dtype_of
@@ -59,13 +60,14 @@ class GuidedDrawingExpert(PictureSampler[tuple[str, Image]]):
 
 def _load_controlnet(*, spec: ExpertSpec) -> ControlNetModel:
     try:
-        network = ControlNetModel.from_pretrained(
-            spec.path / "controlnet",
-            local_files_only=True,
-            use_safetensors=True,
-            torch_dtype=dtype_of(spec.precision),
-            low_cpu_mem_usage=False,
-        )
+        with loading():
+            network = ControlNetModel.from_pretrained(
+                spec.path / "controlnet",
+                local_files_only=True,
+                use_safetensors=True,
+                torch_dtype=dtype_of(spec.precision),
+                low_cpu_mem_usage=False,
+            )
     except (OSError, ValueError) as error:
         raise WeightsError(f"there is no ControlNet in {spec.path}: {error}") from error
     return network.eval()

@@ -8,6 +8,7 @@ from typing import Any
 from diffusers import StableDiffusionPipeline
 from diffusers.utils import logging
 
+from evaluator.experts.loading import loading
 from evaluator.experts.pretrained import dtype_of
 from evaluator.experts.protocol import ExpertSpec
 from evaluator.experts.weights import WeightsError, weights_digest
@@ -23,18 +24,19 @@ def load_pipeline(*, folder: Path, precision: str) -> StableDiffusionPipeline:
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
-        pipeline = StableDiffusionPipeline.from_pretrained(
-            folder,
-            local_files_only=True,
-            use_safetensors=True,
-            dtype=dtype_of(precision),
-            low_cpu_mem_usage=False,
-            # Released pipelines name both. The first is only there for the second, which blackens pictures that it
-            # dislikes: a score would measure it and not the plan. Neither is fetched.
-            feature_extractor=None,
-            safety_checker=None,
-            requires_safety_checker=False,
-        )
+        with loading():
+            pipeline = StableDiffusionPipeline.from_pretrained(
+                folder,
+                local_files_only=True,
+                use_safetensors=True,
+                dtype=dtype_of(precision),
+                low_cpu_mem_usage=False,
+                # Released pipelines name both. The first is only there for the second, which blackens pictures that it
+                # dislikes: a score would measure it and not the plan. Neither is fetched.
+                feature_extractor=None,
+                safety_checker=None,
+                requires_safety_checker=False,
+            )
     except (OSError, ValueError) as error:
         raise WeightsError(f"there is no pipeline in {folder}: {error}") from error
     pipeline.set_progress_bar_config(disable=True)

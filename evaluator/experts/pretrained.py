@@ -9,6 +9,7 @@ from safetensors.torch import load_file
 from torch import nn
 from transformers.utils import logging
 
+from evaluator.experts.loading import loading
 from evaluator.experts.weights import WeightsError
 
 _MOST_NAMES = 5
@@ -34,23 +35,24 @@ def load_pretrained(
     Raises:
         WeightsError: weights and configuration do not belong together, so that part of the model would be random.
     """
-    logging.disable_progress_bar()
-    verbosity = logging.get_verbosity()
-    logging.set_verbosity_error()  # what it would report is checked below
-    try:
-        model, found = model_class.from_pretrained(
-            folder,
-            local_files_only=True,
-            use_safetensors=True,
-            trust_remote_code=False,
-            dtype=dtype_of(precision),
-            output_loading_info=True,
-            # Or it raises an error that says nothing; what does not fit is refused below.
-            ignore_mismatched_sizes=True,
-            **settings,
-        )
-    finally:
-        logging.set_verbosity(verbosity)
+    with loading():
+        logging.disable_progress_bar()
+        verbosity = logging.get_verbosity()
+        logging.set_verbosity_error()  # what it would report is checked below
+        try:
+            model, found = model_class.from_pretrained(
+                folder,
+                local_files_only=True,
+                use_safetensors=True,
+                trust_remote_code=False,
+                dtype=dtype_of(precision),
+                output_loading_info=True,
+                # Or it raises an error that says nothing; what does not fit is refused below.
+                ignore_mismatched_sizes=True,
+                **settings,
+            )
+        finally:
+            logging.set_verbosity(verbosity)
     # A pooler sits on top of an encoder and nobody here asks for its output.
     missing = sorted(name for name in found["missing_keys"] if "pooler." not in name)
     if missing or found["mismatched_keys"]:

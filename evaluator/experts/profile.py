@@ -33,6 +33,7 @@ from typing import Any, cast
 from evaluator import canonical_json
 from evaluator.experts.checkpoints import Checkpoint, FetchError, checkpoint, digest_of, read_lock, weights_folder
 from evaluator.experts.implementations import SCORER_CODE_VERSIONS, implementation_of
+from evaluator.experts.loading import loading
 from evaluator.experts.protocol import Expert, ExpertSpec
 from evaluator.experts.weights import verify_weights
 
@@ -142,7 +143,9 @@ def load_expert(*, spec: ExpertSpec, device: str = "cpu") -> Expert:
             verify_weights(folder=one.path, expected=one.weights_digest)
         if one.base is not None:
             verify_weights(folder=one.base, expected=one.base_digest)
-    return cast(Expert, implementation_of(spec.implementation).factory()(spec=spec, device=device))
+    # Experts also make networks of their own, without `load_pretrained`.
+    with loading():
+        return cast(Expert, implementation_of(spec.implementation).factory()(spec=spec, device=device))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from PIL import Image as PillowImage
 from transformers import CLIPImageProcessorPil
 
 from evaluator.experts.imaging import image_of, to_pixels
+from evaluator.experts.loading import loading
 from evaluator.experts.pretrained import dtype_of
 from evaluator.experts.protocol import ExpertError, ExpertSpec
 from evaluator.experts.released_pipelines import fitted, load_released
@@ -134,10 +135,11 @@ class ReleasedVariationExpert(PictureSampler[Image]):
 
 def _controlnet(spec: ExpertSpec) -> ControlNetModel:
     try:
-        network = ControlNetModel.from_pretrained(
-            spec.path, local_files_only=True, use_safetensors=True, dtype=dtype_of(spec.precision),
-            low_cpu_mem_usage=False,
-        )  # fmt: skip
+        with loading():
+            network = ControlNetModel.from_pretrained(
+                spec.path, local_files_only=True, use_safetensors=True, dtype=dtype_of(spec.precision),
+                low_cpu_mem_usage=False,
+            )  # fmt: skip
     except (OSError, ValueError) as error:
         raise WeightsError(f"there is no ControlNet in {spec.path}: {error}") from error
     return network.eval()

@@ -5,6 +5,7 @@ from typing import Any
 
 from diffusers.utils import logging
 
+from evaluator.experts.loading import loading
 from evaluator.experts.pipelines import quiet
 from evaluator.experts.pretrained import dtype_of
 from evaluator.experts.weights import WeightsError
@@ -29,10 +30,11 @@ def load_released(pipeline_class: Any, *, folder: Path, precision: str, device: 
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
-        pipeline = pipeline_class.from_pretrained(
-            folder, local_files_only=True, use_safetensors=True, dtype=dtype_of(precision),
-            low_cpu_mem_usage=False, **parts,
-        )  # fmt: skip
+        with loading():
+            pipeline = pipeline_class.from_pretrained(
+                folder, local_files_only=True, use_safetensors=True, dtype=dtype_of(precision),
+                low_cpu_mem_usage=False, **parts,
+            )  # fmt: skip
     except (OSError, ValueError) as error:
         raise WeightsError(f"there is no {pipeline_class.__name__} in {folder}: {error}") from error
     for part in pipeline.components.values():

@@ -79,3 +79,12 @@ class FakePool:
 
     def is_loaded(self, tool: str) -> bool:
         return tool in self.loaded
+
+    def unload_others(self, tool: str) -> bool:
+        others = [other for other in self.loaded if other != tool]
+        self.loaded = [tool]
+        return bool(others)
+
+    @property
+    def device_class(self) -> Mapping[str, str]:
+        return {"kind": "fake"}

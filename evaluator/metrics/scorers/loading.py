@@ -5,6 +5,8 @@ from types import MappingProxyType
 from typing import cast
 
 from evaluator.canonical_json import JsonValue
+from evaluator.experts.devices import device_class
+from evaluator.experts.loading import loading
 from evaluator.experts.profile import Profile, ScorerSpec
 from evaluator.experts.weights import verify_weights
 from evaluator.metrics.rule_names import RULE_NAMES, VARIATION
@@ -38,7 +40,8 @@ def load_scorer(*, name: str, profile: Profile, device: str = "cpu") -> Scorer:
     spec = _spec(name=name, profile=profile)
     verify_weights(folder=spec.path, expected=spec.weights_digest)
     module, kind = _CLASSES[name]
-    return cast(Scorer, getattr(import_without_collection(module), kind)(spec=spec, device=device))
+    with loading():
+        return cast(Scorer, getattr(import_without_collection(module), kind)(spec=spec, device=device))
 
 
 def scorer_facts(*, name: str, profile: Profile, device: str = "cpu") -> dict[str, JsonValue] | None:
@@ -58,7 +61,7 @@ def scorer_facts(*, name: str, profile: Profile, device: str = "cpu") -> dict[st
         "code": spec.code_version,
         "batch_size": spec.batch_size,
         "parameters": cast(JsonValue, dict(spec.parameters)),
-        "device": device.partition(":")[0],
+        "device": dict(device_class(device)),
         "decimals": DECIMALS,
         "rules": _RULES,
     }

@@ -114,6 +114,32 @@ def test_a_batch_that_does_not_fit_is_halved_until_it_does_and_that_is_remembere
     assert engine.calls == {"invert": 8}
 
 
+def test_idle_experts_leave_before_a_batch_is_halved():
+    """Their memory may be all that is missing, and a smaller batch has other keys and may have other bytes."""
+    experts = FakePool({"mirror": FakeExpert(mirror), "invert": Fitting(room=2)}, batch_size=4)
+
+    class Crowded(Fitting):
+        def run(self, batch):
+            self.room = 2 if "mirror" in experts.loaded else 4
+            return super().run(batch)
+
+    crowded = experts.experts["invert"] = Crowded(room=2)
+    engine = Engine(pool=experts, store=MemoryStore())
+    list(engine.run(jobs(engine, count=1, tool="mirror")))
+    list(engine.run(jobs(engine, count=4)))
+    assert crowded.batches == [-4, 4]
+    assert experts.loaded == ["invert"]
+
+
+def test_unloading_the_others_keeps_the_expert_that_needs_room():
+    experts = pool({"a": 10, "b": 10, "c": 10}, budget=None)
+    for tool in ("a", "b", "c"):
+        experts.expert(tool)
+    assert experts.unload_others("b")
+    assert experts.resident == ("b",)
+    assert not experts.unload_others("b")
+
+
 def test_one_shape_running_out_of_memory_says_nothing_of_another():
     expert = Fitting(room=2)
     engine = Engine(pool=FakePool({"invert": expert}, batch_size=4), store=MemoryStore())

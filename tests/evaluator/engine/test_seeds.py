@@ -63,7 +63,9 @@ def test_a_seed_fits_into_63_bits_and_is_part_of_the_key():
     seeds = {step_seed(spec=spec, inputs={"text": "d"}, salt="s", sample=n) for n in range(200)}
     assert len(seeds) == 200
     assert all(0 <= seed < 2**63 for seed in seeds)
-    keys = {step_key(spec=spec, inputs={"text": "d"}, batch_size=4, seed=seed) for seed in seeds}
+    keys = {
+        step_key(spec=spec, inputs={"text": "d"}, batch_size=4, device={"kind": "cpu"}, seed=seed) for seed in seeds
+    }
     assert len(keys) == 200
 
 

@@ -176,7 +176,10 @@ def test_an_expert_that_uses_another_depends_on_everything_that_one_depends_on(c
     assert before.digest != after.digest
     assert before.experts[tool].facts() != after.experts[tool].facts()
     assert before.experts[tool].uses == (before.experts["object_detection"],)
-    keys = {step_key(spec=profile.experts[tool], inputs={}, batch_size=1) for profile in (before, after)}
+    keys = {
+        step_key(spec=profile.experts[tool], inputs={}, batch_size=1, device={"kind": "cpu"})
+        for profile in (before, after)
+    }
     assert len(keys) == 2
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from evaluator.canonical_json import JsonValue
-from evaluator.engine.devices import is_out_of_memory, release_memory
+from evaluator.experts.devices import is_out_of_memory, release_memory
 from evaluator.experts.weights import WeightsError, weights_digest
 from evaluator.planners.language_models.admission.rules import ModelRefusedError
 from evaluator.planners.language_models.batching import Size, batches, isolated

@@ -18,6 +18,7 @@ from transformers.models.auto.modeling_auto import (
     MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING,
 )
 
+from evaluator.experts.loading import loading
 from evaluator.experts.pretrained import dtype_of, load_pretrained
 from evaluator.planners.language_models.admission.rules import (
     CONFIG,
@@ -91,7 +92,7 @@ def refuse_oversized(folder: Path, *, settings: ModelSettings, device: str, prec
         ModelUnusableError: it needs more than its weights account for, or they cannot be read.
         ModelError: it needs more than this machine has.
     """
-    with torch.device("meta"):
+    with loading(), torch.device("meta"):
         module = _class_of(settings.config, folder=folder).from_config(settings.config)
     described = sum(tensor.numel() for tensor in (*module.parameters(), *module.buffers()))
     stored = sum(_header(path).parameters for path in folder.glob("*.safetensors"))

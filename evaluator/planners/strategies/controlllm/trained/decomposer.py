@@ -35,11 +35,12 @@ class Decomposer:
         Raises:
             OSError: there is none.
         """
-        import torch
         from transformers import T5ForConditionalGeneration
 
-        module = T5ForConditionalGeneration.from_pretrained(folder, dtype=torch.float32, local_files_only=True)
-        return cls(module=module.eval(), encoding=Encoding.load(folder))
+        from evaluator.experts.pretrained import load_pretrained
+
+        module = load_pretrained(T5ForConditionalGeneration, folder=folder, device="cpu")
+        return cls(module=module, encoding=Encoding.load(folder))
 
     def decompose(self, reading: Reading) -> tuple[LinearSubtask, ...]:
         """The subtasks of a request; none only where it holds neither words nor files."""

@@ -69,12 +69,13 @@ class Scorer:
         Raises:
             OSError: there is none.
         """
-        import torch
         from tokenizers import Tokenizer
         from transformers import BertForSequenceClassification
 
-        module = BertForSequenceClassification.from_pretrained(folder, dtype=torch.float32, local_files_only=True)
-        return cls(module=module.eval(), tokenizer=Tokenizer.from_file(str(folder / "tokenizer.json")))
+        from evaluator.experts.pretrained import load_pretrained
+
+        module = load_pretrained(BertForSequenceClassification, folder=folder, device="cpu")
+        return cls(module=module, tokenizer=Tokenizer.from_file(str(folder / "tokenizer.json")))
 
     def tools(self, *, subtask: TypedSubtask, tools: Sequence[Tool]) -> list[float]:
         """The scores of tools for a subtask, each in [1, 5]."""

@@ -1,0 +1,98 @@
+"""Loading networks in several threads, and the precision in which they compute afterwards."""
+
+import ast
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import torch
+from transformers import PreTrainedModel, T5ForConditionalGeneration
+
+from evaluator.experts.loading import loading
+from evaluator.experts.pretrained import load_pretrained
+from tests.evaluator.experts import tiny
+
+ROOT = Path(__file__).resolve().parents[3]
+WITHOUT_NETWORK = ("Tokenizer", "Processor", "ProcessorPil")
+"""Endings of classes whose `from_pretrained` makes no network."""
+
+
+def test_two_threads_never_load_at_the_same_time():
+    inside = threading.Barrier(2, timeout=0.5)
+    together = []
+
+    class Model:
+        @staticmethod
+        def from_pretrained(folder, **settings):
+            try:
+                inside.wait()
+                together.append(folder)
+            except threading.BrokenBarrierError:
+                pass
+            return torch.nn.Linear(1, 1), {"missing_keys": [], "mismatched_keys": []}
+
+    with ThreadPoolExecutor(2) as threads:
+        loads = [threads.submit(load_pretrained, Model, folder=Path(name), device="cpu") for name in "ab"]
+        assert len([load.result() for load in loads]) == 2
+    assert not together
+
+
+def test_tied_models_load_in_several_threads_and_afterwards(tmp_path):
+    tiny.save_t5(tmp_path)
+    library = PreTrainedModel.tie_weights
+
+    def load(_):
+        return load_pretrained(T5ForConditionalGeneration, folder=tmp_path, device="cpu")
+
+    with ThreadPoolExecutor(4) as threads:
+        models = [*threads.map(load, range(12)), load(0)]
+    assert PreTrainedModel.tie_weights is library
+    assert all(model.shared.weight is model.encoder.embed_tokens.weight for model in models)
+
+
+def test_float32_networks_compute_without_tf32():
+    flags = [(torch.backends.cuda.matmul, "allow_tf32"), (torch.backends.cudnn, "allow_tf32")]
+    before = [getattr(owner, name) for owner, name in flags]
+    try:
+        for owner, name in flags:
+            setattr(owner, name, True)
+        with loading():
+            pass
+        assert [getattr(owner, name) for owner, name in flags] == [False, False]
+    finally:
+        for (owner, name), value in zip(flags, before, strict=True):
+            setattr(owner, name, value)
+
+
+def test_every_network_is_loaded_within_the_lock():
+    modules = {
+        path: ast.parse(path.read_text(encoding="utf-8"))
+        for package in ("evaluator", "gpu_jobs", "leaderboard")
+        for path in sorted((ROOT / package).rglob("*.py"))
+    }
+    calls = {path: sum(map(makes_network, ast.walk(tree))) for path, tree in modules.items()}
+    locked = {path: sum(makes_network(node) for node in within_lock(tree)) for path, tree in modules.items()}
+    assert sum(locked.values()) >= 5
+    assert [path for path in modules if calls[path] != locked[path]] == []
+
+
+def makes_network(node: ast.AST) -> bool:
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+        return False
+    return node.func.attr == "from_pretrained" and not receiver(node.func).lower().endswith(
+        tuple(name.lower() for name in (*WITHOUT_NETWORK, "processor_class"))
+    )
+
+
+def receiver(attribute: ast.Attribute) -> str:
+    return ast.unparse(attribute.value)
+
+
+def within_lock(tree: ast.AST) -> list[ast.AST]:
+    return [
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.With) and any(ast.unparse(item.context_expr) == "loading()" for item in node.items)
+        for statement in node.body
+        for inner in ast.walk(statement)
+    ]
