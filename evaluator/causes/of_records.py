@@ -49,15 +49,23 @@ def causes_of(record: ResultRecord, *, context: CauseContext) -> tuple[Finding, 
     Raises:
         LookupError: the suite has no such task.
     """
-    if record.outcome not in EXPLAINED:
-        return ()
-    if record.outcome is Outcome.INFRA_FAULT:
-        return (of_fault(record),)
+    if (told := causes_by_reason(record)) is not None:
+        return told
     task = context.suite.task(record.task)
     if record.outcome is Outcome.SCORED and is_at_gold_score(record, context=context):
         return ()
     found = tuple(dict.fromkeys(_causes(record, task=task, suite=context.suite)))
     return found[:MOST_FINDINGS] or (of_fault(record),)
+
+
+def causes_by_reason(record: ResultRecord) -> tuple[Finding, ...] | None:
+    """The causes of a task whose record explains itself, so that its suite need not be known; None for other tasks."""
+    if record.outcome not in EXPLAINED:
+        return ()
+    is_about_plan = record.outcome is Outcome.SCORED or record.reason in {Reason.UNPARSABLE_PLAN, Reason.INVALID_PLAN}
+    if record.outcome is not Outcome.INFRA_FAULT and is_about_plan:
+        return None
+    return (of_fault(record),)
 
 
 def is_at_gold_score(record: ResultRecord, *, context: CauseContext) -> bool:
@@ -77,9 +85,6 @@ def _causes(record: ResultRecord, *, task: Task, suite: Suite) -> Iterator[Findi
     all_tools = suite.context(task=task, offered=frozenset(suite.catalogue.tools))
     if record.outcome is Outcome.PLANNER_FAULT and record.reason is Reason.UNPARSABLE_PLAN:
         yield unreadable(received=record.plan_received, context=all_tools, said=record.reason_text)
-        return
-    if record.outcome is Outcome.PLANNER_FAULT and record.reason is not Reason.INVALID_PLAN:
-        yield of_fault(record)
         return
     transcripts = [one for one in record.transcripts if not _is_right(one)]
     yield from of_endings(transcripts)

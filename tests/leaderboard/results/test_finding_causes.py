@@ -8,7 +8,7 @@ from django.core.management import call_command
 
 from evaluator.causes import Cause, Finding
 from evaluator.records import Outcome, Reason
-from leaderboard.catalog.models import Task
+from leaderboard.catalog.models import Season, Task
 from leaderboard.evaluations.gold import Withheld
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard, TaskResult
 from leaderboard.evaluations.reasons import EvaluationReason
@@ -192,8 +192,26 @@ def test_texts_that_a_row_cannot_keep_are_cut(monkeypatch):
     monkeypatch.setattr(
         finding, "causes_of", lambda _, context: (Finding(cause=Cause.WRONG_LITERAL, given="a\x00" + "b" * 999),)
     )
-    monkeypatch.setattr(finding, "_context", lambda **_: None)
-    ((kept,),) = find_causes_of(evaluation=Evaluation(), records=[factories.ResultRecord.model_construct(task="0")])
+    monkeypatch.setattr(finding, "_context", lambda **_: object())
+    record = factories.ResultRecord.model_construct(task="0", outcome=Outcome.SCORED)
+    ((kept,),) = find_causes_of(evaluation=Evaluation(), records=[record])
     assert kept["cause"] == "wrong_literal"
     assert len(kept["given"]) == 200
     assert "\x00" not in kept["given"]
+
+
+@pytest.mark.django_db
+def test_a_queue_process_finds_the_causes_of_faults_and_leaves_those_that_need_the_seed(settings, caplog):
+    evaluation = make_executed_evaluation(user=make_user())
+    evaluation.split, evaluation.season = "hidden", Season.objects.create(name="1", opens=evaluation.created)
+    settings.ROLE, settings.HIDDEN_SEED = "queue", ""
+    scored = make_record(COUNT, suite=evaluation.suite.slug)
+    fault = scored.model_copy(
+        update={"outcome": Outcome.PLANNER_FAULT, "reason": Reason.ENDED_WORKER, "score": 0.0, "plan": None}
+    )
+    first, second, third = find_causes_of(evaluation=evaluation, records=[scored, fault, scored])
+    assert (first, third) == (None, None)
+    assert [one["cause"] for one in second or []] == ["ended_worker"]
+    (line,) = [one for one in caplog.records if "no causes found" in one.message]
+    assert "Only the web process has the seeds" in line.message
+    assert line.exc_info is None

@@ -11,8 +11,8 @@ class Command(BaseCommand):
     """Finds causes."""
 
     help = (
-        "Find why tasks are below the gold score, for results from before causes were kept. May be interrupted and "
-        "started again: each batch is saved by itself."
+        "Find why tasks are below the gold score, for results that have no causes or outdated ones. May be interrupted "
+        "and started again: each batch is saved by itself."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

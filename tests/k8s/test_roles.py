@@ -1,0 +1,88 @@
+"""Each process of the site with exactly what its manifest gives it: none needs what another role has."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from leaderboard.catalog.seasons import announce
+from leaderboard.evaluations.models import Evaluation, Shard, TaskResult
+from leaderboard.notifications.models import Kind, Webhook
+from leaderboard.notifications.outbox import enqueue
+from leaderboard.notifications.signing import sealed
+from leaderboard.planners.models import Planner
+from leaderboard.site.celery import app
+from leaderboard.site.secret_keys import ONLY_WEB
+from tests.fakes.kubernetes.api import FakeKubernetesApi
+from tests.k8s.chart import containers_of, named, render
+from tests.k8s.roles import environment_in, on_this_machine, run, values
+from tests.leaderboard.executed import BOXES, make_executed_evaluation
+from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_user
+
+SEED = "the master seed of these tests"
+
+
+@pytest.fixture
+def site(settings, tmp_path):
+    """A populated site with hidden evaluations; `site(name)` gives the environment of a Deployment's process."""
+    settings.HIDDEN_SEED = SEED
+    settings.WEBHOOK_KEYS = ["w" * 50]
+    settings.STORE_DIR = tmp_path / "store"
+    evaluations = [make_executed_evaluation(user=make_user(name)) for name in ("one", "two", "gold")]
+    Planner.objects.filter(pk=evaluations[2].submission.planner_id).update(bundled_name="gold")
+    season = announce(name="1")
+    for folder in (tmp_path / "store").iterdir():
+        folder.rename(tmp_path / "store" / "hidden")
+    Evaluation.objects.filter(pk__in=[one.pk for one in evaluations]).update(split="hidden", season=season)
+    waiting = {"suite": evaluations[0].suite, "split": "hidden", "season": season, "samples": 2}
+    for number, state in enumerate(("queued", "launching", "running", "aggregating", "on_hold")):
+        planner = make_planner(owner=make_user(f"user{number}"), name=state, bundled_name="no-op")
+        due = timezone.now() - timedelta(days=1)
+        one = make_evaluation(planner=planner, state=state, state_deadline=due, finished=None, summary=None, **waiting)
+        Shard.objects.create(evaluation=one, number=0, task_keys=[BOXES], available_at=due)
+    owner = evaluations[0].submission.submitted_by
+    webhook = Webhook.objects.create(owner=owner, url="https://127.0.0.1:9/", secret=sealed("secret"))
+    enqueue(kind=Kind.MAIL, payload={"to": ["ada@example.org"], "subject": "A mail", "body": "."})
+    enqueue(kind=Kind.WEBHOOK, payload={"webhook": str(webhook.pk), "event": "evaluation.completed", "data": {}})
+    with FakeKubernetesApi().serving() as api:
+        manifests = render(values(seed=SEED))
+
+        def environment(kind, name):
+            container = named(manifests, kind, name)
+            (main,) = [one for one in containers_of(container) if one["name"] == name.removeprefix("planarena-")]
+            broker = {"BROKER_URL": f"filesystem://{tmp_path}/"}
+            return on_this_machine(environment_in(main, manifests) | broker, folder=tmp_path, api=api)
+
+        yield environment, evaluations[2]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_queue_process_runs_every_task_without_the_keys_of_the_web_process(site):
+    environment_of, gold = site
+    environment = environment_of("Deployment", "planarena-queue")
+    assert not set(ONLY_WEB) & set(environment)
+    evaluation = str(gold.pk)
+    app.loader.import_default_modules()
+    tasks = sorted(name for name in app.tasks if name.startswith("leaderboard."))
+    arguments = {
+        "leaderboard.queue.tasks.reconcile_evaluation": evaluation,
+        "leaderboard.queue.tasks.stop_workers": evaluation,
+        "leaderboard.queue.tasks.replace_worker": f"nobody,{evaluation}",
+        "leaderboard.reliability.tasks.measure_profile": evaluation,
+        "leaderboard.results.tasks.find_causes_beside": evaluation,
+    }
+    before = dict(TaskResult.objects.filter(evaluation__split="hidden").values_list("pk", "causes"))
+    given = [f"{name}={value}" for name, value in arguments.items()]
+    ended = run(["python", "-m", "tests.k8s.run_tasks", *given], environment=environment)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.splitlines() == [f"{name} SUCCESS" for name in tasks * 2], ended.stderr
+    assert "Traceback" not in ended.stderr, ended.stderr
+    assert not [name for name in ONLY_WEB if name in ended.stderr], "advice that this role must not follow"
+    assert dict(TaskResult.objects.filter(pk__in=before).values_list("pk", "causes")) == before
+    completed = Evaluation.objects.filter(state="completed")
+    assert not completed.filter(causes_outdated_since=None).exists()
+
+    ended = run(["python", "manage.py", "find_causes"], environment=environment_of("Deployment", "planarena-web"))
+    assert ended.returncode == 0, ended.stderr
+    assert "All results are done." in ended.stdout, ended.stdout + ended.stderr
+    assert not completed.exclude(causes_outdated_since=None).exists()
