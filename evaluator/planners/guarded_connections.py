@@ -2,21 +2,19 @@
 
 Every operation of a connection ends at the deadline of its call (`call_deadline`)."""
 
-import asyncio
-import socket
 import ssl
 import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from threading import Thread
 from typing import Any
 
 import httpcore
 
 from evaluator.egress_policy import EgressPolicy, Ports, Proxy
+from evaluator.planners import name_resolution
 from evaluator.planners.connect_tunnel import READ_BYTES, Tunnel, TunnelRefusedError
+from evaluator.planners.name_resolution import NameUnresolvedError
 from evaluator.planners.public_addresses import is_public
 
 _WRITTEN_AT_ONCE = 16 * 1024
@@ -59,48 +57,32 @@ def _remaining(timeout: float | None, *, late: type[httpcore.TimeoutException]) 
     return left if timeout is None else min(timeout, left)
 
 
-def _resolve(host: str, port: int) -> list[str]:
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except UnicodeError as error:
-        # Names that cannot be encoded are no error of the system to Python.
-        raise socket.gaierror(socket.EAI_NONAME, "it cannot be the name of a host") from error
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
-
-
 def _resolve_within(*, host: str, port: int, seconds: float | None) -> list[str]:
     """The addresses of a name.
-
-    The system's resolver takes no timeout, and whoever gave the name may run a slow name server: a thread waits for it.
 
     Raises:
         httpcore.ConnectTimeout: there was no answer in time.
         httpcore.ConnectError: the name does not resolve.
     """
-    found: Future[list[str]] = Future()
-
-    def look_up() -> None:
-        try:
-            found.set_result(_resolve(host, port))
-        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
-            found.set_exception(error)
-
-    Thread(target=look_up, name="resolving", daemon=True).start()
     try:
-        return found.result(timeout=seconds)
+        return name_resolution.NAMES.addresses(host=host, port=port, seconds=seconds)
+    except NameUnresolvedError as error:
+        raise httpcore.ConnectTimeout(str(error)) from None
     except OSError as error:
-        if not found.done():
-            raise httpcore.ConnectTimeout(f"the name {host} was not resolved in time") from None
         raise httpcore.ConnectError(f"the name {host} does not resolve: {error.strerror}") from error
 
 
-def check_public(*, host: str, port: int) -> None:
-    """Refuse a name that now resolves to an address that is not public. A name that does not resolve passes."""
-    with suppress(OSError):
-        _refuse_private(host=host, addresses=_resolve(host, port))
+def check_public(*, host: str, port: int, seconds: float, caller: str) -> None:
+    """Refuse a name that now resolves to an address that is not public.
+
+    A name that does not resolve, or not within `seconds`, passes: it is checked at each connection.
+    """
+    with suppress(OSError, NameUnresolvedError):
+        addresses = name_resolution.NAMES.addresses(host=host, port=port, seconds=seconds, caller=caller)
+        refuse_private(host=host, addresses=addresses)
 
 
-def _refuse_private(*, host: str, addresses: Iterable[str]) -> None:
+def refuse_private(*, host: str, addresses: Iterable[str]) -> None:
     for address in addresses:
         if not is_public(address):
             raise EgressRefusedError(
@@ -183,7 +165,7 @@ class CheckedBackend(httpcore.SyncBackend):
                 raise
             return [host]
         if not self._allow_private:
-            _refuse_private(host=host, addresses=addresses)
+            refuse_private(host=host, addresses=addresses)
         return addresses
 
     def _tunnel(self, *, proxy: Proxy, address: str, port: int, timeout: float | None) -> httpcore.NetworkStream:
@@ -236,7 +218,7 @@ class AsyncCheckedBackend(httpcore.AnyIOBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.AsyncNetworkStream:
         problem: Exception | None = None
-        for address in await self._addresses(host=host, port=port):
+        for address in await self._addresses(host=host, port=port, timeout=timeout):
             try:
                 if (proxy := self._policy.proxy) is not None:
                     return await self._tunnel(proxy=proxy, address=address, port=port, timeout=timeout)
@@ -245,19 +227,21 @@ class AsyncCheckedBackend(httpcore.AnyIOBackend):
                 problem = error
         raise problem or httpcore.ConnectError(f"the name {host} has no address")
 
-    async def _addresses(self, *, host: str, port: int) -> list[str]:
+    async def _addresses(self, *, host: str, port: int, timeout: float | None) -> list[str]:
         if not self._allow_private:
             refuse_port(port=port, ports=self._policy.ports)
         elif self._policy.proxy is not None:
             return [host]
         try:
-            addresses = await asyncio.get_running_loop().run_in_executor(None, _resolve, host, port)
+            addresses = await name_resolution.NAMES.addresses_async(host=host, port=port, seconds=timeout)
+        except NameUnresolvedError as error:
+            raise httpcore.ConnectTimeout(str(error)) from None
         except OSError as error:
             if self._policy.proxy is not None:
                 return [host]
             raise httpcore.ConnectError(f"the name {host} does not resolve: {error.strerror}") from error
         if not self._allow_private:
-            _refuse_private(host=host, addresses=addresses)
+            refuse_private(host=host, addresses=addresses)
         return addresses
 
     async def _tunnel(

@@ -27,22 +27,33 @@ from evaluator.planners.guarded_connections import (
     EgressRefusedError,
     check_public,
     refuse_port,
+    refuse_private,
 )
+from evaluator.planners.name_resolution import numeric_address
 
 MAX_URL_LENGTH = 500
 
 
-def check_url(*, url: str, allow_private: bool, policy: EgressPolicy | None = None) -> None:
+RESOLVE_SECONDS = 2.0
+"""How long `check_url` waits for name servers."""
+
+
+def check_url(
+    *, url: str, allow_private: bool, policy: EgressPolicy | None = None, look_up: bool = True, caller: str = ""
+) -> None:
     """Refuse what is not a plain http(s) address of a public host, at a port that may be called.
 
     Args:
         url: the address.
         allow_private: take any host and port, as a demo does.
         policy: the operator's rules; None: those of the environment.
+        look_up: whether to ask name servers, for at most `RESOLVE_SECONDS`; otherwise only hosts that are written as
+            an address are known not to be public.
+        caller: on whose behalf names are resolved, as `NameResolver` takes it.
 
     Raises:
-        EgressRefusedError: with a sentence that says what is wrong. A name that does not resolve now is not refused
-            here, since it may later; it is refused or unreachable when it is called.
+        EgressRefusedError: with a sentence that says what is wrong. A name that does not resolve now, or not in time,
+            is not refused here, since it may later; it is refused or unreachable when it is called.
     """
     if len(url) > MAX_URL_LENGTH:
         raise EgressRefusedError(f"The address is longer than {MAX_URL_LENGTH} characters.")
@@ -62,8 +73,11 @@ def check_url(*, url: str, allow_private: bool, policy: EgressPolicy | None = No
     if allow_private:
         return
     port = port if port is not None else 443 if parts.scheme == "https" else 80
-    check_public(host=parts.hostname, port=port)
     refuse_port(port=port, ports=(policy or egress_policy()).ports)
+    if (address := numeric_address(parts.hostname)) is not None:
+        refuse_private(host=parts.hostname, addresses=[address])
+    elif look_up:
+        check_public(host=parts.hostname, port=port, seconds=RESOLVE_SECONDS, caller=caller)
 
 
 def egress_client(

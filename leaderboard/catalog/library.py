@@ -11,6 +11,8 @@ from django.utils.module_loading import import_string
 
 from evaluator.metrics.aggregate import TaskScore, summarise
 from evaluator.records import Reason
+from leaderboard.accounts.models import User
+from leaderboard.site.pooled import give_connection_back
 from leaderboard.site.problems import ProblemError
 
 if TYPE_CHECKING:
@@ -115,8 +117,11 @@ class EvaluatorLibrary(Protocol):
         """The metrics of an evaluation with intervals, as `Evaluation.summary` documents it."""
         ...
 
-    def check_endpoint(self, *, url: str, allow_private: bool) -> None:
+    def check_endpoint(self, *, url: str, allow_private: bool, caller: str | None) -> None:
         """Refuse an address that may not be called.
+
+        Args:
+            caller: on whose behalf name servers are asked, which takes at most 2 seconds; None: none is asked.
 
         Raises:
             AddressRefusedError: it is refused.
@@ -192,12 +197,12 @@ class Library:
     def summarise(self, *, suite: str, results: Sequence[TaskScore], samples: int) -> dict[str, Any]:
         return summarise(suite=_suite(suite), results=results, samples=samples)
 
-    def check_endpoint(self, *, url: str, allow_private: bool) -> None:
+    def check_endpoint(self, *, url: str, allow_private: bool, caller: str | None) -> None:
         from evaluator.planners.guarded_connections import EgressRefusedError
         from evaluator.planners.ssrf_guard import check_url
 
         try:
-            check_url(url=url, allow_private=allow_private)
+            check_url(url=url, allow_private=allow_private, look_up=caller is not None, caller=caller or "")
         except EgressRefusedError as error:
             raise AddressRefusedError(str(error)) from error
 
@@ -251,6 +256,23 @@ class Library:
         from evaluator.rewards.process import rewards_confined
 
         return rewards_confined(suite=suite, profile=profile, samples=samples, proposals=proposals)
+
+
+def problem_of_address(*, url: str, owner: User | None) -> str:
+    """Why an address may not be called, as a sentence; empty: it may, or its name does not resolve at present.
+
+    Args:
+        owner: who entered it, and whose share of the resolver it takes: waits at most 2 seconds for name servers, and
+            holds no connection of the database meanwhile. None: asks nobody.
+    """
+    if owner is not None:
+        give_connection_back()
+    try:
+        caller = None if owner is None else f"user-{owner.pk}"
+        library().check_endpoint(url=url, allow_private=settings.DEMO, caller=caller)
+    except AddressRefusedError as error:
+        return str(error)
+    return ""
 
 
 def _suite(slug: str) -> "Suite":

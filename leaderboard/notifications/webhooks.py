@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import F, QuerySet, Window
 from django.db.models.fields.json import KT
@@ -17,7 +16,7 @@ from leaderboard.accounts.locks import lock_owner
 from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
-from leaderboard.catalog.library import AddressRefusedError, library
+from leaderboard.catalog.library import problem_of_address
 from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
 from leaderboard.notifications.outbox import enqueue
 from leaderboard.notifications.receivers import switch_on
@@ -68,7 +67,7 @@ def add_webhook(*, owner: User, url: str) -> Webhook:
     """
     url = url.strip()
     # Before the transaction: a name may take its time to resolve.
-    if problem := _problem(url):
+    if problem := _problem(url, owner=owner):
         raise FieldErrors({"url": [problem]})
     with transaction.atomic():
         lock_owner(owner)
@@ -96,14 +95,10 @@ def _host_of(url: str) -> str:
     return f"{parts.scheme}://{parts.hostname}"
 
 
-def _problem(url: str) -> str:
+def _problem(url: str, *, owner: User) -> str:
     if not url or len(url) > _LONGEST_URL or not url.isprintable() or " " in url:
         return f"Give an address of at most {_LONGEST_URL} characters, such as https://example.org/planarena."
-    try:
-        library().check_endpoint(url=url, allow_private=settings.DEMO)
-    except AddressRefusedError as error:
-        return str(error)
-    return ""
+    return problem_of_address(url=url, owner=owner)
 
 
 def remove_webhook(*, owner: User, webhook_id: UUID) -> bool:

@@ -122,7 +122,7 @@ def _good_news(*, user: User, data: services.SubmissionData, content: PlansConte
         again = "You already have this planner: this adds an evaluation."
         yield NAME.name, again if there else "This name is available."
     if planner[ENDPOINT_URL]:
-        yield ENDPOINT_URL.name, "This address is allowed."
+        yield ENDPOINT_URL.name, "Allowed; checked again at each call."
     if HEADER_NAME in fields_of(planner.kind):
         yield from _header_news(planner, there=there)
     if content is not None:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import transaction
 from django.utils import timezone
@@ -20,6 +20,7 @@ from leaderboard.evaluations.models import IdempotencyKey, Submission
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.site.problems import ProblemError
 
+Prepared = TypeVar("Prepared")
 LASTS = timedelta(hours=24)
 LONGEST_KEY = 255
 
@@ -51,31 +52,64 @@ class Once:
     """Whether an earlier request with the same key made it."""
 
 
-def submit_once(*, user: User, key: str | None, request: Any, submit: Callable[[], Submission]) -> Once:
+def submit_once(
+    *,
+    user: User,
+    key: str | None,
+    request: Any,
+    prepare: Callable[[], Prepared],
+    submit: Callable[[Prepared], Submission],
+) -> Once:
     """Submit, unless the user's same request did within the last day.
 
-    `request` is what must be the same: anything that is JSON. Without a key (None), every request submits.
+    Args:
+        key: of the request; None: every request submits.
+        request: what must be the same, anything that is JSON.
+        prepare: what precedes the transaction, since it may wait for others' servers.
+        submit: submits what `prepare` returned.
 
     Raises:
         WrongKeyError: the key cannot be one.
         KeyReusedError: the key came with another request.
-        Exception: whatever `submit` raises; the key is as if it had never come.
+        Exception: whatever `prepare` and `submit` raise; the key is as if it had never come.
     """
     if key is None:
-        return Once(submission=submit(), repeated=False)
-    if not 1 <= len(key) <= LONGEST_KEY or not key.isascii() or not key.isprintable():
-        raise WrongKeyError
-    # Escaped: a request may hold halves of surrogate pairs, which have no bytes of their own.
-    digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode("ascii")).hexdigest()
+        return Once(submission=submit(prepare()), repeated=False)
+    digest = digest_of(key=key, request=request)
+    if (earlier := submission_for(user=user, key=key, digest=digest)) is not None:
+        return Once(submission=earlier, repeated=True)
+    prepared = prepare()
     with transaction.atomic():
         IdempotencyKey.objects.filter(user=user, created__lt=timezone.now() - LASTS).delete()
         # Waits here for a request with this key that is under way.
         IdempotencyKey.objects.bulk_create([IdempotencyKey(user=user, key=key, digest=digest)], ignore_conflicts=True)
-        row = IdempotencyKey.objects.select_related("submission").get(user=user, key=key)
-        if row.digest != digest:
-            raise KeyReusedError(key)
-        if row.submission is not None:
-            return Once(submission=row.submission, repeated=True)
-        row.submission = submit()
-        row.save(update_fields=["submission"])
-    return Once(submission=row.submission, repeated=False)
+        if (earlier := submission_for(user=user, key=key, digest=digest)) is not None:
+            return Once(submission=earlier, repeated=True)
+        submission = submit(prepared)
+        IdempotencyKey.objects.filter(user=user, key=key).update(submission=submission)
+    return Once(submission=submission, repeated=False)
+
+
+def digest_of(*, key: str, request: Any) -> str:
+    """The digest by which a request that came with a key is known again.
+
+    Raises:
+        WrongKeyError: the key cannot be one.
+    """
+    if not 1 <= len(key) <= LONGEST_KEY or not key.isascii() or not key.isprintable():
+        raise WrongKeyError
+    # Escaped: a request may hold halves of surrogate pairs, which have no bytes of their own.
+    return hashlib.sha256(json.dumps(request, sort_keys=True).encode("ascii")).hexdigest()
+
+
+def submission_for(*, user: User, key: str, digest: str) -> Submission | None:
+    """What the user's request with this key submitted within the last day; None: nothing yet.
+
+    Raises:
+        KeyReusedError: the key came with another request.
+    """
+    recent = IdempotencyKey.objects.filter(user=user, key=key, created__gte=timezone.now() - LASTS)
+    row = recent.select_related("submission").first()
+    if row is not None and row.digest != digest:
+        raise KeyReusedError(key)
+    return None if row is None else row.submission

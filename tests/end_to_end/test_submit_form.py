@@ -50,7 +50,7 @@ def test_the_form_is_checked_as_one_types_and_an_endpoint_is_tested_before_it_is
 
     with guarded() as asked:
         address.fill(asked.url)
-        expect(told).to_contain_text("This address is allowed.")
+        expect(told).to_contain_text("Allowed; checked again at each call.")
         expect(address).not_to_have_attribute("aria-invalid", "true")
         form.get_by_role("button", name="Test the endpoint").click()
         trial = form.locator("#endpoint-test")

@@ -11,10 +11,18 @@ import pytest
 
 from evaluator.bounded_answers import CompressedAnswerError, refuse_compressed
 from evaluator.metrics.judge import EndpointJudge, JudgeError, JudgeSettings
-from evaluator.planners import EndpointPlanner, EndpointSettings, PlannerError, guarded_connections, ssrf_guard
+from evaluator.planners import (
+    EndpointPlanner,
+    EndpointSettings,
+    PlannerError,
+    guarded_connections,
+    name_resolution,
+    ssrf_guard,
+)
 from evaluator.planners.language_models.admission.hub_lookup import HubAwayError, look_up
 from evaluator.planners.language_models.chat.model import ChatModel, ChatSettings
 from evaluator.planners.language_models.protocol import Failure, FailureKind
+from evaluator.planners.name_resolution import NameResolver
 from evaluator.records import Reason
 from tests.evaluator.planners.test_endpoint import GOOD, REQUEST
 from tests.fakes.hostile_server import (
@@ -174,7 +182,7 @@ def test_one_deadline_covers_headers_and_body_however_they_are_sent(ask, kind, s
 
 def test_a_slow_name_server_does_not_outlast_the_deadline(monkeypatch):
     over = threading.Event()
-    monkeypatch.setattr(guarded_connections, "_resolve", lambda host, port: over.wait(20) and [])
+    monkeypatch.setattr(name_resolution, "NAMES", NameResolver(look_up=lambda host, port: over.wait(20) and []))
     started = time.monotonic()
     reason, message = ask_endpoint("http://slow.example", seconds=SECONDS)
     elapsed = time.monotonic() - started

@@ -50,7 +50,7 @@ class FakeEvaluator:
         assert set(outcomes) <= {outcome.value for outcome in Outcome}
         return {"metrics": metrics, "outcomes": outcomes}
 
-    def check_endpoint(self, *, url: str, allow_private: bool) -> None:
+    def check_endpoint(self, *, url: str, allow_private: bool, caller: str | None) -> None:
         if not url.startswith(("http://", "https://")):
             raise AddressRefusedError("The address must begin with http:// or https://.")
         if "private" in url and not allow_private:

@@ -103,7 +103,9 @@ class Kind(ABC):
         owner: User,  # noqa: ARG002
         planner: Planner | None,  # noqa: ARG002
     ) -> Errors:
-        """Conflicts of checked data with what their owner has on this site. Queries the database only.
+        """Conflicts of checked data with what their owner has on this site, and names that may not be called.
+
+        May wait for name servers, 2 seconds at most: call it outside transactions.
 
         Args:
             planner: the owner's of this name; None: there is none.

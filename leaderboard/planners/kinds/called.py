@@ -9,7 +9,7 @@ from django.conf import settings
 from evaluator.planners.secret_header import SecretHeader
 from evaluator.planners.trials.process import TrialSettings
 from leaderboard.accounts.models import User
-from leaderboard.catalog.library import AddressRefusedError, library
+from leaderboard.catalog.library import problem_of_address
 from leaderboard.planners import secret_headers
 from leaderboard.planners.call_fields import ENDPOINT_URL
 from leaderboard.planners.data import Errors, PlannerData
@@ -31,18 +31,14 @@ class CalledKind(Kind):
         return {**({ENDPOINT_URL.name: [problem]} if problem else {}), **secret_headers.check(data)}
 
     def problem_of_address(self, url: str) -> str:
-        """Why an address is refused, as a sentence; empty: it is accepted."""
+        """Why an address is refused whatever its name resolves to, as a sentence; empty: it is accepted."""
         if not url:
             return f"Give the address of your endpoint, such as {self.example}."
         if problem := ENDPOINT_URL.problem(url):
             return problem
         if " " in url:
             return "The address contains spaces."
-        try:
-            library().check_endpoint(url=url, allow_private=settings.DEMO)
-        except AddressRefusedError as error:
-            return str(error)
-        return ""
+        return problem_of_address(url=url, owner=None)
 
     @abstractmethod
     def trial_settings(
@@ -55,9 +51,11 @@ class CalledKind(Kind):
         *,
         data: PlannerData,
         suites: Sequence[str],  # noqa: ARG002 - as the base class
-        owner: User,  # noqa: ARG002
+        owner: User,
         planner: Planner | None,
     ) -> Errors:
+        if problem := problem_of_address(url=data[ENDPOINT_URL], owner=owner):
+            return {ENDPOINT_URL.name: [problem]}
         return dict(secret_headers.check_kept(planner=planner, data=data))
 
     def entered(self, *, planner: Planner, data: PlannerData) -> None:

@@ -90,7 +90,12 @@ class RerunView(APIView):
         """Its evaluation names this one in `rerun_of`; it is charged to the quota like any other."""
         evaluation = get_object_or_404(evaluations_for(request.user), pk=evaluation_id)
         self.check_object_permissions(request, evaluation)
-        return submitted(request=request, asked=None, submit=lambda: rerun(evaluation, by=user_of(request)))
+        return submitted(
+            request=request,
+            asked=None,
+            prepare=lambda: evaluation,
+            submit=lambda evaluation: rerun(evaluation, by=user_of(request)),
+        )
 
 
 class MayActOrIsStaff(MayAct):

@@ -32,7 +32,7 @@ from leaderboard.site.field_errors import FieldErrors
 from leaderboard.submissions import services
 from leaderboard.submissions.api.serializers import SubmissionInput, SubmissionOutput, VisibilityInput
 from leaderboard.submissions.fields import BESIDE_THE_PLANNER
-from leaderboard.submissions.idempotency import submit_once
+from leaderboard.submissions.idempotency import Prepared, submit_once
 from leaderboard.submissions.own_workers import submit_for_own_worker
 from leaderboard.submissions.releasing import set_visibility
 
@@ -78,7 +78,8 @@ class SubmissionsView(Selected, generics.ListCreateAPIView[Submission]):
             return submitted(
                 request=request,
                 asked=_as_json(asked),
-                submit=lambda: submit(services.validate(user=user_of(request), data=data)),
+                prepare=lambda: services.validate(user=user_of(request), data=data),
+                submit=submit,
             )
         except FieldErrors as error:
             raise FieldValidationError(_nested(error)) from error
@@ -91,10 +92,16 @@ def _received(entered: Mapping[str, Any], *, user: User) -> PlannerData:
     return KINDS[data.kind].received(data=data, owner=user)
 
 
-def submitted(*, request: Request, asked: Any, submit: Callable[[], Submission]) -> Response:
+def submitted(
+    *, request: Request, asked: Any, prepare: Callable[[], Prepared], submit: Callable[[Prepared], Submission]
+) -> Response:  # fmt: skip
     """Submit once for each `Idempotency-Key`, and answer with the submission."""
     once = submit_once(
-        user=user_of(request), key=request.headers.get("Idempotency-Key"), request=[request.path, asked], submit=submit
+        user=user_of(request),
+        key=request.headers.get("Idempotency-Key"),
+        request=[request.path, asked],
+        prepare=prepare,
+        submit=submit,
     )
     found = submissions_for(request.user).get(pk=once.submission.pk)
     shown = SubmissionOutput(found, context={"request": request})

@@ -19,13 +19,14 @@ from evaluator.planners import (
     EndpointSettings,
     PlannerError,
     check_url,
-    guarded_connections,
+    name_resolution,
     ssrf_guard,
 )
 from evaluator.planners.language_models.admission.hub_lookup import look_up
 from evaluator.planners.language_models.chat.model import ChatModel, ChatSettings
 from evaluator.planners.language_models.fetching import fetch_model
 from evaluator.planners.language_models.protocol import Failure, FailureKind
+from evaluator.planners.name_resolution import NameResolver
 from evaluator.records import Reason
 from gpu_jobs.client import ApiClient
 from tests.evaluator.experts.hub_server import serving
@@ -173,9 +174,8 @@ def test_a_name_that_nobody_here_knows_is_looked_up_by_the_proxy(through):
 
 
 def test_the_proxy_is_asked_for_the_address_that_was_checked(through, monkeypatch):
-    monkeypatch.setattr(
-        guarded_connections, "_resolve", lambda host, port: ["8.8.8.8"] if host == "name.example" else [host]
-    )
+    names = NameResolver(look_up=lambda host, port: ["8.8.8.8"] if host == "name.example" else [host])
+    monkeypatch.setattr(name_resolution, "NAMES", names)
     with server(GOOD) as upstream, connect_proxy(upstream) as proxy:
         through(proxy)
         endpoint("http://name.example").plan(REQUEST)

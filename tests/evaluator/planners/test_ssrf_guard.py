@@ -7,7 +7,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import httpx
 import pytest
 
-from evaluator.planners import EgressRefusedError, check_url, guarded_connections, ssrf_guard
+from evaluator.planners import EgressRefusedError, check_url, name_resolution, ssrf_guard
+from evaluator.planners.name_resolution import NameResolver
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ def test_a_public_address_is_allowed():
 def test_a_name_that_changes_its_mind_is_refused_at_the_connection(monkeypatch):
     """DNS rebinding: public when submitted, loopback when called."""
     answers = iter([["8.8.8.8"], ["127.0.0.1"]])
-    monkeypatch.setattr(guarded_connections, "_resolve", lambda host, port: next(answers))
+    monkeypatch.setattr(name_resolution, "NAMES", NameResolver(look_up=lambda host, port: next(answers)))
     check_url(url="http://rebind.example/", allow_private=False)
     with (
         ssrf_guard.egress_client(allow_private=False, timeout=httpx.Timeout(1.0)) as client,
@@ -110,7 +111,7 @@ class Calls:
 
 def test_many_calls_at_once_are_checked_at_each_connection(monkeypatch):
     answers = iter([["8.8.8.8"], ["127.0.0.1"], ["10.0.0.1"]])
-    monkeypatch.setattr(guarded_connections, "_resolve", lambda host, port: next(answers))
+    monkeypatch.setattr(name_resolution, "NAMES", NameResolver(look_up=lambda host, port: next(answers)))
     check_url(url="http://rebind.example/", allow_private=False)
     found = many(Calls("http://rebind.example/", "http://rebind.example/", allow_private=False))
     assert [type(error) for error in found] == [EgressRefusedError] * 2

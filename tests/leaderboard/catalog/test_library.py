@@ -19,8 +19,8 @@ from leaderboard.catalog.library import AddressRefusedError, Library, NotReadyEr
 )
 def test_loopback_and_private_addresses_are_refused_outside_demo_mode(url):
     with pytest.raises(AddressRefusedError):
-        Library().check_endpoint(url=url, allow_private=False)
-    Library().check_endpoint(url=url, allow_private=True)
+        Library().check_endpoint(url=url, allow_private=False, caller="")
+    Library().check_endpoint(url=url, allow_private=True, caller="")
 
 
 def test_what_cannot_run_follows_from_suite_and_profile(monkeypatch):
@@ -54,7 +54,7 @@ def test_submitting_loads_no_torch(tmp_path):
         "import django; django.setup();"
         "from leaderboard.catalog.library import Library; library = Library();"
         "library.rules_digest(suite='openagi', profile='lilliput');"
-        "library.check_endpoint(url='https://1.1.1.1/', allow_private=False);"
+        "library.check_endpoint(url='https://1.1.1.1/', allow_private=False, caller='');"
         "library.not_run_reasons(suite='openagi', profile='lilliput', split='public');"
         "library.summarise(suite='openagi', results=[], samples=1);"
         "print('torch' in sys.modules)"

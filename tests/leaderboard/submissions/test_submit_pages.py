@@ -65,7 +65,7 @@ class TestChecking:
     def test_good_news_stand_beside_their_fields(self, client, ada):
         found = check(client, "name", **ENDPOINT)
         assert found["name"] == "This name is available."
-        assert found["endpoint_url"] == "This address is allowed."
+        assert found["endpoint_url"] == "Allowed; checked again at each call."
         assert found["expected"].startswith("Unknown:")
 
     def test_nothing_is_changed(self, client, ada):
