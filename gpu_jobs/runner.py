@@ -219,10 +219,16 @@ def _seed(lease: HeldLease) -> str | None:
 
 def _check_commitment(lease: HeldLease) -> None:
     """Refuse a seed that is not the one that the season was announced with."""
-    from evaluator.suites.hidden import commitment
+    from evaluator.suites.hidden import SeedError, commitment
 
     seed = _seed(lease)
-    if seed is not None and commitment(seed=seed, season=lease.season) != lease.commitment:
+    if seed is None:
+        return
+    try:
+        fits = commitment(seed=seed, season=lease.season, suite=lease.suite) == lease.commitment
+    except SeedError as error:
+        raise LeaseRefusedError(str(error)) from error
+    if not fits:
         raise LeaseRefusedError(
             f"the seed of season {lease.season} of {lease.suite} does not fit the commitment {lease.commitment[:12]} "
             "that was published for it."

@@ -23,7 +23,7 @@ os.environ.update(
     PLANARENA_EMAIL_VERIFICATION="none",
     PLANARENA_HTTPS="0",
     PLANARENA_SAMPLES="8",
-    PLANARENA_HIDDEN_SEED="master seed of the tests",
+    PLANARENA_HIDDEN_SEED="5eed" * 16,
     PLANARENA_OPERATORS_NEED_2FA="0",
     PLANARENA_GITHUB_CLIENT_ID="client-of-the-tests",
     PLANARENA_GITHUB_SECRET="secret-of-the-tests",

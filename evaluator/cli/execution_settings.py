@@ -10,6 +10,7 @@ from evaluator.cli.arbiter_options import DEFAULT_KEY_ENV, DEFAULT_THRESHOLD, ar
 from evaluator.cli.usage import usage_error
 from evaluator.episodes.base import Setting, SettingError
 from evaluator.suites import Suite, episode_of
+from evaluator.suites.hidden import HIDDEN, SeedError, checked_seed
 
 if TYPE_CHECKING:
     from evaluator.engine.progress import Listener
@@ -56,7 +57,7 @@ def setting_of(settings: ExecutionSettings, *, listener: "Listener | None" = Non
     return Setting(
         profile=settings.profile,
         split=settings.split,
-        hidden_seed=os.environ.get("PLANARENA_HIDDEN_SEED"),
+        hidden_seed=_hidden_seed(settings.split),
         data=settings.data or None,
         inputs=settings.inputs or None,
         samples=settings.samples,
@@ -67,6 +68,16 @@ def setting_of(settings: ExecutionSettings, *, listener: "Listener | None" = Non
         arbiter=arbiter_named(settings.arbiter, threshold=settings.arbiter_threshold),
         arbiter_key=key_in(settings.arbiter_key_env),
     )
+
+
+def _hidden_seed(split: str) -> str | None:
+    seed = os.environ.get("PLANARENA_HIDDEN_SEED")
+    if split != HIDDEN or not seed:
+        return None
+    try:
+        return checked_seed(seed, what="PLANARENA_HIDDEN_SEED")
+    except SeedError as error:
+        raise usage_error(error) from None
 
 
 def prepare(*, suite: Suite, settings: ExecutionSettings) -> "Prepared":

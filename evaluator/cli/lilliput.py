@@ -56,6 +56,17 @@ def _one_of(kind: type[Choice], name: str) -> Choice:
         raise typer.BadParameter(f"{name!r} is not one of: {', '.join(kind)}") from None
 
 
+def _secret(seed: str | None) -> str:
+    from evaluator.suites.hidden import SeedError, checked_seed
+
+    if not seed:
+        raise typer.BadParameter("the hidden split needs a secret: set PLANARENA_HIDDEN_SEED")
+    try:
+        return checked_seed(seed, what="PLANARENA_HIDDEN_SEED")
+    except SeedError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
 @app.command()
 def scene(
     split: Annotated[str, typer.Option(help="train, validation, public or hidden.")],
@@ -74,9 +85,7 @@ def scene(
 
     chosen_split = _one_of(Split, split)
     degradations = frozenset(_one_of(Degradation, name) for name in degradation or ())
-    secret = hidden_seed if chosen_split is Split.HIDDEN else None
-    if chosen_split is Split.HIDDEN and not secret:
-        raise typer.BadParameter("the hidden split needs a secret: set PLANARENA_HIDDEN_SEED")
+    secret = _secret(hidden_seed) if chosen_split is Split.HIDDEN else None
     record = draw_scene(split=chosen_split, index=index, hidden_seed=secret)
     degraded_image(split=chosen_split, index=index, degradations=degradations, hidden_seed=secret).save(out)
     others = ", ".join(thing.name for thing in record.things[1:]) or "nothing else"
@@ -140,9 +149,7 @@ def contamination(
     from evaluator.world.seeds import Split
 
     chosen = _one_of(Split, split)
-    secret = hidden_seed if chosen is Split.HIDDEN else None
-    if chosen is Split.HIDDEN and not secret:
-        raise typer.BadParameter("the hidden split needs a secret: set PLANARENA_HIDDEN_SEED")
+    secret = _secret(hidden_seed) if chosen is Split.HIDDEN else None
     unknown = sorted(set(only or ()) - set(KINDS))
     if unknown:
         raise typer.BadParameter(f"no kind of texts {unknown[0]!r}; there are: {', '.join(KINDS)}")

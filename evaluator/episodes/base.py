@@ -9,7 +9,7 @@ from evaluator.canonical_json import JsonValue
 from evaluator.planners.protocol import Planner
 from evaluator.records import Reason, ResultRecord
 from evaluator.suites.base import Suite
-from evaluator.suites.hidden import HIDDEN, commitment, data_digest
+from evaluator.suites.hidden import HIDDEN, SeedError, commitment, data_digest
 
 if TYPE_CHECKING:
     from evaluator.engine.progress import Listener
@@ -59,7 +59,10 @@ def identity_of_data(*, source: str, suite: Suite, setting: Setting) -> str:
         return data_digest(source=source, split=split)
     if not setting.hidden_seed:
         raise SettingError("the hidden split needs its secret seed")
-    committed = commitment(seed=setting.hidden_seed, season=setting.season)
+    try:
+        committed = commitment(seed=setting.hidden_seed, season=setting.season, suite=suite.slug)
+    except SeedError as error:
+        raise SettingError(str(error)) from error
     return data_digest(source=source, split=split, season=setting.season, committed=committed)
 
 

@@ -112,7 +112,7 @@ class ExecutionEvaluator:
         Raises:
             LookupError: a key names no task of the suite.
         """
-        wanted = [self.suite.task(key) for key in tasks]
+        wanted = self.suite.asked(tasks)
         yield from not_run_records(suite=self.suite, tasks=wanted, reasons=self.not_run)
         runnable = [task for task in wanted if task.key not in self.not_run]
         planned: list[Planned] = []

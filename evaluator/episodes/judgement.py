@@ -96,7 +96,7 @@ class JudgementEvaluator:
         Raises:
             LookupError: a key names no task of the suite.
         """
-        wanted = [self.suite.task(key) for key in tasks]
+        wanted = self.suite.asked(tasks)
         yield from not_run_records(suite=self.suite, tasks=wanted, reasons=self._not_judged)
         runnable = [task for task in wanted if task.key not in self._not_judged]
         for item in plan_all(planner=planner, suite=self.suite, tasks=runnable, context=self._context):

@@ -96,7 +96,7 @@ class PerturbedEvaluator:
 
     def run(self, *, planner: Planner, tasks: Sequence[str], run: str = "") -> Iterator[ResultRecord]:
         """See `Evaluator.run`."""
-        wanted = [self.suite.task(key) for key in tasks]
+        wanted = self.suite.asked(tasks)
         left_out = not_perturbed(
             perturbation=self._perturbation.name, suite=self.suite, offered=self._offered, tasks=wanted
         )

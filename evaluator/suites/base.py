@@ -348,6 +348,15 @@ class Suite:
             first, last = self.tasks[0].key, self.tasks[-1].key
             raise LookupError(f"{self.slug} has no task {key!r}; its tasks are {first} to {last}") from None
 
+    def asked(self, keys: Iterable[str]) -> list[Task]:
+        """The tasks with these keys in the order in which planners are asked: as given, and on a hidden split in that
+        of their names, so that a request's place says nothing (`hidden.py`).
+
+        Raises:
+            LookupError: as `task` does.
+        """
+        return sorted((self.task(key) for key in keys), key=lambda task: task.asked_as)
+
     def statement_tool_in(self, context: PlanContext) -> str:
         """`statement_tool` where a context offers it, otherwise nothing."""
         return self.statement_tool if self.statement_tool in context.catalogue.tools else ""

@@ -8,6 +8,8 @@ from enum import StrEnum
 
 import numpy as np
 
+from evaluator.framing import framed
+
 WORLD_VERSION = "1"
 """Raised by hand whenever a stream gives other numbers for the same split, index and purpose."""
 PICTURES_VERSION = "3"
@@ -43,7 +45,5 @@ def generator(*, split: Split, index: int, purpose: str, hidden_seed: str | None
     if index < 0:
         raise ValueError(f"an index starts at 0, not {index}")
     secret = split_secret(split=split, hidden_seed=hidden_seed)
-    # Length prefixes: no choice of secret can make two different tuples read the same.
-    parts = ("planarena-lilliput", WORLD_VERSION, split.value, secret, str(index), purpose)
-    material = b"".join(len(part.encode()).to_bytes(4, "big") + part.encode() for part in parts)
+    material = framed("planarena-lilliput", WORLD_VERSION, split.value, secret, str(index), purpose)
     return np.random.Generator(np.random.PCG64(int.from_bytes(hashlib.sha256(material).digest(), "big")))

@@ -50,7 +50,7 @@ class SuiteView(Selected, generics.RetrieveAPIView[Suite]):
 class SeasonDataOutput(ModelOutput[SeasonData]):
     """A suite's hidden data in a season."""
 
-    commitment = serializers.CharField(help_text="HMAC-SHA-256 of the season's name under the seed.")
+    commitment = serializers.CharField(help_text="SHA-256 of season, suite and seed, each behind its length.")
     seed = serializers.SerializerMethodField(help_text="Null until the season is closed.")
 
     class Meta:

@@ -5,8 +5,6 @@ Seeds are derived from the site's master seed. Workers get the derived seed of o
 nothing about any other, and neither does publishing it.
 """
 
-import hashlib
-import hmac
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Protocol
@@ -18,7 +16,9 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from evaluator.suites.hidden import HIDDEN, commitment
+from evaluator.framing import framed_digest
+from evaluator.suites.hidden import HIDDEN, SeedError, commitment
+from evaluator.suites.hidden import checked_seed as checked_form
 from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
@@ -28,9 +28,7 @@ from leaderboard.site.secret_keys import QUEUE
 
 REHEARSAL = "rehearsal"
 """Stands for the public split where a season is chosen."""
-LEAST_CHARACTERS = 20
-"""Of the master seed: whoever reads a commitment can try masters without asking the site."""
-_PURPOSE = "planarena hidden split 1"
+_PURPOSE = "planarena hidden split/2"
 
 
 class Seasonal(Protocol):
@@ -58,17 +56,14 @@ class SeasonError(Exception):
 
 
 def derived_seed(*, master: str, season: str, suite: str) -> str:
-    """HMAC-SHA256 of season and suite under the master seed, as 64 hexadecimal digits.
+    """SHA-256 of the length-prefixed master seed, season and suite, as 64 hexadecimal digits.
 
     Args:
         master: PLANARENA_HIDDEN_SEED.
         season: name of the season.
         suite: slug of the suite.
     """
-    parts = (_PURPOSE, season, suite)
-    # Length prefixes: no choice of names makes two different tuples read the same.
-    message = b"".join(len(part.encode()).to_bytes(4, "big") + part.encode() for part in parts)
-    return hmac.new(master.encode(), message, hashlib.sha256).hexdigest()
+    return framed_digest(_PURPOSE, master, season, suite)
 
 
 def seed_of(evaluation: Seasonal) -> str:
@@ -114,7 +109,7 @@ def checked_seed(*, season: str, suite: str) -> str:
             f"Season {season} was announced without {suite}: `planarena manage season announce {season}` adds it."
         )
     seed = _derived(season=season, suite=suite)
-    if commitment(seed=seed, season=season) != announced:
+    if commitment(seed=seed, season=season, suite=suite) != announced:
         raise NoSeedError(
             f"The seed of {suite} in season {season} does not fit the commitment that was published for it: "
             "PLANARENA_HIDDEN_SEED is another one than when the season was announced."
@@ -191,14 +186,9 @@ def announce(*, name: str, opens: datetime | None = None, by: User | None = None
         opens: when it opens; None: now.
 
     Raises:
-        NoSeedError: the site has no master seed.
-        SeasonError: the name is none, the season is closed, or the master seed is so short that it could be guessed.
+        NoSeedError: the site has no master seed, or one of another form than 64 hexadecimal digits.
+        SeasonError: the name is none, or the season is closed.
     """
-    if 0 < (length := len(settings.HIDDEN_SEED)) < LEAST_CHARACTERS:
-        raise SeasonError(
-            f"PLANARENA_HIDDEN_SEED has {length} characters, which can be guessed from a commitment: use at least "
-            f"{LEAST_CHARACTERS} random ones."
-        )
     try:
         validate_slug(name)
     except ValidationError:
@@ -213,7 +203,7 @@ def announce(*, name: str, opens: datetime | None = None, by: User | None = None
         there = set(season.suites.values_list("suite", flat=True))
         for suite in sorted(set(suites) - there):
             seed = _derived(season=name, suite=suite)
-            season.suites.create(suite=suite, commitment=commitment(seed=seed, season=name))
+            season.suites.create(suite=suite, commitment=commitment(seed=seed, season=name, suite=suite))
         if is_new:
             details = {"opens": season.opens.isoformat(), "suites": sorted(suites)}
             record(by=by, action=Action.SEASON_ANNOUNCED, target=season, details=details)
@@ -260,4 +250,8 @@ def _derived(*, season: str, suite: str) -> str:
         raise SeedElsewhereError("Only the web process has the seeds of hidden data.")
     if not settings.HIDDEN_SEED:
         raise NoSeedError("This site has no seed for hidden data: its operator must set PLANARENA_HIDDEN_SEED.")
-    return derived_seed(master=settings.HIDDEN_SEED, season=season, suite=suite)
+    try:
+        master = checked_form(settings.HIDDEN_SEED, what="PLANARENA_HIDDEN_SEED")
+    except SeedError as error:
+        raise NoSeedError(str(error)) from error
+    return derived_seed(master=master, season=season, suite=suite)

@@ -195,9 +195,10 @@ def _fan_out(evaluation: Evaluation, *, canaries: Sequence[Shard]) -> None:
     _open(evaluation, shards=None)
     for shard in canaries:
         lost = _results_of(shard).filter(reason=Reason.ENDED_WORKER)
-        if keys := list(lost.order_by("task__position").values_list("task__key", flat=True)):
+        if keys := set(lost.values_list("task__key", flat=True)):
             lost.delete()
-            add_shards(evaluation=evaluation, shards=[keys])
+            # In the shard's order: that of the suite would tell which hidden request is which task.
+            add_shards(evaluation=evaluation, shards=[[key for key in shard.task_keys if key in keys]])
     explain(evaluation.pk, reason=EvaluationReason.RUNNING)
 
 

@@ -1,13 +1,12 @@
 """Queueing evaluations."""
 
 from collections.abc import Sequence
-from random import SystemRandom
 from typing import Any
 
-from evaluator.suites.hidden import HIDDEN
+from evaluator.suites.hidden import asking_order
 from leaderboard.catalog.conditions import RunConditions, tasks_per_shard
 from leaderboard.catalog.models import Season, Suite
-from leaderboard.catalog.seasons import check_open, commitment_of
+from leaderboard.catalog.seasons import check_open, checked_seed, commitment_of
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
 from leaderboard.evaluations.states import deadline_of
@@ -32,13 +31,11 @@ def queue_tasks(
         submission: what is evaluated.
         suite: on what.
         conditions: under which.
-        keys: of the tasks that workers run, in order; on a hidden split they run in any order.
+        keys: of the tasks that workers run, in order; in a season they run in the order of its seed.
         fields: what else is known of it.
     """
     now = database_now()
-    if conditions.split == HIDDEN:
-        # Or the place of a hidden request among the others would tell which one it is.
-        keys = SystemRandom().sample(keys, len(keys))
+    keys = in_asking_order(keys, suite=suite, season=conditions.season)
     shards, leasable = canary.split(planner=submission.planner, keys=keys, size=tasks_per_shard(suite))
     evaluation = Evaluation.objects.create(
         submission=submission,
@@ -65,6 +62,18 @@ def queue_tasks(
     keep_trace(evaluation.pk)
     enqueue_reconcile(evaluation.pk)
     return evaluation
+
+
+def in_asking_order(keys: Sequence[str], *, suite: Suite, season: Season | None) -> Sequence[str]:
+    """The keys in the order in which planners are asked, which in a season says nothing about the tasks. It decides
+    which tasks share a shard, too, so that neither does the time of a request.
+
+    Raises:
+        NoSeedError: the season's seed cannot be given.
+    """
+    if season is None:
+        return keys
+    return asking_order(keys, suite=suite.slug, seed=checked_seed(season=season.pk, suite=suite.slug))
 
 
 def _season_recorded(*, suite: Suite, conditions: RunConditions) -> dict[str, str]:

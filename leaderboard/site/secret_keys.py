@@ -11,6 +11,7 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
+from evaluator.suites.hidden import SeedError, checked_seed
 from leaderboard.site.environment import Environment, kept_secret
 
 WEB, QUEUE = "web", "queue"
@@ -86,9 +87,17 @@ def _of_web(env: Environment, *, demo: bool, data: Path) -> SecretKeys:
         secrets_keys=secrets_keys,
         # Older secrets were sealed with the others: `manage.py seal_again` seals them under the webhooks' own.
         webhook_keys=[*_webhook_keys(env, demo=demo, data=data), *secrets_keys],
-        hidden_seed=env.text("PLANARENA_HIDDEN_SEED"),
+        hidden_seed=_hidden_seed(env),
         worker_token=worker_token,
     )
+
+
+def _hidden_seed(env: Environment) -> str:
+    seed = env.text("PLANARENA_HIDDEN_SEED")
+    try:
+        return seed and checked_seed(seed, what="PLANARENA_HIDDEN_SEED")
+    except SeedError as error:
+        raise ImproperlyConfigured(str(error)) from None
 
 
 def _of_queue(env: Environment, *, demo: bool, data: Path) -> SecretKeys:

@@ -39,7 +39,7 @@ from leaderboard.evaluations.visibility import check as check_visibility
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.services import ValidPlanner, enter_planner, planner_problems, validate_planner
 from leaderboard.queue import canary
-from leaderboard.queue.entering import queue_tasks
+from leaderboard.queue.entering import in_asking_order, queue_tasks
 from leaderboard.queue.leasing.leases import cancel_attempts
 from leaderboard.queue.queueing import enqueue_reconcile
 from leaderboard.queue.shards import add_shards
@@ -283,7 +283,8 @@ def resume(evaluation: Evaluation, *, by: User | None = None) -> int:
     with transaction.atomic():
         current = _locked(evaluation, wanted=EvaluationState.ON_HOLD, verb="resumed")
         faults = _faults(current)
-        keys = list(faults.order_by("task__position").values_list("task__key", flat=True))
+        open_keys = list(faults.order_by("task__position").values_list("task__key", flat=True))
+        keys = in_asking_order(open_keys, suite=current.suite, season=current.season)
         planner = current.submission.planner
         shards, leasable = canary.split(planner=planner, keys=keys, size=tasks_per_shard(current.suite))
         first = Shard.objects.filter(evaluation=current).count()

@@ -24,7 +24,7 @@ class FakeEvaluator:
         return JUDGE_DIGEST if profile == NO_PROFILE else PROFILE_DIGEST
 
     def data_digest(self, *, suite: str, profile: str, split: str, season: str, seed: str | None) -> str:
-        committed = commitment(seed=seed, season=season) if seed else ""
+        committed = commitment(seed=seed, season=season, suite=suite) if seed else ""
         return data_digest(source=profile, split=split, season=season, committed=committed)
 
     def not_run_reasons(

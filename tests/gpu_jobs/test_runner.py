@@ -19,12 +19,12 @@ from tests.evaluator.planners.test_endpoint import endpoint
 from tests.fakes.api import LEASE
 
 OPEN_DATA = data_digest(source="", split="all")
-SEED, SEASON = "a secret of the tests", "2026-a"
+SEED, SEASON = "5eed" * 16, "2026-a"
 
 
 def hidden(*, seed: str = SEED) -> dict[str, str]:
     """What a lease says of the hidden data of this seed."""
-    committed = commitment(seed=seed, season=SEASON)
+    committed = commitment(seed=seed, season=SEASON, suite="toolmini")
     digest = data_digest(source="", split="hidden", season=SEASON, committed=committed)
     return {"split": "hidden", "season": SEASON, "commitment": committed, "data_digest": digest}
 
@@ -75,7 +75,7 @@ def test_each_repetition_of_a_planner_with_seeds_draws_differently():
         ({"profile_digest": "0" * 64}, "the scoring of toolmini under none has the digest"),
         ({"suite_digest": "0" * 64}, "suite toolmini has the digest"),
         ({"data_digest": "0" * 64}, "the all data of toolmini has the digest"),
-        ({**hidden(seed="another"), "hidden_seed": SEED}, "the seed of season 2026-a of toolmini does not fit the"),
+        ({**hidden(seed="a5" * 32), "hidden_seed": SEED}, "the seed of season 2026-a of toolmini does not fit the"),
         ({**hidden(), "hidden_seed": SEED, "data_digest": OPEN_DATA}, "the hidden data of toolmini has the digest"),
         ({"suite": "unheard-of"}, "cannot run unheard-of"),
         ({"perturbation": "unheard-of"}, "cannot perturb requests: .*unheard-of"),

@@ -7,7 +7,7 @@ from evaluator.client.verify.fetching import FetchError, MissingError
 from evaluator.client.verify.report import Report
 from evaluator.client.verify.site import Site
 from evaluator.signatures import SnapshotStatement
-from evaluator.suites.hidden import commitment
+from evaluator.suites.hidden import SeedError, commitment
 
 if TYPE_CHECKING:
     from evaluator.client.verify.regenerating import Regenerated
@@ -61,7 +61,13 @@ def _published_seed(*, document: SeasonDocument, statement: SnapshotStatement, r
     if data.seed is None:
         report.note(_PART, f"{where} is not closed: its seed is secret, and its requests were not made again")
         return ""
-    committed = commitment(seed=data.seed, season=conditions.season)
+    try:
+        committed = commitment(seed=data.seed, season=conditions.season, suite=slug)
+    except SeedError:
+        report.mismatch(
+            _PART, f"{where}: the published seed is no seed", expected="64 hexadecimal digits", found=data.seed
+        )
+        return ""
     if committed != conditions.commitment:
         text = f"{where}: the published seed does not fit the commitment"
         report.mismatch(_PART, text, expected=conditions.commitment, found=committed)

@@ -16,6 +16,7 @@ import numpy as np
 from PIL import Image as PillowImage
 from PIL import ImageFilter
 
+from evaluator.framing import framed
 from evaluator.suites.openagi.grammar import Degradation
 from evaluator.values import Image
 
@@ -69,9 +70,7 @@ def masked(text: str, *, key: str, index: int) -> str:
 
 def stream(*, key: str, index: int, purpose: str) -> np.random.Generator:
     """The random stream of one sample for one purpose."""
-    parts = ("planarena-openagi", VERSION, key, str(index), purpose)
-    # Length prefixes: different tuples never read the same.
-    material = b"".join(len(part.encode()).to_bytes(4, "big") + part.encode() for part in parts)
+    material = framed("planarena-openagi", VERSION, key, str(index), purpose)
     return np.random.Generator(np.random.PCG64(int.from_bytes(hashlib.sha256(material).digest(), "big")))
 
 

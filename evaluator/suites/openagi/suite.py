@@ -135,7 +135,7 @@ def _hidden_requests(suite: Suite, seed: str) -> tuple[Task, ...]:
 def _worded(task: Task, *, seed: str) -> Task:
     if not isinstance(task, OpenAGITask):
         raise TypeError(f"task {task.key} is not OpenAGI's")
-    return replace(task, text=variant(task=task, seed=derived(seed=seed, about=f"openagi {task.key}")))
+    return replace(task, text=variant(task=task, seed=derived("requests", "openagi", task.key, seed=seed)))
 
 
 def _task(*, number: int, request: Request) -> OpenAGITask:

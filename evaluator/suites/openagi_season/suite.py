@@ -125,6 +125,7 @@ def _reworded(task: Task, rng: random.Random) -> str | None:
 
 
 def _hidden_requests(suite: Suite, seed: str) -> tuple[Task, ...]:
-    """Another season: each request has the group of the public one with its key, and says something else."""
+    """Another season: each request has the group of the public one with its key, and says something else. Planners know
+    neither key nor place (`suites.hidden`): the numbers by which they are asked are permuted in each season."""
     public = frozenset(task.text for task in suite.tasks)
-    return season(seed=derived(seed=seed, about="openagi-season"), count=len(suite.tasks), taken=public)
+    return season(seed=derived("requests", suite.slug, seed=seed), count=len(suite.tasks), taken=public)

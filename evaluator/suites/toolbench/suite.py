@@ -214,7 +214,7 @@ def reworded(task: Task, rng: random.Random) -> str | None:
 
 
 def _hidden_toolmini(_: Suite, seed: str) -> tuple[Task, ...]:
-    return tuple(tool_task(entry) for entry in hidden_tasks(seed=derived(seed=seed, about="toolmini")))
+    return tuple(tool_task(entry) for entry in hidden_tasks(seed=derived("requests", "toolmini", seed=seed)))
 
 
 def tool100_suite() -> Suite:

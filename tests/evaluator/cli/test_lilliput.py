@@ -21,7 +21,8 @@ def test_a_scene_is_painted_and_named(tmp_path):
 def test_the_hidden_split_takes_its_secret_from_the_environment(tmp_path):
     arguments = ("scene", "--split", "hidden", "--index", 0, "--out", tmp_path / "x.png")
     assert invoke(*arguments, env={"PLANARENA_HIDDEN_SEED": ""}).exit_code == 2
-    assert invoke(*arguments, env={"PLANARENA_HIDDEN_SEED": "secret"}).exit_code == 0
+    assert invoke(*arguments, env={"PLANARENA_HIDDEN_SEED": "5eed" * 16}).exit_code == 0
+    assert invoke(*arguments, env={"PLANARENA_HIDDEN_SEED": "5eed"}).exit_code == 2
 
 
 def test_mistakes_are_named(tmp_path):

@@ -110,7 +110,8 @@ class TestOpenAGI:
             assert text != task.text
 
     def test_all_but_words_and_name_is_as_in_public(self):
-        for public, task in zip(OPENAGI.tasks, hidden(OPENAGI).tasks, strict=True):
+        for task in hidden(OPENAGI).tasks:
+            public = OPENAGI.task(task.key)
             assert replace(task, text=public.text, asked_as="") == public
 
     def test_a_planner_that_knows_all_public_requests_finds_none(self):
@@ -131,11 +132,12 @@ class TestOpenAGI:
         names = [request_of(asked, task).task.id for asked in [hidden(OPENAGI)] for task in asked.tasks]
         assert len(set(names)) == 185
         assert set(names).isdisjoint(task.key for task in OPENAGI.tasks)
-        assert sorted(names) != names
+        assert sorted(names) == names, "places say what names say"
+        assert [task.key for task in hidden(OPENAGI).tasks] != [task.key for task in OPENAGI.tasks]
 
     def test_nearly_all_wordings_change_with_the_seed(self):
         first, second = (hidden(OPENAGI, seed) for seed in SEEDS[:2])
-        same = [a for a, b in zip(first.tasks, second.tasks, strict=True) if a.text == b.text]
+        same = [task for task in first.tasks if task.text == second.task(task.key).text]
         assert len(same) <= 3
         assert {task.asked_as for task in first.tasks}.isdisjoint(task.asked_as for task in second.tasks)
 
@@ -143,7 +145,7 @@ class TestOpenAGI:
 class TestToolmini:
     @pytest.mark.parametrize("seed", SEEDS)
     def test_each_goal_has_the_form_of_the_public_one(self, seed):
-        for public, task in zip(TOOLMINI.tasks, hidden(TOOLMINI, seed).tasks, strict=True):
+        for public, task in ((TOOLMINI.task(task.key), task) for task in hidden(TOOLMINI, seed).tasks):
             assert (task.key, task.group, task.level, task.structure) == (
                 public.key, public.group, public.level, public.structure,
             )  # fmt: skip

@@ -1,14 +1,13 @@
 """Seasons of hidden data: seeds of their own, commitments, and what may be submitted when."""
 
 import hashlib
-import hmac
 from datetime import timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from evaluator.suites.hidden import commitment
+from evaluator.suites.hidden import SeedError, commitment, derived
 from leaderboard.audit.models import AuditEntry
 from leaderboard.catalog import seasons
 from leaderboard.catalog.conditions import conditions_of
@@ -23,25 +22,47 @@ from leaderboard.submissions.rerunning import rerun
 from leaderboard.submissions.services import cancel
 from tests.leaderboard.factories import make_season, make_submission, make_suite, make_user, planner_data
 
+MASTER, ANOTHER = "5eed" * 16, "a5" * 32
+
 
 def test_a_seed_follows_from_master_season_and_suite_and_is_no_part_of_the_master():
-    seed = derived_seed(master="master", season="1", suite="openagi")
+    seed = derived_seed(master=MASTER, season="1", suite="openagi")
     # Written down: another derivation draws other hidden samples, and must not come unnoticed.
-    assert seed == "6c2854fb77ec71448979a6bd785fd6e8d54f68c98d1c413f92cdac3ab8f80f1c"
+    assert seed == "6b7ed0a27feb92449c83243a978b48ccce98bd7efa2bb88604511377dc13fff7"
     others = [
-        derived_seed(master="another", season="1", suite="openagi"),
-        derived_seed(master="master", season="2", suite="openagi"),
-        derived_seed(master="master", season="1", suite="tool100"),
-        derived_seed(master="master", season="1o", suite="penagi"),
+        derived_seed(master=ANOTHER, season="1", suite="openagi"),
+        derived_seed(master=MASTER, season="2", suite="openagi"),
+        derived_seed(master=MASTER, season="1", suite="tool100"),
+        derived_seed(master=MASTER, season="1o", suite="penagi"),
     ]
     assert len({seed, *others}) == 5
 
 
-def test_a_commitment_is_the_hmac_of_the_season_s_name_under_its_seed():
-    expected = hmac.new(b"seed", b"2026-a", hashlib.sha256).hexdigest()
-    assert commitment(seed="seed", season="2026-a") == expected
-    assert commitment(seed="seed", season="2026-b") != expected
-    assert commitment(seed="other", season="2026-a") != expected
+def test_a_commitment_binds_season_suite_and_seed():
+    parts = [b"planarena season commitment/1", b"2026-a", b"openagi", MASTER.encode()]
+    expected = hashlib.sha256(b"".join(len(part).to_bytes(4, "big") + part for part in parts)).hexdigest()
+    assert commitment(seed=MASTER, season="2026-a", suite="openagi") == expected
+    others = [
+        commitment(seed=MASTER, season="2026-b", suite="openagi"),
+        commitment(seed=MASTER, season="2026-a", suite="toolmini"),
+        commitment(seed=MASTER, season="2026-ao", suite="penagi"),
+        commitment(seed=ANOTHER, season="2026-a", suite="openagi"),
+    ]
+    assert len({expected, *others}) == 5
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [MASTER + "\0", MASTER[:-1] + "\0", MASTER[:-1], "", MASTER.upper(), MASTER[:-1] + "g", f"{MASTER}\n", "é" * 64],
+)
+def test_nothing_but_64_hexadecimal_digits_is_committed_to(seed):
+    with pytest.raises(SeedError, match="exactly 64 hexadecimal digits"):
+        commitment(seed=seed, season="2026-a", suite="openagi")
+
+
+def test_a_name_of_a_task_says_nothing_about_another_one():
+    assert derived("name", "a b", "c", seed=MASTER) != derived("name", "a", "b c", seed=MASTER)
+    assert derived("name", "a", seed=MASTER) != derived("name", "a", seed=MASTER + "\0")
 
 
 def hidden(season: str | None) -> Evaluation:
@@ -49,8 +70,8 @@ def hidden(season: str | None) -> Evaluation:
 
 
 def test_an_evaluation_keeps_the_season_that_it_was_submitted_in(settings):
-    settings.HIDDEN_SEED = "master"
-    assert seasons.seed_of(hidden("1")) == derived_seed(master="master", season="1", suite="openagi")
+    settings.HIDDEN_SEED = MASTER
+    assert seasons.seed_of(hidden("1")) == derived_seed(master=MASTER, season="1", suite="openagi")
     with pytest.raises(seasons.NoSeedError, match="submit it again"):
         seasons.seed_of(hidden(None))
 
@@ -60,7 +81,7 @@ def test_open_data_have_no_seed_and_a_site_without_a_master_seed_has_none(settin
     settings.HIDDEN_SEED = ""
     with pytest.raises(seasons.NoSeedError, match="PLANARENA_HIDDEN_SEED"):
         seasons.seed_of(evaluation)
-    settings.HIDDEN_SEED = "master"
+    settings.HIDDEN_SEED = MASTER
     evaluation.split = "public"
     with pytest.raises(seasons.NoSeedError, match="open data"):
         seasons.seed_of(evaluation)
@@ -104,7 +125,7 @@ def test_another_master_seed_is_another_digest(suite, settings):
     make_season("2026-a")
     first = conditions_of(suite).data_digest
     Season.objects.all().delete()
-    settings.HIDDEN_SEED = "another master seed of tests"
+    settings.HIDDEN_SEED = ANOTHER
     make_season("2026-a")
     assert conditions_of(suite).data_digest != first
 
@@ -145,7 +166,7 @@ def test_open_data_have_no_seasons(settings, db):
 
 def test_a_seed_that_does_not_fit_its_commitment_evaluates_nothing(suite, settings):
     make_season("2026-a")
-    settings.HIDDEN_SEED = "another master seed of tests"
+    settings.HIDDEN_SEED = ANOTHER
     with pytest.raises(NotReadyError, match="does not fit the commitment that was published"):
         submitted(suite)
     with pytest.raises(CommandError, match="does not fit the commitment"):
@@ -171,7 +192,7 @@ def test_closing_publishes_the_seeds_that_were_announced(suite, capsys):
     cancel(submitted(suite))
     call_command("season", "close", "2026-a")
     data = SeasonData.objects.get()
-    assert commitment(seed=data.seed, season="2026-a") == data.commitment
+    assert commitment(seed=data.seed, season="2026-a", suite="openagi") == data.commitment
     assert data.seed in capsys.readouterr().out
     assert AuditEntry.objects.filter(action="season_closed", target="2026-a").exists()
     with pytest.raises(CommandError, match=r"closed on .* already"):
@@ -208,9 +229,9 @@ def test_a_rerun_says_that_no_season_is_open(suite):
         rerun(ended, by=make_user())
 
 
-def test_a_master_seed_that_can_be_guessed_is_not_committed_to(suite, settings):
+def test_a_master_seed_of_another_form_is_not_committed_to(suite, settings):
     settings.HIDDEN_SEED = "correct horse"
-    with pytest.raises(CommandError, match="has 13 characters, which can be guessed from a commitment"):
+    with pytest.raises(CommandError, match=r"must be exactly 64 hexadecimal digits.* has 13 characters"):
         call_command("season", "announce", "2026-a")
     settings.HIDDEN_SEED = ""
     with pytest.raises(CommandError, match="must set PLANARENA_HIDDEN_SEED"):

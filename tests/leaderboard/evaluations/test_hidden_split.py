@@ -20,7 +20,7 @@ from tests.leaderboard.factories import make_season, make_submission, make_user
 from tests.leaderboard.planning import REAL
 from tests.leaderboard.serving import server
 
-SECRET = "the seed of these tests"
+SECRET = "5eed5eed" * 8
 TASKS = ("0", "14")
 """A restoration and one with a text for an answer."""
 

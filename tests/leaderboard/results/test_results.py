@@ -47,7 +47,7 @@ def test_the_address_reaches_neither_the_row_nor_the_stored_record():
 
 @pytest.mark.django_db
 def test_a_secret_of_the_site_reaches_neither_the_row_nor_the_stored_record(settings):
-    settings.WORKER_TOKEN, settings.HIDDEN_SEED = "the-operator-s-worker-token", "the-seed-of-hidden-data"
+    settings.WORKER_TOKEN, settings.HIDDEN_SEED = "the-operator-s-worker-token", "5eed" * 16
     settings.SECRETS_KEYS = ["the-key-that-secrets-are-sealed-with"]
     secrets = [settings.WORKER_TOKEN, settings.HIDDEN_SEED, *settings.SECRETS_KEYS]
     evaluation = make_evaluation(state=EvaluationState.LAUNCHING)

@@ -11,7 +11,7 @@ from leaderboard.site.secret_keys import ONLY_WEB, keys_for_role, queue_environm
 KEY = "k" * 50
 WEB = {
     "PLANARENA_SECRET_KEY": KEY, "PLANARENA_SECRETS_KEY": "of-users", "PLANARENA_WEBHOOK_KEY": "of-webhooks",
-    "PLANARENA_HIDDEN_SEED": "the-master-seed", "PLANARENA_WORKER_TOKEN": "a-token-of-the-operator",
+    "PLANARENA_HIDDEN_SEED": "5eed" * 16, "PLANARENA_WORKER_TOKEN": "a-token-of-the-operator",
     "PLANARENA_SECRET_KEY_BEFORE": "an-older-key",
 }  # fmt: skip
 
@@ -24,7 +24,7 @@ def test_the_web_process_has_all_keys_and_seals_webhooks_under_their_own(tmp_pat
     found = keys(tmp_path, **WEB)
     assert found.secrets_keys == ["of-users", KEY, "an-older-key"]
     assert found.webhook_keys == ["of-webhooks", "of-users", KEY, "an-older-key"]
-    assert (found.hidden_seed, found.worker_token) == ("the-master-seed", "a-token-of-the-operator")
+    assert (found.hidden_seed, found.worker_token) == ("5eed" * 16, "a-token-of-the-operator")
 
 
 def test_a_process_of_the_queue_has_the_key_of_webhooks_and_no_other(tmp_path):

@@ -159,7 +159,7 @@ def _reworded(task: Task, rng: random.Random) -> str | None:
 
 
 def _hidden(_: Suite, seed: str) -> tuple[Task, ...]:
-    return tuple(map(abstain_task, hidden_abstain_requests(seed=derived(seed=seed, about=SLUG))))
+    return tuple(map(abstain_task, hidden_abstain_requests(seed=derived("requests", SLUG, seed=seed))))
 
 
 def abstain_task(request: Request) -> AbstainTask:

@@ -110,7 +110,7 @@ def _reworded(task: Task, rng: random.Random) -> str | None:
 
 
 def _hidden(_: Suite, seed: str) -> tuple[Task, ...]:
-    return tuple(map(world_task, hidden_requests(seed=derived(seed=seed, about=SLUG))))
+    return tuple(map(world_task, hidden_requests(seed=derived("requests", SLUG, seed=seed))))
 
 
 def samples_of(setting: Setting) -> WorldSamples:

@@ -49,7 +49,7 @@ def test_two_seeds_share_no_request_and_have_the_same_groups():
 def test_hidden_requests_are_none_of_the_public_ones_and_keep_keys_and_groups():
     hidden = suite_on_split(suite=SUITE, split="hidden", hidden_seed="secret")
     assert not {task.text for task in hidden.tasks} & {task.text for task in SUITE.tasks}
-    assert [groups(task) for task in hidden.tasks] == [groups(task) for task in SUITE.tasks]
+    assert [groups(hidden.task(task.key)) for task in SUITE.tasks] == [groups(task) for task in SUITE.tasks]
     assert len({task.asked_as for task in hidden.tasks}) == TASKS
 
 

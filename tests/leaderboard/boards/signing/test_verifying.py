@@ -174,7 +174,7 @@ def test_a_board_stays_verifiable_when_one_of_its_users_is_deleted(board):
 
 
 def test_a_hidden_split_shows_no_digest_of_a_record_and_its_figures_are_verified(settings, tmp_path, client):
-    settings.STORE_DIR, settings.SPLIT, settings.HIDDEN_SEED = tmp_path / "store", "hidden", "a secret"
+    settings.STORE_DIR, settings.SPLIT, settings.HIDDEN_SEED = tmp_path / "store", "hidden", "5eed" * 16
     made = evaluated(suite=make_suite(), owner="ada", split="hidden")
     publish(made)
     report = verified()

@@ -206,7 +206,7 @@ def call(client: ApiClient, method: str, path: str):
 
 @pytest.mark.parametrize(("method", "path"), ATTEMPT_CALLS)
 def test_an_attempt_s_calls_take_its_own_credential_and_no_other(method, path, settings):
-    settings.HIDDEN_SEED = "the-master-seed-of-the-site"
+    settings.HIDDEN_SEED = "5eed5eed" * 8
     attempt, other = attempt_of(launching(split="hidden")), attempt_of(launching(split="hidden"))
     launch = LocalEnrolments().mint(name="local-1")
     for wrong in (site_settings.WORKER_TOKEN, session_of(site_settings.WORKER_TOKEN), other.told["token"], launch):
@@ -223,7 +223,7 @@ BODIES = {
 
 @pytest.mark.parametrize(("method", "path"), ATTEMPT_CALLS)
 def test_an_attempt_s_credential_ends_with_the_attempt(method, path, settings):
-    settings.HIDDEN_SEED = "the-master-seed-of-the-site"
+    settings.HIDDEN_SEED = "5eed5eed" * 8
     attempt = attempt_of(launching(split="hidden"))
     assert leases.lose(attempt_id=attempt.id, detail="gone")
     if path in BODIES:
@@ -238,7 +238,7 @@ def test_an_attempt_s_credential_ends_with_the_attempt(method, path, settings):
 class TestSeed:
     @pytest.fixture(autouse=True)
     def master(self, settings):
-        settings.HIDDEN_SEED = "the-master-seed-of-the-site"
+        settings.HIDDEN_SEED = "5eed5eed" * 8
 
     def test_a_live_hidden_attempt_gets_the_derived_seed_and_no_lease_holds_it(self, settings):
         attempt = attempt_of(launching(split="hidden"))
@@ -269,7 +269,7 @@ class TestSeed:
 
     def test_a_seed_that_is_not_the_announced_one_is_given_to_nobody(self, settings):
         attempt = attempt_of(launching(split="hidden"))
-        settings.HIDDEN_SEED = "another-master-seed"
+        settings.HIDDEN_SEED = "a5" * 32
         answer = attempt.client.get(f"{attempt.path}seed/")
         assert answer.status_code == 404
         assert "does not fit the commitment" in answer.json()["detail"]
@@ -280,7 +280,7 @@ class TestIntake:
 
     @pytest.fixture
     def attempt(self, settings):
-        settings.HIDDEN_SEED = "the-master-seed-of-the-site"
+        settings.HIDDEN_SEED = "5eed5eed" * 8
         return attempt_of(launching(split="hidden", suite=make_suite(runnable=1)))
 
     @pytest.fixture(params=["credential", "derived seed", "master seed", "site's token"])

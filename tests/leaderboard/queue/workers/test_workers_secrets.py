@@ -21,7 +21,7 @@ from tests.leaderboard.serving import server
 pytestmark = pytest.mark.django_db(transaction=True)
 HEADER = "the-value-of-the-secret-header"
 MASTER = {
-    "HIDDEN_SEED": "the-master-seed-of-this-site", "SECRET_KEY": "the-key-that-signs-the-sessions-of-this-site",
+    "HIDDEN_SEED": "5eed" * 16, "SECRET_KEY": "the-key-that-signs-the-sessions-of-this-site",
     "WORKER_TOKEN": "the-worker-token-of-this-site",
 }  # fmt: skip
 ENVIRONMENT = {

@@ -69,7 +69,8 @@ def test_nothing_that_planners_are_sent_has_a_test_output_or_a_gold_program():
 
 def test_hidden_tasks_are_asked_under_names_that_tell_nothing():
     hidden = suite_on_split(suite=suite_of(SLUG), split="hidden", hidden_seed=SEED)
-    assert [task.key for task in hidden.tasks] == [task.key for task in suite_of(SLUG).tasks]
+    assert {task.key for task in hidden.tasks} == {task.key for task in suite_of(SLUG).tasks}
+    assert [task.asked_as for task in hidden.tasks] == sorted(task.asked_as for task in hidden.tasks)
     assert not any(family in task.asked_as for task in hidden.tasks for family in FAMILIES)
     assert hidden.digest != suite_of(SLUG).digest
 
