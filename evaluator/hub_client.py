@@ -10,17 +10,19 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import proxy_bypass
 
 import httpcore2
 import httpx2
 from huggingface_hub import constants, set_client_factory
+from huggingface_hub.errors import HfHubHTTPError
 from huggingface_hub.utils._http import default_client_factory, hf_request_event_hook
 
 from evaluator.bounded_answers import UNCOMPRESSED
 from evaluator.egress_policy import egress_policy
+from evaluator.network import asked_to_wait, is_transient
 
 DESCRIPTION_BYTES = 16 * 1024 * 1024
 """Largest answer that is read into memory. Repositories with ten thousands of files have descriptions of megabytes."""
@@ -29,6 +31,10 @@ _SLOWEST_BYTES_PER_SECOND = 1_000_000
 _PATIENCE_SECONDS = 600.0
 _SLACK_BYTES = 64 * 1024 * 1024
 _one_at_a_time = threading.RLock()
+_PAUSES = (0.5, 1.0)
+"""Seconds between tries."""
+_LONGEST_ASKED_SECONDS = 30.0
+_Found = TypeVar("_Found")
 
 
 class HubAnswerError(OSError):
@@ -67,6 +73,23 @@ def hub_limits(
         finally:
             set_client_factory(default_client_factory)
             constants.HF_HUB_DISABLE_XET = uses_xet
+
+
+def patiently(call: Callable[[], _Found], *, sleep: Callable[[float], None] = time.sleep) -> _Found:
+    """What a call of huggingface_hub returns, tried again while the hub's answer is transient.
+
+    Raises:
+        HfHubHTTPError: the last answer was transient too, or it is none that another try may change.
+    """
+    for pause in _PAUSES:
+        try:
+            return call()
+        except HfHubHTTPError as error:
+            response = error.response
+            if response is None or not is_transient(response.status_code):
+                raise
+            sleep(max(pause, min(asked_to_wait(response.headers) or 0.0, _LONGEST_ASKED_SECONDS)))
+    return call()
 
 
 class _Limits:

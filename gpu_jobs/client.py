@@ -10,6 +10,7 @@ from uuid import UUID
 import httpx
 from pydantic import SecretStr, ValidationError
 
+from evaluator.network import asked_to_wait, is_transient
 from evaluator.records import ResultRecord
 from evaluator.values import Artefact
 from gpu_jobs import bundles
@@ -41,7 +42,6 @@ _REFUSED_ENROLMENT = frozenset({"enrolment_expired", "enrolment_refused"})
 CANNOT_STORE = frozenset({"disk_full", "store_unavailable"})
 """Codes of the site's problems if it cannot store what it is sent."""
 _WRONG_CONTENT = frozenset({400, 413, 422})
-_TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -319,9 +319,10 @@ class ApiClient:
             problem = ""
             try:
                 response = self._client.request(method, path, headers=headers, **content)
-                if response.status_code not in _TRANSIENT:
+                if not is_transient(response.status_code, conflicts_are_answers=True):
                     return _checked(response)
                 problem = f"HTTP {response.status_code}"
+                wait = max(wait, min(asked_to_wait(response.headers) or 0.0, _LONGEST_WAIT_SECONDS))
                 if patience is None and _problem(response).code in CANNOT_STORE:
                     # What was computed is worth more than the wait. A lease that ends meanwhile is answered with 409.
                     until = self._clock() + self._patience

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 
+from evaluator.network import asked_to_wait, is_transient
 from evaluator.values import Artefact
 from gpu_jobs.client import ApiClient, RefusedError
 from gpu_jobs.contract.lease import Lease
@@ -22,7 +23,7 @@ _TRIES = 3
 _WAIT_SECONDS = 0.5
 _UNREACHED_SECONDS = 300.0
 """For so long a bucket that was not reached at all is not tried again."""
-_TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
+_LONGEST_WAIT_SECONDS = 10.0
 
 
 class DirectUploads:
@@ -66,10 +67,10 @@ class DirectUploads:
         return [artefact for artefact in artefacts if artefact.digest not in uploaded]
 
     def _is_uploaded(self, http: httpx.Client, offer: OfferedUpload, artefact: Artefact) -> bool:
-        problem = ""
+        problem, asked = "", 0.0
         for attempt in range(_TRIES):
             if attempt:
-                self._sleep(_WAIT_SECONDS * attempt)
+                self._sleep(max(_WAIT_SECONDS * attempt, min(asked, _LONGEST_WAIT_SECONDS)))
             try:
                 answer = http.put(offer.url, content=artefact.data, headers=offer.headers)
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:
@@ -83,7 +84,8 @@ class DirectUploads:
             if answer.is_success:
                 return True
             problem = f"HTTP {answer.status_code}"
-            if answer.status_code not in _TRANSIENT:
+            if not is_transient(answer.status_code):
                 break
+            asked = asked_to_wait(answer.headers) or 0.0
         logger.warning("artefact %s goes through the site: uploading it failed (%s)", artefact.digest, problem)
         return False

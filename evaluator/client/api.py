@@ -32,10 +32,10 @@ from evaluator.client.shapes import (
     Visibility,
     Wait,
 )
+from evaluator.network import asked_to_wait, is_transient
 
 TOKEN_VARIABLE = "PLANARENA_TOKEN"  # noqa: S105 - a name
 URL_VARIABLE = "PLANARENA_URL"
-_TRANSIENT = frozenset({500, 502, 503, 504})
 _LONGEST_WAIT_SECONDS = 15.0
 _ROWS_PER_PAGE = 500
 _PIECE = 1024 * 1024
@@ -308,7 +308,7 @@ class Client:
                 if not _is_transient(answer):
                     return _checked(answer)
                 problem = problem_of(answer).detail
-                wait = max(wait, _asked_to_wait(answer))
+                wait = max(wait, asked_to_wait(answer.headers) or 0.0)
             except httpx.RequestError as error:
                 problem = str(error) or type(error).__name__
             if self._clock() + wait > until:
@@ -353,15 +353,10 @@ def _shaped(shape: type[_Shape], value: object) -> _Shape:
 
 
 def _is_transient(answer: httpx.Response) -> bool:
-    """Whether the same call may succeed a little later: also reading that was done too often."""
-    throttled = answer.status_code == httpx.codes.TOO_MANY_REQUESTS and answer.request.method == "GET"
-    return throttled or answer.status_code in _TRANSIENT
-
-
-def _asked_to_wait(answer: httpx.Response) -> float:
-    """Seconds that the site asks to be left alone for; 0 if it does not."""
-    text = answer.headers.get("Retry-After", "")
-    return float(text) if text.isdecimal() else 0.0
+    """Whether the same call may succeed a little later. A write that is answered 429 exceeds a quota of the day."""
+    if answer.status_code == httpx.codes.TOO_MANY_REQUESTS and answer.request.method != "GET":
+        return False
+    return is_transient(answer.status_code, conflicts_are_answers=True)
 
 
 def _segment(text: str) -> str:

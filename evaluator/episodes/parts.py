@@ -73,11 +73,11 @@ def _read(record: ResultRecord, *, task: Task, reply: PlannerReply, context: Pla
     try:
         parsed = read_plan(value=reply.plan, context=context)
     except PlanSyntaxError as error:
-        record = record.model_copy(update={"tolerated": list(error.tolerated)})
+        record = record.model_copy(update={"tolerated": [*reply.tolerated, *error.tolerated]})
         return faulty(record, reason=Reason.UNPARSABLE_PLAN, message=f"The plan cannot be read: {error}.")
     update = {
         "plan": plan_to_json(parsed.plan),
-        "tolerated": list(parsed.tolerated),
+        "tolerated": [*reply.tolerated, *parsed.tolerated],
         "problems": list(check_plan(plan=parsed.plan, context=context)),
     }
     return Planned(record=record.model_copy(update=update), task=task, plan=parsed, reply=reply)

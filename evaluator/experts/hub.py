@@ -18,7 +18,7 @@ from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNot
 
 from evaluator.bounded_answers import CompressedAnswerError, refuse_compressed
 from evaluator.experts.checkpoints import Checkpoint, FetchError
-from evaluator.hub_client import DESCRIPTION_BYTES, DESCRIPTION_SECONDS, download_limits, hub_limits
+from evaluator.hub_client import DESCRIPTION_BYTES, DESCRIPTION_SECONDS, download_limits, hub_limits, patiently
 
 _TIMEOUT = httpx.Timeout(60.0, connect=15.0)
 _VALUE_BYTES = 4
@@ -71,7 +71,7 @@ def resolve(*, item: Checkpoint, revision: str) -> Resolved:
     """
     try:
         with hub_limits(most_bytes=DESCRIPTION_BYTES, seconds=DESCRIPTION_SECONDS):
-            info = HfApi().model_info(str(item.repo), revision=revision, files_metadata=True)
+            info = patiently(lambda: HfApi().model_info(str(item.repo), revision=revision, files_metadata=True))
     except _HUB_ERRORS as error:
         raise _explained(item=item, error=error) from None
     card = info.card_data
@@ -92,8 +92,10 @@ def download_repository(*, item: Checkpoint, resolved: Resolved, folder: Path) -
     limit, seconds = download_limits(_expected_bytes(item) if resolved.bytes is None else resolved.bytes)
     try:
         with hub_limits(most_bytes=limit, seconds=seconds):
-            snapshot_download(
-                str(item.repo), revision=resolved.commit, local_dir=folder, allow_patterns=list(resolved.files)
+            patiently(
+                lambda: snapshot_download(
+                    str(item.repo), revision=resolved.commit, local_dir=folder, allow_patterns=list(resolved.files)
+                )
             )
     except _HUB_ERRORS as error:
         raise _explained(item=item, error=error) from None

@@ -17,12 +17,14 @@ from typing import Any, Protocol
 from evaluator.canonical_json import JsonValue
 from evaluator.metrics.agreement import krippendorff_alpha
 from evaluator.metrics.statistics import Interval, cluster_bootstrap
+from evaluator.network import asked_to_wait, error_in, is_html, is_transient
 
 VOTES = 3
 LEAST_VOTES = 2
 MAX_TRIES = 4
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
 BACKOFF_SECONDS = (0.5, 1.0, 2.0)
+MAX_RETRY_AFTER_SECONDS = 60.0
 PROMPT_VERSION = "gpt-score/1"
 SYSTEM_PROMPT = """\
 You are an examiner of plans. A plan answers a user's request with calls of tools. You see the request, the signatures \
@@ -199,14 +201,16 @@ class EndpointJudge:
 
     def vote(self, *, messages: Sequence[Mapping[str, str]], number: int) -> str:
         """Ask once more; see `Judge`. Busy and broken answers are tried again, four times in all."""
-        problem = ""
+        problem, asked = "", 0.0
         for attempt in range(self._settings.tries):
             if attempt:
-                self._sleep(BACKOFF_SECONDS[attempt - 1])
-            status, content, problem = self._post(self._body(messages=messages, number=number))
+                self._sleep(max(BACKOFF_SECONDS[attempt - 1], min(asked, MAX_RETRY_AFTER_SECONDS)))
+            status, content, problem, asked = self._post(self._body(messages=messages, number=number))
             if status == 200:
-                return self._answer(content)
-            if status is not None and status != 429 and status < 500:
+                if (error := _error_of(content)) is None:
+                    return self._answer(content)
+                problem = f"answered with an error and no completion ({error})"
+            elif status is not None and not is_transient(status):
                 break
         raise JudgeError(f"the judge {self._settings.model} {problem}")
 
@@ -219,8 +223,8 @@ class EndpointJudge:
             "seed": self._settings.seed + number,
         }
 
-    def _post(self, body: dict[str, Any]) -> tuple[int | None, bytes, str]:
-        """Status, content, and what was wrong in words; no status where there was no answer."""
+    def _post(self, body: dict[str, Any]) -> tuple[int | None, bytes, str, float]:
+        """Status, content, what was wrong in words, and seconds to wait; no status where there was no answer."""
         import httpx
 
         from evaluator.bounded_answers import AnswerLateError, AnswerTooLargeError, CompressedAnswerError, read_answer
@@ -233,10 +237,11 @@ class EndpointJudge:
             with call_deadline(until), self._client.stream("POST", url, json=body, headers=headers) as response:
                 content = read_answer(response, most_bytes=self._settings.answer_bytes, until=until)
         except (httpx.HTTPError, AnswerLateError) as error:
-            return None, b"", f"cannot be reached ({error or type(error).__name__})"
+            return None, b"", f"cannot be reached ({error or type(error).__name__})", 0.0
         except (AnswerTooLargeError, CompressedAnswerError) as error:
             raise JudgeError(f"the judge {self._settings.model} gave an answer that is {error}") from None
-        return response.status_code, content, f"answered {response.status_code} {response.reason_phrase}"
+        said = f"answered {response.status_code} {response.reason_phrase}"
+        return response.status_code, content, said, asked_to_wait(response.headers) or 0.0
 
     def _answer(self, content: bytes) -> str:
         try:
@@ -248,3 +253,14 @@ class EndpointJudge:
         if named != self._settings.model:
             raise JudgeError(f"the judge is pinned to {self._settings.model}, but {named} answered")
         return text if isinstance(text, str) else ""
+
+
+def _error_of(content: bytes) -> str | None:
+    """The error of a gateway inside 200; None if the content may be a completion."""
+    if is_html(content):
+        return "an HTML page"
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    return None if not isinstance(document, dict) or document.get("choices") else error_in(document) or "no choices"

@@ -17,8 +17,9 @@ from evaluator.bounded_answers import (
     read_answer,
 )
 from evaluator.canonical_json import JsonValue
+from evaluator.network import asked_to_wait, error_in, is_html, is_transient
 from evaluator.planners.guarded_connections import EgressRefusedError, call_deadline
-from evaluator.planners.protocol import PlannerError, PlannerReply, PlannerRequest, PlannerResponse
+from evaluator.planners.protocol import PlannerError, PlannerReply, PlannerRequest, PlannerResponse, ignored_options
 from evaluator.planners.secret_header import HIDDEN, SecretHeader
 from evaluator.planners.ssrf_guard import egress_client
 from evaluator.planners.storable import unkeepable
@@ -29,7 +30,7 @@ MAX_RESPONSE_BYTES = 1024 * 1024
 MAX_TRIES = 4
 CONNECT_SECONDS = 5.0
 BACKOFF_SECONDS = (0.5, 1.0, 2.0)
-MAX_RETRY_AFTER_SECONDS = 10.0
+MAX_RETRY_AFTER_SECONDS = 60.0
 _JSON = {"Content-Type": "application/json", "Accept": "application/json"}
 _SHOWN = 2000
 """Characters of a wrong answer that are kept for its author."""
@@ -56,7 +57,7 @@ Watcher = Callable[[int, bytes], None]
 
 
 class _Retry(Exception):
-    """The call may succeed later: unreachable, 5xx or 429."""
+    """The call may succeed later: the endpoint or a gateway in front of it is unavailable (`evaluator.network`)."""
 
     def __init__(self, message: str, *, after: float | None = None) -> None:
         super().__init__(message)
@@ -98,9 +99,8 @@ class EndpointPlanner:
         """Ask for one turn, trying again only what may succeed; a turn that is asked for again has the same key."""
         header = self._settings.header
         try:
-            body, call = self._answer(request)
-            value = _json(body=body, call=call)
-            response, call = _as(
+            body, value, call = self._answer(request, kind=TurnResponse)
+            response, call, _ = _as(
                 TurnResponse, value=value if header is None else header.taken_out_of_json(value), body=body, call=call
             )
         except PlannerError as error:
@@ -110,19 +110,21 @@ class EndpointPlanner:
         return TurnReply(response=response, call=call)
 
     def _plan(self, request: PlannerRequest) -> PlannerReply:
-        body, call = self._answer(request)
-        response, call = _as(PlannerResponse, value=_json(body=body, call=call), body=body, call=call)
+        body, value, call = self._answer(request, kind=PlannerResponse)
+        response, call, ignored = _as(PlannerResponse, value=value, body=body, call=call)
         call = call.model_copy(update={"confidence": response.confidence})
-        return PlannerReply(plan=response.answer(), call=call, alternatives=tuple(response.alternatives))
+        alternatives = tuple(response.alternatives)
+        return PlannerReply(plan=response.answer(), call=call, alternatives=alternatives, tolerated=ignored)
 
-    def _answer(self, request: PlannerRequest) -> tuple[bytes, PlannerCall]:
-        """The body of the answer, and how it was got."""
+    def _answer(self, request: PlannerRequest, *, kind: type[_Response]) -> tuple[bytes, JsonValue, PlannerCall]:
+        """The body of the answer, the same as JSON without fields that the protocol does not know, and the call."""
         started = time.monotonic()
         most = self._settings.tries
         for number in range(1, most + 1):
             try:
                 body = self._turn(request=request, started=started, tries=number)
-                break
+                call = _call(started=started, tries=number)
+                return body, _json(body=body, call=call, kind=kind), call
             except _Retry as problem:
                 if number == most:
                     tries = f"in {most} tries; the last" if most > 1 else "in the one try that was made"
@@ -130,7 +132,7 @@ class EndpointPlanner:
                     call = _call(started=started, tries=number)
                     raise PlannerError(reason=Reason.ENDPOINT_UNAVAILABLE, message=message, call=call) from problem
                 self._sleep(_wait(number=number, after=problem.after))
-        return body, _call(started=started, tries=number)
+        raise AssertionError("the last try returns or raises")
 
     def close(self) -> None:
         """Close the connections."""
@@ -167,11 +169,12 @@ class EndpointPlanner:
             return self._seen(status=status, body=read_answer(response, most_bytes=MAX_RESPONSE_BYTES, until=until))
         except AnswerTooLargeError as error:
             body = self._seen(status=status, body=error.beginning)
+            # Another status says more, and so does a gateway's page.
+            _check_status(response=response, body=body, fault=fault)
             message = f"The endpoint answered more than {MAX_RESPONSE_BYTES // 1024} KiB, the most that is read."
             raise fault(Reason.RESPONSE_TOO_LARGE, message, body) from None
         except CompressedAnswerError as error:
             self._seen(status=status, body=b"")
-            # Another status says more: a proxy's compressed page of an error is no answer of the planner.
             _check_status(response=response, body=b"", fault=fault)
             raise fault(Reason.INVALID_RESPONSE, f"The endpoint's answer is {error}.") from None
 
@@ -227,11 +230,17 @@ def _wait(*, number: int, after: float | None) -> float:
 
 def _check_status(*, response: httpx.Response, body: bytes, fault: _Fault) -> None:
     status = response.status_code
+    if is_transient(status):
+        raise _Retry(f"it answered HTTP {status}", after=asked_to_wait(response.headers))
+    is_redirect = 300 <= status < 400
+    if is_html(body) and not is_redirect:
+        message = (
+            f"it answered HTTP {status} with an HTML page, as gateways do; a planner answers 200 with a JSON object"
+        )
+        raise _Retry(message, after=asked_to_wait(response.headers))
     if status == httpx.codes.OK:
         return
-    if status == httpx.codes.TOO_MANY_REQUESTS or status >= 500:
-        raise _Retry(f"it answered HTTP {status}", after=_retry_after(response))
-    if 300 <= status < 400:
+    if is_redirect:
         message = (
             f"The endpoint answered HTTP {status}, a redirect; redirects are not followed: submit the final address."
         )
@@ -240,21 +249,22 @@ def _check_status(*, response: httpx.Response, body: bytes, fault: _Fault) -> No
     raise fault(Reason.REFUSED_BY_ENDPOINT, message, body)
 
 
-def _retry_after(response: httpx.Response) -> float | None:
-    try:
-        return max(0.0, float(response.headers.get("Retry-After", "")))
-    except ValueError:
-        return None
-
-
-def _json(*, body: bytes, call: PlannerCall) -> JsonValue:
+def _json(*, body: bytes, call: PlannerCall, kind: type[_Response]) -> JsonValue:
+    """The answer, of an object only the fields of its kind: others cost nothing, whatever is in them."""
     shown = _shown(body)
     try:
-        value: JsonValue = json.loads(body, parse_constant=_refuse_constant)
+        value: JsonValue = json.loads(body)
     except (ValueError, RecursionError):
         start = " ".join(shown[:60].split())
         message = f"The endpoint's answer is not JSON; it begins with {start!r}."
         raise PlannerError(reason=Reason.INVALID_RESPONSE, message=message, received=shown, call=call) from None
+    if (error := error_in(value)) is not None and not kind.is_answered_in(value):
+        raise _Retry(f"it answered HTTP 200 with an error instead of an answer: {error.rstrip('.')}")
+    if isinstance(value, dict):
+        value = {name: part for name, part in value.items() if name in kind.model_fields}
+        options = {name: part for name, part in value.items() if name in kind.OPTIONS}
+        # What cannot be kept of an option is ignored like any other value that it cannot have.
+        value |= {name: False for name, part in options.items() if unkeepable(part) is not None}
     problem = unkeepable(value)
     if problem is not None:
         raise PlannerError(
@@ -263,8 +273,10 @@ def _json(*, body: bytes, call: PlannerCall) -> JsonValue:
     return value
 
 
-def _as(kind: type[_Response], *, value: JsonValue, body: bytes, call: PlannerCall) -> tuple[_Response, PlannerCall]:
-    """The answer as a response of a kind, and the call with the tokens that it names."""
+def _as(
+    kind: type[_Response], *, value: JsonValue, body: bytes, call: PlannerCall
+) -> tuple[_Response, PlannerCall, tuple[str, ...]]:
+    """The answer as a response of a kind, the call with the tokens that it names, and which options were ignored."""
     try:
         response = kind.model_validate(value)
     except ValidationError as error:
@@ -274,12 +286,8 @@ def _as(kind: type[_Response], *, value: JsonValue, body: bytes, call: PlannerCa
         raise PlannerError(reason=Reason.INVALID_RESPONSE, message=message, received=_shown(body), call=call) from None
     usage = response.usage or {}
     tokens = {name: usage.get(name) for name in ("prompt_tokens", "completion_tokens")}
-    return response, call.model_copy(update=tokens)
+    return response, call.model_copy(update=tokens), ignored_options(value=value, response=response)
 
 
 def _shown(body: bytes) -> str:
     return body[:_SHOWN].decode("utf-8", errors="replace")
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")

@@ -1,8 +1,8 @@
 """The planner protocol `planner/1`: what a planner is asked, and what it may answer."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Literal, Protocol, runtime_checkable
+from typing import Annotated, ClassVar, Literal, Protocol, runtime_checkable
 
 from pydantic import (
     BaseModel,
@@ -22,6 +22,14 @@ from evaluator.tools.types import Catalogue
 
 MAX_ALTERNATIVES = 4
 """Further plans that an answer may have besides the first."""
+_MOST_TOKENS = 2**31
+_EXPECTED = {
+    "alternatives": f"a list of at most {MAX_ALTERNATIVES} plans",
+    "usage": 'an object with whole numbers "prompt_tokens" and "completion_tokens"',
+    "confidence": "a number from 0 to 1",
+    "reason": "a text",
+}
+"""What optional fields are, by their names."""
 
 
 class Message(BaseModel):
@@ -90,27 +98,70 @@ def _probability(value: object) -> float | None:
     return float(value) if 0 <= value <= 1 else None
 
 
+def _usage(value: object) -> dict[str, int] | None:
+    """The two counts that are read; details beside them, and anything else, are no fault."""
+    if not isinstance(value, Mapping):
+        return None
+    counts = {name: value.get(name) for name in ("prompt_tokens", "completion_tokens")}
+    read = {name: count for name, count in counts.items() if type(count) is int and 0 <= count < _MOST_TOKENS}
+    return read or None
+
+
+def _alternatives(value: object) -> Sequence[object]:
+    if not isinstance(value, list):
+        return []
+    return [plan for plan in value if isinstance(plan, dict | list | str)][:MAX_ALTERNATIVES]
+
+
+Usage = Annotated[dict[str, int] | None, BeforeValidator(_usage)]
+Alternatives = Annotated[list[dict[str, JsonValue] | list[JsonValue] | str], BeforeValidator(_alternatives)]
+
+
 class PlannerResponse(Message):
-    """The answer to one turn."""
+    """The answer to one turn. Optional fields with wrong values are ignored: they never cost the plan."""
 
     model_config = ConfigDict(extra="ignore")
+    OPTIONS: ClassVar[frozenset[str]] = frozenset({"reason", "alternatives", "usage", "confidence"})
 
     plan: dict[str, JsonValue] | list[JsonValue] | str | None
     """`plan/1` as an object, or any other accepted form; null: no plan can meet the request."""
     reason: Annotated[str, BeforeValidator(_bounded), Field(max_length=MAX_REASON)] = ""
     """With a null plan: why. Longer texts are cut, and anything else is ignored."""
-    alternatives: list[dict[str, JsonValue] | list[JsonValue] | str] = Field(
-        default_factory=list, max_length=MAX_ALTERNATIVES
-    )
-    """Further plans, best first. Only `plan` is scored; suites that judge plans also show the best of all."""
-    usage: dict[str, int] | None = None
+    alternatives: Alternatives = Field(default_factory=list, max_length=MAX_ALTERNATIVES)
+    """Up to four further plans, best first. Only `plan` is scored; suites that judge plans also show the best of
+    all."""
+    usage: Usage = None
     """Optional token counts: `prompt_tokens`, `completion_tokens`."""
     confidence: Annotated[float | None, BeforeValidator(_probability)] = None
     """Optional: how sure the planner is that the plan is right, from 0 to 1. Anything else is ignored."""
 
+    @classmethod
+    def is_answered_in(cls, value: JsonValue) -> bool:
+        """Whether a JSON value has a plan, whatever it is worth."""
+        return isinstance(value, Mapping) and value.get("plan") is not None
+
     def answer(self) -> JsonValue:
         """The plan as it is read and kept; of an abstention with its reason."""
         return abstention(self.reason) if self.plan is None else self.plan
+
+
+def ignored_options(*, value: object, response: Message) -> tuple[str, ...]:
+    """Which optional fields of an answer were ignored, wholly or in part, a clause each.
+
+    Args:
+        value: the answer as JSON.
+        response: the same as it was read.
+    """
+    if not isinstance(value, Mapping):
+        return ()
+    ignored = []
+    for name, expected in _EXPECTED.items():
+        given, read = value.get(name), getattr(response, name, None)
+        # A long reason is cut, and details of a usage are left out: neither is wrong.
+        is_read = bool(read) if name in ("usage", "reason") else read == given
+        if given not in (None, "", [], {}) and not is_read and name in type(response).model_fields:
+            ignored.append(f"{name}: ignored, at least in part; it is {expected}")
+    return tuple(ignored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +172,8 @@ class PlannerReply:
     call: PlannerCall
     alternatives: tuple[object, ...] = ()
     """Up to four further plans, best first."""
+    tolerated: tuple[str, ...] = ()
+    """What the answer had beside the plan and was ignored, a clause each."""
     notes: Mapping[str, JsonValue] = field(default_factory=dict)
     """How a bundled strategy came to the plan; empty for others."""
     unreadable: str = ""

@@ -17,6 +17,8 @@ def unkeepable(value: object) -> str | None:
     """Say why a JSON value cannot be kept, or None if it can; the words go on from "the answer ..."."""
     level = [value]
     for _ in range(MAX_DEPTH):
+        if any(isinstance(item, float) and math.isnan(item) for item in level):
+            return "holds NaN, which is not JSON"
         if any(isinstance(item, float) and not math.isfinite(item) for item in level):
             return "holds a number that is too large to be kept"
         texts = [item for item in level if isinstance(item, str)]

@@ -15,7 +15,7 @@ from django.db.models.functions import Coalesce, Now
 from leaderboard.accounts.models import Mails
 from leaderboard.notifications.models import Kind, Webhook
 from leaderboard.notifications.outbox import enqueue
-from leaderboard.notifications.waits import wait_after
+from leaderboard.notifications.waits import LONGEST_WAIT, wait_after
 
 logger = logging.getLogger(__name__)
 
@@ -29,9 +29,15 @@ def note_taken(webhook: Webhook) -> None:
         Webhook.objects.filter(pk=webhook.pk).update(failures=0, failing_since=None, rests_until=None)
 
 
-def note_refused(webhook: Webhook) -> None:
-    """The receiver did not take a message: it rests, the longer the more often that happens."""
-    wait = wait_after(tries=webhook.failures + 1)
+def note_refused(webhook: Webhook, *, asked_to_wait: float = 0.0) -> None:
+    """The receiver did not take a message: it rests, the longer the more often that happens.
+
+    Args:
+        webhook: its address.
+        asked_to_wait: seconds that it asked for; it rests for as long, up to `LONGEST_WAIT`.
+    """
+    asked = timedelta(seconds=min(asked_to_wait, LONGEST_WAIT.total_seconds()))
+    wait = max(wait_after(tries=webhook.failures + 1), asked)
     Webhook.objects.filter(pk=webhook.pk).update(
         failures=F("failures") + 1, failing_since=Coalesce("failing_since", Now()), rests_until=Now() + wait
     )

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.core.mail import EmailMessage
 from django.db.models.functions import Now
 
+from evaluator.network import asked_to_wait
 from evaluator.planners.guarded_connections import EgressRefusedError, call_deadline
 from evaluator.planners.ssrf_guard import egress_client
 from leaderboard.notifications import receivers
@@ -36,6 +37,14 @@ class GoneError(PermanentError):
 
 class NotTakenError(Exception):
     """The receiver did not take the message now; it may later."""
+
+    def __init__(self, message: str, *, asked_to_wait: float = 0.0) -> None:
+        """Args:
+        message: what it answered.
+        asked_to_wait: seconds that it asked for.
+        """
+        super().__init__(message)
+        self.asked_to_wait = asked_to_wait
 
 
 class RestingError(Exception):
@@ -76,7 +85,10 @@ def post_webhook(message: OutboxMessage) -> None:
     except GoneError as error:
         receivers.switch_off(webhook, why=str(error))
         raise
-    except (PermanentError, NotTakenError, httpx.HTTPError):
+    except NotTakenError as error:
+        receivers.note_refused(webhook, asked_to_wait=error.asked_to_wait)
+        raise
+    except (PermanentError, httpx.HTTPError):
         receivers.note_refused(webhook)
         raise
     receivers.note_taken(webhook)
@@ -92,15 +104,15 @@ def _post_signed(*, webhook: Webhook, message: OutboxMessage) -> None:
         TIMESTAMP_HEADER: str(timestamp),
         SIGNATURE_HEADER: signature(secret=opened(webhook.secret), timestamp=timestamp, body=body),
     }
-    status = _post(url=webhook.url, body=body, headers=headers)
+    status, asked = _post(url=webhook.url, body=body, headers=headers)
     if status == httpx.codes.GONE:
         raise GoneError("the receiver answered 410 (gone)")
     if not 200 <= status < 300:
-        raise NotTakenError(f"the receiver answered HTTP {status}")
+        raise NotTakenError(f"the receiver answered HTTP {status}", asked_to_wait=asked)
 
 
-def _post(*, url: str, body: bytes, headers: Mapping[str, str]) -> int:
-    """The status of the answer, whose body is not read."""
+def _post(*, url: str, body: bytes, headers: Mapping[str, str]) -> tuple[int, float]:
+    """The status of the answer, whose body is not read, and seconds that it asks to wait."""
     timeout = httpx.Timeout(WEBHOOK_SECONDS)
     try:
         with (
@@ -108,7 +120,7 @@ def _post(*, url: str, body: bytes, headers: Mapping[str, str]) -> int:
             egress_client(allow_private=settings.DEMO, timeout=timeout) as client,
             client.stream("POST", url, content=body, headers=dict(headers)) as response,
         ):
-            return response.status_code
+            return response.status_code, asked_to_wait(response.headers) or 0.0
     except (EgressRefusedError, httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
         raise PermanentError(str(error)) from error
 

@@ -16,11 +16,11 @@ from typing import Any, Protocol
 import httpx
 
 from evaluator.bounded_answers import AnswerLateError, AnswerTooLargeError, CompressedAnswerError, read_answer
+from evaluator.network import asked_to_wait, is_transient
 from evaluator.planners.guarded_connections import call_deadline
 from evaluator.planners.ssrf_guard import operator_client
 
 DOWNLOAD_FORMAT = "planarena-download/1"
-_TRANSIENT = frozenset({429, 500, 502, 503, 504})
 _ANSWER_SECONDS = 60.0
 _LONGEST_WAIT_SECONDS = 30.0
 _MOST_TOTAL_BYTES = 4 * 1024**3
@@ -82,7 +82,7 @@ class SiteFetcher:
             if status == httpx.codes.NOT_FOUND:
                 raise MissingError("the site answers 404")
             wait = max(wait, asked)
-            if (status and status not in _TRANSIENT) or self._clock() + wait > until:
+            if (status and not is_transient(status)) or self._clock() + wait > until:
                 raise FetchError(problem)
             self._sleep(wait * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
             wait = min(wait * 2, _LONGEST_WAIT_SECONDS)
@@ -102,8 +102,7 @@ class SiteFetcher:
                 self._client.stream("GET", self._site + path) as response,
             ):
                 if response.status_code != httpx.codes.OK:
-                    text = response.headers.get("Retry-After", "")
-                    asked = float(text) if text.isdecimal() and len(text) < 6 else 0.0
+                    asked = asked_to_wait(response.headers) or 0.0
                     return response.status_code, asked, f"the site answers {response.status_code}", b""
                 return 200, 0.0, "", read_answer(response, most_bytes=most_bytes, until=until, clock=self._clock)
         except AnswerTooLargeError:

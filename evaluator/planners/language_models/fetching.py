@@ -11,7 +11,7 @@ import httpx2  # what the hub's client speaks through, and whose errors it lets 
 from huggingface_hub import HfApi, constants, snapshot_download
 from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
 
-from evaluator.hub_client import DESCRIPTION_BYTES, DESCRIPTION_SECONDS, download_limits, hub_limits
+from evaluator.hub_client import DESCRIPTION_BYTES, DESCRIPTION_SECONDS, download_limits, hub_limits, patiently
 from evaluator.planners.language_models.admission.hub_lookup import language_model_files
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 
@@ -49,7 +49,8 @@ def fetch_model(
     source = f"{repo}@{revision}"
     try:
         with hub_limits(most_bytes=DESCRIPTION_BYTES, seconds=DESCRIPTION_SECONDS, endpoint=endpoint):
-            info = HfApi(endpoint=endpoint).model_info(repo, revision=revision, files_metadata=True)
+            hub = HfApi(endpoint=endpoint)
+            info = patiently(lambda: hub.model_info(repo, revision=revision, files_metadata=True))
     except (GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError) as error:
         raise ModelUnusableError(_explained(source=source, error=error, endpoint=endpoint)) from None
     except _HUB_ERRORS as error:
@@ -70,8 +71,10 @@ def fetch_model(
     limit, seconds = download_limits(declared)
     try:
         with hub_limits(most_bytes=limit, seconds=seconds, endpoint=endpoint):
-            folder = snapshot_download(
-                repo, revision=str(info.sha), allow_patterns=list(files), cache_dir=cache, endpoint=endpoint
+            folder = patiently(
+                lambda: snapshot_download(
+                    repo, revision=str(info.sha), allow_patterns=list(files), cache_dir=cache, endpoint=endpoint
+                )
             )
     except _HUB_ERRORS as error:
         raise ModelError(_explained(source=source, error=error, endpoint=endpoint)) from None

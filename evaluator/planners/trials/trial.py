@@ -167,14 +167,14 @@ def read(trial: Trial, *, reply: PlannerReply, context: PlanContext, suite: Suit
     except PlanSyntaxError as error:
         message = f"The plan cannot be read: {error}."
         trial = replace(trial, reason=Reason.UNPARSABLE_PLAN, verdict=Verdict.UNREADABLE, problem=message)
-        trial = replace(trial, tolerated=tuple(error.tolerated))
+        trial = replace(trial, tolerated=(*reply.tolerated, *error.tolerated))
         empty = says_nothing(reply.plan)
         return explained(trial, context=context, suite=suite, verdict=Verdict.EMPTY) if empty else trial
     problems = check_plan(plan=parsed.plan, context=context)
     trial = replace(
         trial,
         plan=plan_to_json(parsed.plan),
-        tolerated=parsed.tolerated,
+        tolerated=(*reply.tolerated, *parsed.tolerated),
         problems=tuple(problem.message for problem in problems),
     )
     if problems:

@@ -7,7 +7,7 @@ and what is left of the limits. A planner that knows only whole plans may answer
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol, Self, runtime_checkable
+from typing import ClassVar, Protocol, Self, runtime_checkable
 
 from pydantic import (
     ConfigDict,
@@ -19,7 +19,15 @@ from pydantic import (
 )
 
 from evaluator.canonical_json import JsonValue
-from evaluator.planners.protocol import MAX_ALTERNATIVES, Message, PlannerError, PlannerRequest, request_for
+from evaluator.planners.protocol import (
+    MAX_ALTERNATIVES,
+    Alternatives,
+    Message,
+    PlannerError,
+    PlannerRequest,
+    Usage,
+    request_for,
+)
 from evaluator.plans.model import PlanContext
 from evaluator.records import PlannerCall
 from evaluator.suites.base import Suite, Task
@@ -118,6 +126,7 @@ class TurnResponse(Message):
     `plan`, except that a subgoal may stand beside actions or steps."""
 
     model_config = ConfigDict(extra="ignore")
+    OPTIONS: ClassVar[frozenset[str]] = frozenset({"alternatives", "accepts", "usage"})
 
     stop: bool = False
     """Nothing is left to do: the last result is the answer."""
@@ -133,9 +142,7 @@ class TurnResponse(Message):
     """Whatever a language model wrote, in the form of LUMOS's replies."""
     plan: dict[str, JsonValue] | list[JsonValue] | str | None = None
     """A whole plan in any form that suites without turns accept: it is run, and the episode ends."""
-    alternatives: list[dict[str, JsonValue] | list[JsonValue] | str] = Field(
-        default_factory=list, max_length=MAX_ALTERNATIVES
-    )
+    alternatives: Alternatives = Field(default_factory=list, max_length=MAX_ALTERNATIVES)
     """With a plan: further ones, best first. Only suites whose answer is several candidates try them."""
     accepts: list[str] = Field(default_factory=list)
     """Optional: media types in which later turns of the episode may contain results. `image/png` is known; others are
@@ -143,8 +150,28 @@ class TurnResponse(Message):
     formulation: Formulation | None = None
     """Optional, in the first answer of an episode that began as `integrated`: how planning and acting take turns from
     this answer on, which is then that of the role `plan`. Later ones are ignored."""
-    usage: dict[str, int] | None = None
+    usage: Usage = None
     """Optional token counts: `prompt_tokens`, `completion_tokens`."""
+
+    @classmethod
+    def is_answered_in(cls, value: JsonValue) -> bool:
+        """Whether a JSON value has one of the answers, whatever it is worth."""
+        return isinstance(value, Mapping) and any(value.get(name) for name in _ANSWERS)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_empty_ones(cls, value: object) -> object:
+        """Structured outputs fill each field: an empty one beside an answer says nothing."""
+        if not isinstance(value, Mapping):
+            return value
+        empty = [name for name in _ANSWERS if value.get(name) in ("", [], {})]
+        full = [name for name in _ANSWERS if name not in empty and value.get(name) not in (None, False)]
+        return {name: part for name, part in value.items() if name not in empty} if full else value
+
+    @field_validator("answer", mode="before")
+    @classmethod
+    def _number_as_text(cls, value: object) -> object:
+        return str(value) if type(value) in (int, float) else value
 
     @field_validator("accepts", mode="before")
     @classmethod

@@ -16,6 +16,7 @@ from kubernetes.client import ApiClient, Configuration
 from kubernetes.client.exceptions import ApiException
 from kubernetes.config import ConfigException, load_incluster_config, load_kube_config
 
+from evaluator.network import asked_to_wait
 from gpu_jobs.launchers.kubernetes.responses import (
     ClusterError,
     ClusterRefusedError,
@@ -32,6 +33,7 @@ from gpu_jobs.launchers.kubernetes.settings import KubernetesSettings
 
 _PAGE = 500
 _LONGEST_WAIT_SECONDS = 5.0
+_LONGEST_ASKED_SECONDS = 30.0
 _KUEUE_VERSIONS = ("v1beta2", "v1beta1")
 _CORE, _APPS, _KUEUE, _KEDA = "/api/v1", "/apis/apps/v1", "/apis/kueue.x-k8s.io", "/apis/keda.sh/v1alpha1"
 _MERGE_PATCH = {"Content-Type": "application/merge-patch+json"}
@@ -230,7 +232,7 @@ class ClusterClient:
                 if not may_heal(method=method, status=response.status, data=data):
                     return checked(status=response.status, data=data)
                 problem = error_text(status=response.status, data=data)
-                retry_after = _seconds(response.headers.get("Retry-After", ""))
+                retry_after = min(asked_to_wait(response.headers) or 0.0, _LONGEST_ASKED_SECONDS)
             except urllib3.exceptions.HTTPError as error:
                 problem = type(error).__name__
             pause = max(retry_after, wait * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
@@ -274,7 +276,3 @@ def _lines(response: Any) -> Iterator[bytes]:
         buffer += chunk
         *whole, buffer = buffer.split(b"\n")
         yield from (line for line in whole if line.strip())
-
-
-def _seconds(text: str) -> float:
-    return min(float(text), 30.0) if text.isdecimal() else 0.0

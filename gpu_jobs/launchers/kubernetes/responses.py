@@ -3,12 +3,10 @@
 import json
 from typing import Any
 
+from evaluator.network import is_transient
 from gpu_jobs.launchers.kubernetes.reasons import is_about_quota
 
 Json = dict[str, Any]
-
-
-_TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 _CONFLICT = "Conflict"
@@ -54,7 +52,7 @@ def may_heal(*, method: str, status: int, data: bytes) -> bool:
     at that moment; a delete only if its precondition does not hold."""
     if status == 409 and method != "DELETE":
         return _status_object(data).get("reason") == _CONFLICT
-    return status in _TRANSIENT
+    return is_transient(status, conflicts_are_answers=True)
 
 
 def error_text(*, status: int, data: bytes) -> str:
@@ -84,7 +82,7 @@ def _error(*, status: int, body: Json) -> ClusterError:
         return QuotaExceededError(status=status, message=message)
     if status == 410:
         return ExpiredError(message)
-    if status in _TRANSIENT:
+    if is_transient(status, conflicts_are_answers=True):
         return ClusterUnreachableError(f"the cluster's API does not answer ({status}: {message})")
     return ClusterRefusedError(status=status, message=message)
 

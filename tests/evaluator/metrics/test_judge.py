@@ -149,9 +149,11 @@ def test_a_busy_endpoint_is_asked_again(endpoint):
         ([(401, {})], "answered 401", 1),
         ([(302, {})], "answered 302", 1),
         ([(200, completion("Rating: 4", model="another"))], "is pinned to examiner-2024-05-13, but another", 1),
-        ([(200, b"<html>")], "something else than a completion", 1),
+        ([(200, b"<html>")], "an HTML page", 4),
+        ([(522, {})], "answered 522", 4),
+        ([(200, {"error": {"message": "overloaded"}})], "no completion .overloaded", 4),
         ([(200, [])], "something else than a completion", 1),
-        ([(200, {"model": MODEL, "choices": []})], "something else than a completion", 1),
+        ([(200, {"model": MODEL, "choices": []})], "no choices", 4),
     ],
 )
 def test_an_endpoint_that_is_no_judge_is_named_and_no_plan_is_blamed(endpoint, script, says, calls):

@@ -1,14 +1,12 @@
 """What a chat endpoint's answer means: a completion, a failure, or a reason to try again."""
 
 import logging
-import math
-import time
-from collections.abc import Mapping
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 
 import httpx
 
+from evaluator.canonical_json import JsonValue
+from evaluator.network import asked_to_wait, error_in, is_html, is_transient
 from evaluator.planners.language_models.protocol import (
     Answer,
     Failure,
@@ -23,10 +21,8 @@ MAX_PAUSE_SECONDS = 60.0
 """The longest `Retry-After` that is honoured in full."""
 
 
-_RETRIED_STATUSES = frozenset({408, 409, 425, 429})
-
-
 _OVERLOAD_STATUSES = frozenset({429, 503, 529})
+_TEXT_PARTS = ("text", "output_text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,22 +46,48 @@ class WrongAnswerError(ValueError):
     """The answer is JSON, but not what the protocol says."""
 
 
-def read_contents(value: object) -> tuple[str, str | None, Usage | None]:
-    """The text, why it ended, and the usage if it is reported."""
+class NoChoiceError(WrongAnswerError):
+    """The answer has no completion at all, as routers answer whose provider failed: another try may have one."""
+
+
+def read_contents(value: JsonValue) -> tuple[str, str | None, Usage | None]:
+    """The text, why it ended, and the usage if it is reported.
+
+    The text is empty if the model wrote none, as when it reasoned up to its limit.
+
+    Raises:
+        NoChoiceError: there is an error or nothing instead of choices.
+        WrongAnswerError: it is no chat completion.
+    """
     if not isinstance(value, dict):
         raise WrongAnswerError("is no JSON object")
     choices = value.get("choices")
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        raise WrongAnswerError('has no "choices"')
-    message = choices[0].get("message")
+    if not choices:
+        error = error_in(value)
+        raise NoChoiceError("has no choices" if error is None else f"is an error and no choice: {error.rstrip('.')}")
+    if not isinstance(choices, list) or not isinstance(choices[0], dict):
+        raise WrongAnswerError('has no list of "choices"')
+    choice = choices[0]
+    if (error := error_in(choice)) is not None:
+        raise NoChoiceError(f"is an error in place of a choice: {error.rstrip('.')}")
+    message, finish = choice.get("message"), choice.get("finish_reason")
     if not isinstance(message, dict):
         raise WrongAnswerError('has no "message" in its first choice')
-    text, finish = message.get("content"), choices[0].get("finish_reason")
-    if text is None and finish == "content_filter":
-        text = ""
-    if not isinstance(text, str):
+    return _text(message), finish if isinstance(finish, str) else None, _usage(value.get("usage"))
+
+
+def _text(message: dict[str, JsonValue]) -> str:
+    """A text, none, or a list of parts of which those of type `text` are joined; reasoning beside it is left out."""
+    content = message.get("content")
+    if content is None:
+        return ""
+    if isinstance(content, list) and all(isinstance(part, dict) for part in content):
+        texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") in _TEXT_PARTS]
+        if all(isinstance(text, str) for text in texts):
+            return "".join(map(str, texts))
+    if not isinstance(content, str):
         raise WrongAnswerError('has no text as "content" of its message')
-    return text, finish if isinstance(finish, str) else None, _usage(value.get("usage"))
+    return content
 
 
 def _usage(value: object) -> Usage | None:
@@ -79,40 +101,28 @@ def _usage(value: object) -> Usage | None:
 
 
 def read_status(response: httpx.Response, *, shown: str) -> Failure | Retry | None:
-    """What a status other than 200 means."""
+    """What the status and the beginning of the body mean; None: the body may be a completion."""
     status = response.status_code
-    if status == httpx.codes.OK:
-        return None
-    if status in _RETRIED_STATUSES or status >= 500:
+    is_redirect = 300 <= status < 400
+    is_page = is_html(shown.encode()) and not is_redirect
+    if is_page or is_transient(status):
+        after = asked_to_wait(response.headers)
         return Retry(
-            f"it answered HTTP {status}",
+            f"it answered HTTP {status}{' with an HTML page, as gateways do' if is_page else ''}",
             too_much=status in _OVERLOAD_STATUSES,
-            after=retry_after(response.headers),
+            after=None if after is None else min(after, MAX_PAUSE_SECONDS),
             received=shown,
             is_alive=status == httpx.codes.TOO_MANY_REQUESTS,
         )
-    if 300 <= status < 400:
+    if status == httpx.codes.OK:
+        return None
+    if is_redirect:
         message = (
             f"The chat endpoint answered HTTP {status}, a redirect, which is not followed; give the final address."
         )
     else:
         message = f"The chat endpoint answered HTTP {status}."
     return Failure(kind=FailureKind.REFUSED, message=message, received=shown)
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that an answer asks to wait, between 0 and `MAX_PAUSE_SECONDS`; None where it asks for nothing."""
-    value = headers.get("Retry-After", "")
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            # By the endpoint's own clock, if it says what that shows.
-            now = parsedate_to_datetime(headers["Date"]).timestamp() if "Date" in headers else time.time()
-            seconds = parsedate_to_datetime(value).timestamp() - now
-        except (ValueError, TypeError, OverflowError):
-            return None
-    return min(max(0.0, seconds), MAX_PAUSE_SECONDS) if math.isfinite(seconds) else None
 
 
 def unavailable(problem: Retry, *, tries: int) -> Failure:

@@ -1,8 +1,8 @@
 """Chat endpoints with OpenAI's protocol: as many concurrent calls as the endpoint can take, all of them bounded.
 
-What may succeed later is tried again: 408, 409, 425, 429, 5xx, connections that fail, answers that break off or do not
-come. Everything else costs its call at once. The key is read from the environment for every request and kept nowhere;
-where a secret header is given, this is sent instead.
+What may succeed later is tried again: transient answers (`evaluator.network`), connections that fail, answers that
+break off, do not come, or have no choice. Everything else costs its call at once. The key is read from the environment
+for every request and kept nowhere; where a secret header is given, this is sent instead.
 """
 
 import asyncio
@@ -30,6 +30,7 @@ from evaluator.bounded_answers import (
 from evaluator.canonical_json import JsonValue
 from evaluator.planners.guarded_connections import EgressRefusedError
 from evaluator.planners.language_models.chat.answers import (
+    NoChoiceError,
     Retry,
     WrongAnswerError,
     read_contents,
@@ -322,9 +323,13 @@ class ChatModel:
         finally:
             await response.aclose()
 
-    def _read(self, body: bytes, *, call: GenerateCall, shown: str, without: Callable[[str], str]) -> Answer | Failure:
+    def _read(
+        self, body: bytes, *, call: GenerateCall, shown: str, without: Callable[[str], str]
+    ) -> Answer | Failure | Retry:
         try:
             text, finish, usage = read_contents(json.loads(body))
+        except NoChoiceError as error:
+            return Retry(without(f"its answer {error}"), too_much=False, received=shown)
         except (ValueError, RecursionError) as error:
             problem = (
                 str(error) if isinstance(error, WrongAnswerError) else f"is not JSON; it begins with {shown[:60]!r}"

@@ -6,13 +6,11 @@ import logging
 import threading
 import time
 from contextlib import contextmanager
-from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from evaluator.planners.driving import StrategyPlanner
-from evaluator.planners.language_models.chat.answers import retry_after
 from evaluator.planners.language_models.chat.model import KEY_VARIABLE, SHOWN, ChatModel, ChatSettings
 from evaluator.planners.language_models.chat.trial_server import ChatServer, ServerSettings
 from evaluator.planners.language_models.protocol import FailureKind, Message, ScoreCall
@@ -127,17 +125,15 @@ def test_an_answer_that_reached_its_length_says_so_and_missing_counts_are_estima
 @pytest.mark.parametrize(
     ("answer", "kind", "says"),
     [
-        ((200, b"<!doctype html>"), FailureKind.WRONG_ANSWER, "is not JSON; it begins with '<!doctype"),
+        ((200, b"hello"), FailureKind.WRONG_ANSWER, "is not JSON; it begins with 'hello"),
         ((200, b""), FailureKind.WRONG_ANSWER, "is not JSON"),
         ((200, body()[:30]), FailureKind.WRONG_ANSWER, "is not JSON"),
         ((200, b"\xff\xfe\x00"), FailureKind.WRONG_ANSWER, "is not JSON"),
         ((200, b"[" * 100_000), FailureKind.WRONG_ANSWER, "is not JSON"),
         ((200, b"[]"), FailureKind.WRONG_ANSWER, "no JSON object"),
-        ((200, b"{}"), FailureKind.WRONG_ANSWER, 'no "choices"'),
-        ((200, b'{"choices": []}'), FailureKind.WRONG_ANSWER, 'no "choices"'),
-        ((200, b'{"choices": [7]}'), FailureKind.WRONG_ANSWER, 'no "choices"'),
+        ((200, b'{"choices": [7]}'), FailureKind.WRONG_ANSWER, 'no list of "choices"'),
         ((200, b'{"choices": [{"text": "x"}]}'), FailureKind.WRONG_ANSWER, 'no "message"'),
-        ((200, body(None)), FailureKind.WRONG_ANSWER, 'no text as "content"'),
+        ((200, body(7)), FailureKind.WRONG_ANSWER, 'no text as "content"'),
         ((200, body(["x"])), FailureKind.WRONG_ANSWER, 'no text as "content"'),
         ((200, b"x" * 5_000_000), FailureKind.WRONG_ANSWER, "more than 4096 KiB"),
         ((200, b"no gzip", {"Content-Encoding": "gzip"}), FailureKind.WRONG_ANSWER, "Content-Encoding: gzip"),
@@ -157,6 +153,23 @@ def test_what_will_not_change_is_not_asked_again(answer, kind, says):
     assert len(seen) == 1
 
 
+@pytest.mark.parametrize(
+    ("content", "finish", "text"),
+    [
+        (None, "length", ""),
+        (None, "stop", ""),
+        ([{"type": "text", "text": "Image "}, {"type": "text", "text": "Denoising"}], "stop", "Image Denoising"),
+        ([{"type": "reasoning", "text": "hm"}, {"type": "text", "text": "Colorization"}], "stop", "Colorization"),
+        ([], "stop", ""),
+    ],
+)
+def test_a_message_may_have_no_text_or_parts_of_one(content, finish, text):
+    with endpoint((200, body(content, finish=finish))) as (url, seen):
+        (answer,) = asked(url)
+    assert (answer.text, answer.truncated) == (text, finish == "length")
+    assert len(seen) == 1
+
+
 @pytest.mark.parametrize("usage", [(-1, 3), ("7", 3), (True, 3), (7, None), (2**40, 1)])
 def test_counts_that_are_none_are_not_believed(usage):
     with endpoint((200, body("abcd", usage=usage))) as (url, _):
@@ -166,8 +179,16 @@ def test_counts_that_are_none_are_not_believed(usage):
 
 @pytest.mark.parametrize(
     "answer",
-    [*((status, b"busy") for status in (408, 409, 425, 429, 500, 502, 503, 529)), cut_off, hang_up],
-    ids=lambda answer: str(answer[0]) if isinstance(answer, tuple) else answer.__name__,
+    [
+        *((status, b"busy") for status in (408, 409, 425, 429, 500, 502, 503, 522, 524, 529)),
+        *((status, b"<!doctype html><title>Just a moment") for status in (200, 403, 404)),
+        *((200, answer) for answer in (b"{}", b'{"choices": []}', b'{"choices": null, "error": {"code": 529}}')),
+        (200, b'{"error": {"message": "Provider returned error", "code": 502}}'),
+        (200, b'{"choices": [{"error": {"message": "upstream"}, "message": {"content": ""}}]}'),
+        cut_off,
+        hang_up,
+    ],
+    ids=lambda answer: f"{answer[0]} {answer[1]!r}" if isinstance(answer, tuple) else answer.__name__,
 )
 def test_what_may_succeed_is_tried_again_and_given_up_after_bounded_tries(answer):
     with endpoint(answer, answer, GOOD) as (url, seen):
@@ -255,19 +276,6 @@ def test_retry_after_is_honoured():
         (answer,) = asked(url)
     assert answer.text
     assert seen[1][3] - seen[0][3] >= 0.7
-
-
-def test_retry_after_is_seconds_or_a_date_and_bounded():
-    now = time.time()
-    assert retry_after({"Retry-After": "3"}) == 3
-    assert retry_after({"Retry-After": "9999"}) == 60
-    assert retry_after({"Retry-After": "-3"}) == 0
-    by_date = {"Date": formatdate(now - 500, usegmt=True), "Retry-After": formatdate(now - 490, usegmt=True)}
-    assert retry_after(by_date) == pytest.approx(10, abs=1)
-    assert retry_after({"Retry-After": formatdate(now + 20, usegmt=True)}) == pytest.approx(20, abs=3)
-    assert retry_after({"Retry-After": "soon"}) is None
-    assert retry_after({"Retry-After": "nan"}) is None
-    assert retry_after({}) is None
 
 
 def test_one_refusal_that_asks_to_wait_holds_all_others_back():

@@ -1,0 +1,75 @@
+"""The table of transient answers, and that no client has one of its own."""
+
+import re
+import time
+from email.utils import formatdate
+from pathlib import Path
+
+import pytest
+
+import evaluator
+from evaluator.network import asked_to_wait, error_in, is_html, is_transient
+
+ROOT = Path(evaluator.__file__).parents[1]
+
+
+def test_statuses_of_gateways_are_transient_and_answers_are_not():
+    transient = {408, 409, 425, 429, *range(500, 512), *range(520, 531), 598, 599}
+    assert {status for status in range(200, 500) if is_transient(status)} == {408, 409, 425, 429}
+    assert all(map(is_transient, transient))
+    assert not is_transient(409, conflicts_are_answers=True)
+
+
+def test_retry_after_is_seconds_or_a_date():
+    now = time.time()
+    assert asked_to_wait({"Retry-After": "3"}) == 3
+    assert asked_to_wait({"Retry-After": " 0.5 "}) == 0.5
+    assert asked_to_wait({"Retry-After": "-3"}) == 0
+    by_date = {"Date": formatdate(now - 500, usegmt=True), "Retry-After": formatdate(now - 490, usegmt=True)}
+    assert asked_to_wait(by_date) == pytest.approx(10, abs=1)
+    assert asked_to_wait({"Retry-After": formatdate(now + 20, usegmt=True)}) == pytest.approx(20, abs=3)
+    assert asked_to_wait({"Retry-After": formatdate(now - 20, usegmt=True)}) == 0
+    for odd in ("soon", "nan", "inf", "1e999", "", "Thu, 99 Nov 2026 25:00:00 GMT"):
+        assert asked_to_wait({"Retry-After": odd}) is None, odd
+    assert asked_to_wait({}) is None
+
+
+@pytest.mark.parametrize("body", [b"<!DOCTYPE html>", b"\xef\xbb\xbf  <html lang=en>", b"<HEAD>", b"<!-- wait -->"])
+def test_pages_are_told_from_json_and_text(body):
+    assert is_html(body)
+    assert not is_html(b'{"plan": "<html>"}')
+    assert not is_html(b"<Solution>")
+
+
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        ({"error": {"message": "Provider returned error", "code": 502}}, "Provider returned error, 502"),
+        ({"error": " slow \n down "}, "slow down"),
+        ({"errors": [{"message": "a"}, {"message": "b"}]}, "a"),
+        ({"object": "error", "message": "gone"}, "gone"),
+        ({"error": {"detail": []}}, "an error without a message"),
+        ({"error": None, "plan": "x"}, None),
+        ({"plan": "x"}, None),
+        (["error"], None),
+    ],
+)
+def test_an_error_inside_json_is_recognised(value, error):
+    assert error_in(value) == error
+
+
+def test_clients_have_neither_tables_nor_parsers_of_their_own():
+    """Six sets of statuses and five parsers disagreed on what is the planner's fault."""
+    own = re.compile(
+        r"""(frozenset\(|in |\()\{?\b(408|425|429|50[0234])\b, ?\d{3}|headers(\.get\(|\[)["']Retry-After"""
+    )
+    allowed = {"evaluator/network/transient.py", "leaderboard/leaving/views.py", "leaderboard/pages/sharing/views.py"}
+    found = [
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for folder in ("evaluator", "gpu_jobs", "leaderboard")
+        for path in (ROOT / folder).rglob("*.py")
+        if str(path.relative_to(ROOT)) not in allowed
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if own.search(line) and "_OVERLOAD_STATUSES" not in line
+    ]
+    assert found == []
