@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import fsum
 
 import numpy as np
@@ -61,7 +61,8 @@ def summarise(*, suite: Suite, results: Iterable[TaskScore], samples: int = 1) -
     Returns:
         `{"metrics": {key: {"mean", "low", "high", "tasks"}}, "outcomes": {outcome: count}}`; a metric without any
         scored task is absent, and so is a weighted mean of it. `low` and `high` are None over fewer than
-        `statistics.LEAST_VALUES` independent tasks or scenes, as the column's method of intervals says.
+        `statistics.LEAST_VALUES` independent tasks or scenes, as the column's method of intervals says. Where tasks are
+        undecided, `mean` is the lower end, and `low` to `high` holds for every way to settle them (`interval_of`).
     """
     return summarise_columns(columns=suite.metrics, results=results, samples=samples)
 
@@ -80,15 +81,20 @@ def summarise_columns(
     return {"metrics": metrics, "outcomes": {outcome: outcomes[outcome] for outcome in sorted(outcomes)}}
 
 
-def counted(*, column: Column, results: Sequence[TaskScore]) -> list[float | None]:
+def counted(*, column: Column, results: Sequence[TaskScore], upper: bool = False) -> list[float | None]:
     """What each result counts in a column, in the order of the results; None where it does not count.
 
     Most columns count a missing plan as the worst there is, so that leaving tasks out never pays. In a weighted mean of
     metrics, a result counts its value times its weight over the mean weight of a task, so that the mean of what counts
     is the weighted mean.
+
+    Args:
+        column: which values count.
+        results: of tasks.
+        upper: whether undecided tasks count as the better value instead of 0.
     """
     factors = _factors(column=column, results=results)
-    values = [_value(column=column, result=result) for result in results]
+    values = [_value(column=column, result=result, upper=upper) for result in results]
     if factors is None:
         return [None] * len(results)
     return [
@@ -132,7 +138,7 @@ def _factors(*, column: Column, results: Sequence[TaskScore]) -> dict[str, float
     return {metric: weight * counts.total() / counts[metric] for metric, weight in column.weights.items()}
 
 
-def _value(*, column: Column, result: TaskScore) -> float | None:
+def _value(*, column: Column, result: TaskScore, upper: bool = False) -> float | None:
     if not _is_of(column=column, result=result):
         return None
     if result.outcome is Outcome.PLANNER_FAULT:
@@ -140,7 +146,9 @@ def _value(*, column: Column, result: TaskScore) -> float | None:
     if result.outcome is not Outcome.SCORED:
         return None
     value = result.indicators.get(column.key) if column.indicator else result.score
-    return None if value is None else float(value)
+    if value is None:
+        return None
+    return float(value) + (result.indicators.get(column.undecided, 0.0) if upper and column.undecided else 0.0)
 
 
 def _is_of(*, column: Column, result: TaskScore) -> bool:
@@ -152,13 +160,39 @@ def _is_of(*, column: Column, result: TaskScore) -> bool:
 
 
 def interval_of(*, column: Column, results: Sequence[TaskScore], samples: int) -> Interval | None:
-    """Mean and interval of a column; None if no task counts. `samples` is the number of each executed task."""
-    counting = [
-        (value, result)
-        for value, result in zip(counted(column=column, results=results), results, strict=True)
-        if value is not None
-    ]
-    return _interval(column=column, counting=counting, samples=samples) if counting else None
+    """Mean and interval of a column; None if no task counts.
+
+    The judge's doubt is no sampling error, and more tasks do not make it smaller. Where tasks are undecided the
+    interval begins where that of the lower end does (all of them count 0) and ends where that of the upper end does
+    (all count as the better value). Whatever is right about them, the true mean lies beyond either end in at most 2.5 %
+    of samples (Horowitz and Manski, Journal of the American Statistical Association 95(449), 2000).
+
+    Args:
+        column: which values count.
+        results: of tasks.
+        samples: of each executed task.
+    """
+    counting = _counting(column=column, results=results)
+    if not counting:
+        return None
+    found = _interval(column=column, counting=counting, samples=samples)
+    if not has_undecided(column=column, results=results):
+        return found
+    upper = _counting(column=column, results=results, upper=True)
+    return replace(found, high=_interval(column=column, counting=upper, samples=samples).high)
+
+
+def has_undecided(*, column: Column, results: Iterable[TaskScore]) -> bool:
+    """Whether the judge is undecided on one of these results."""
+    return bool(column.undecided) and any(
+        result.outcome is Outcome.SCORED and result.indicators.get(column.undecided, 0.0) > 0 for result in results
+    )
+
+
+def _counting(*, column: Column, results: Sequence[TaskScore], upper: bool = False) -> list[tuple[float, TaskScore]]:
+    """The results that count in a column with what they count."""
+    values = counted(column=column, results=results, upper=upper)
+    return [(value, result) for value, result in zip(values, results, strict=True) if value is not None]
 
 
 def _interval(*, column: Column, counting: Sequence[tuple[float, TaskScore]], samples: int) -> Interval:
@@ -195,13 +229,14 @@ def indicators_of_samples(record: ResultRecord) -> dict[str, list[float]]:
     }
 
 
-def table_of(*, column: Column, results: Sequence[TaskScore], samples: int) -> Matrix | None:
+def table_of(*, column: Column, results: Sequence[TaskScore], samples: int, upper: bool = False) -> Matrix | None:
     """What each result counts in a column on each sample, as rows of a board are compared.
 
     Args:
         column: whose method of intervals says whether plans are executed on samples.
         results: in any order.
         samples: of each executed task.
+        upper: whether undecided tasks count as the better value instead of 0.
 
     Returns:
         (results, samples), one sample where plans are judged; NaN where a result does not count. None if a plan was
@@ -210,7 +245,7 @@ def table_of(*, column: Column, results: Sequence[TaskScore], samples: int) -> M
     width = samples if column.interval.over_scenes else 1
     table = np.full((len(results), width), np.nan)
     if not column.interval.over_scenes:
-        values = counted(column=column, results=results)
+        values = counted(column=column, results=results, upper=upper)
         table[:, 0] = [np.nan if value is None else value for value in values]
         return table
     for place, row in enumerate(counted_by_sample(column=column, results=results, samples=samples)):

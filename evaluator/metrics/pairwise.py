@@ -4,13 +4,17 @@ Each pair of rows has the test that `paired.paired_test` makes of its difference
 variance of a difference is a sum of squared distances between centred rows, so that one product of matrices gives those
 of all pairs: 200 rows of 2,000 tasks and 32 samples take about a second.
 
+Where a judge is undecided on tasks, a row is better than another only if its lower end (undecided tasks count 0) beats
+the other's upper end (they count as the better value): the finding holds for every way to settle them.
+
 Holm's step-down method over all pairs (Scandinavian Journal of Statistics 6(2), 1979) bounds the chance of any false
 difference on a board by `LEVEL`. A row's best rank is 1 plus the number of rows that are significantly better, its
 worst rank the number of rows less those that are significantly worse.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +30,8 @@ LEVEL = 0.05
 _CLOSE = 1e-6
 """Squared distances below this share of the rows' own squares are computed again without cancellation."""
 Scores = NDArray[np.float32] | NDArray[np.float64]
+Ends = tuple[Matrix, Matrix]
+"""Scores with undecided tasks counted as 0, and as the better value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +39,8 @@ class PairTests:
     """The paired tests of all pairs of rows."""
 
     differences: Matrix
-    """(rows, rows): mean of the row less that of the column, over the tasks that both have."""
+    """(rows, rows): mean of the row less that of the column, over the tasks that both have. Where tasks are undecided:
+    the difference nearest to 0 of all ways to settle them."""
     p_values: Matrix
     """(rows, rows), symmetric: two-sided; NaN over fewer than `LEAST_VALUES` independent tasks or scenes. The diagonal
     is 1 for rows that can be tested at all."""
@@ -52,13 +59,16 @@ class RankRange:
     high: int
 
 
-def pair_tests(scores: Scores, *, method: IntervalMethod, strata: Sequence[str]) -> PairTests:
+def pair_tests(
+    scores: Scores, *, method: IntervalMethod, strata: Sequence[str], upper: Scores | None = None
+) -> PairTests:
     """Test every pair of rows on the tasks that both have a score for.
 
     Args:
         scores: (rows, tasks, samples), one sample where plans are judged; NaN where a task does not count in a row.
         method: of the column, which decides the test as it decides the interval.
         strata: the metric of each task, for `SAMPLED_TASKS`.
+        upper: the same scores with undecided tasks counted as the better value; None if every task is decided.
     """
     rows = len(scores)
     differences, p_values = np.zeros((rows, rows)), np.full((rows, rows), np.nan)
@@ -67,9 +77,14 @@ def pair_tests(scores: Scores, *, method: IntervalMethod, strata: Sequence[str])
     for place, (first, known) in enumerate(groups):
         for second, also_known in groups[place:]:
             common = known & also_known
+            block = partial(_block, method=method, strata=names[common])
             one = _rounded(scores[np.ix_(first, common)])
             other = one if second is first else _rounded(scores[np.ix_(second, common)])
-            found, p_value = _block(one=one, other=other, method=method, strata=names[common])
+            if upper is None:
+                found, p_value = block(one=one, other=other)
+            else:
+                tops = (_rounded(upper[np.ix_(rows, common)]) for rows in (first, second))
+                found, p_value = _settled(one=(one, next(tops)), other=(other, next(tops)), block=block)
             differences[np.ix_(first, second)], p_values[np.ix_(first, second)] = found, p_value
             differences[np.ix_(second, first)], p_values[np.ix_(second, first)] = -found.T, p_value.T
     return PairTests(differences=differences, p_values=p_values)
@@ -98,6 +113,16 @@ def _significant(p_values: Matrix) -> NDArray[np.bool_]:
     table = np.zeros(p_values.shape, dtype=bool)
     table[upper] = rejected
     return table | table.T
+
+
+def _settled(*, one: Ends, other: Ends, block: Callable[..., tuple[Matrix, Matrix]]) -> tuple[Matrix, Matrix]:
+    """Differences nearest to 0 and largest p-values of all ways to settle undecided tasks; 0 and 1 where the order of
+    two rows depends on it."""
+    least, p_least = block(one=one[0], other=other[1])
+    most, p_most = block(one=one[1], other=other[0])
+    differences = np.where(least > 0, least, np.where(most < 0, most, 0.0))
+    unsettled = np.where(np.isnan(p_least), np.nan, 1.0)
+    return differences, np.where(least > 0, p_least, np.where(most < 0, p_most, unsettled))
 
 
 def _groups(known: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.intp], NDArray[np.bool_]]]:

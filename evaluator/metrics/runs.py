@@ -1,11 +1,12 @@
 """The mean over several runs of one planner, and its interval. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from evaluator.canonical_json import JsonValue
-from evaluator.metrics.aggregate import TaskScore, table_of
+from evaluator.metrics.aggregate import TaskScore, has_undecided, table_of
 from evaluator.metrics.crossed import Matrix, fixed_tasks, sampled_tasks
 from evaluator.metrics.statistics import Interval, cluster_bootstrap
 from evaluator.suites.base import Column, IntervalMethod
@@ -33,14 +34,17 @@ def metrics_of_runs(
     return found
 
 
-def mean_table(*, column: Column, runs: Sequence[Mapping[str, TaskScore]], samples: int) -> dict[str, Matrix]:
+def mean_table(
+    *, column: Column, runs: Sequence[Mapping[str, TaskScore]], samples: int, upper: bool = False
+) -> dict[str, Matrix]:
     """What each task counts on each sample, averaged over the runs, by task; only tasks that count in all of them.
 
-    Empty if a plan was executed on another number of samples.
+    Empty if a plan was executed on another number of samples. `upper`: whether undecided tasks count as the better
+    value instead of 0.
     """
     tables = []
     for run in runs:
-        table = table_of(column=column, results=list(run.values()), samples=samples)
+        table = table_of(column=column, results=list(run.values()), samples=samples, upper=upper)
         if table is None:
             return {}
         tables.append(dict(zip(run, table, strict=True)))
@@ -59,4 +63,8 @@ def _interval(*, column: Column, runs: Sequence[Sequence[TaskScore]], samples: i
         return fixed_tasks(table).interval
     if column.interval is IntervalMethod.SAMPLED_TASKS:
         return sampled_tasks(table, strata=[by_task[0][task].metric for task in means]).interval
-    return cluster_bootstrap(table[:, 0].tolist())
+    found = cluster_bootstrap(table[:, 0].tolist())
+    if not any(has_undecided(column=column, results=run) for run in runs):
+        return found
+    highest = mean_table(column=column, runs=by_task, samples=samples, upper=True)
+    return replace(found, high=cluster_bootstrap([float(row[0]) for row in highest.values()]).high)

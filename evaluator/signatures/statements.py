@@ -51,6 +51,8 @@ class ColumnFacts(_Shape):
     """The only tasks that count; empty: all of the metric."""
     weights: dict[_Text, FiniteFloat] = Field(default_factory=dict)
     """Of a weighted mean of metrics; else empty."""
+    undecided: _Text = ""
+    """The column with the share of undecided tasks; empty: every task is decided."""
 
 
 class SuiteFacts(_Shape):

@@ -93,10 +93,17 @@ class Column:
     """Of a weighted mean of metrics: the weight of each metric's mean, together 1. The column has no value unless every
     metric has a task that counts. Empty: the mean over the tasks."""
     undecided: str = ""
-    """Key of the column with the share of tasks on which the judge is undecided. Each of them counts as the worse value
-    here, so that the value lies between the mean and the mean plus that share. Empty: every task is decided."""
+    """Key of the column with the share of tasks on which the judge is undecided; of judged plans' columns whose higher
+    values are better. Each of these tasks counts 0 here, so that the value lies between the mean and the mean plus that
+    share. Empty: every task is decided."""
     by_rules: tuple[str, ...] = ()
     """Keys of the columns with the lower and the upper end before an arbiter settles anything, or none."""
+
+    def __post_init__(self) -> None:
+        if self.undecided and (not self.higher_is_better or self.interval.over_scenes):
+            raise ValueError(
+                f"column {self.key}: only columns of judged plans whose higher values are better have undecided tasks"
+            )
 
     def to_json(self) -> dict[str, JsonValue]:
         """The column as a JSON object."""

@@ -9,8 +9,8 @@ from uuid import UUID
 from django.urls import reverse
 
 from evaluator.metrics.aggregate import TaskScore, interval_of
-from evaluator.metrics.statistics import Interval, cluster_bootstrap, wilson
-from evaluator.suites.base import Column
+from evaluator.metrics.statistics import Interval
+from evaluator.suites.base import Column, IntervalMethod
 from evaluator.suites.facets import Facet
 from leaderboard.boards.contents import BoardContent
 from leaderboard.boards.drawing.dot_plot import Band, Value, dot_plot
@@ -88,7 +88,8 @@ def _best_by_group(*, suite: Suite, content: BoardContent, samples: int) -> Grou
         tasks={task.pk: (task.key, task.metric) for task in tasks},
     )
     results = {str(pk): {task: one for task, one in of.items() if one.score is not None} for pk, of in found.items()}
-    column = replace(_NUMBER, interval=suite.ranking_column.interval)
+    ranking = suite.ranking_column
+    column = replace(_NUMBER, interval=ranking.interval, undecided=ranking.undecided)
 
     def interval(evaluation: str, members: Sequence[int]) -> Interval | None:
         of = results[evaluation]
@@ -103,12 +104,12 @@ def _interval(*, column: Column, results: Sequence[TaskScore], samples: int) -> 
     """As the pages of evaluations compute it: over the scenes where plans are executed, else over the tasks."""
     if not results:
         return None
-    values = [float(one.score or 0.0) for one in results]
     if column.interval.over_scenes:
         return interval_of(column=column, results=results, samples=samples)
-    if set(values) <= {0.0, 1.0}:
-        return wilson(successes=round(sum(values)), total=len(values))
-    return cluster_bootstrap(values)
+    binary = {one.score or 0.0 for one in results} <= {0.0, 1.0}
+    return interval_of(
+        column=replace(column, interval=IntervalMethod.WILSON) if binary else column, results=results, samples=samples
+    )
 
 
 def groups(

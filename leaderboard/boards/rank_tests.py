@@ -33,6 +33,8 @@ class BoardScores(NamedTuple):
 
     tables: Mapping[str, Table]
     """(tasks, samples) by the evaluation that a row names, as `tables_of` gives them."""
+    upper: Mapping[str, Table]
+    """The same with undecided tasks counted as the better value."""
     strata: Sequence[str]
     """The metric of each task."""
 
@@ -46,7 +48,9 @@ class RankTests(NamedTuple):
     """Pairs that were tested, among which Holm's method adjusts."""
 
 
-_scores: SharedCache[tuple[str, Column], Table] = SharedCache(maxsize=_MOST_BYTES, size_of=lambda table: table.nbytes)
+_scores: SharedCache[tuple[str, Column, bool], Table] = SharedCache(
+    maxsize=_MOST_BYTES, size_of=lambda table: table.nbytes
+)
 
 
 def scores_of(*, runs: Runs, suite: Suite, samples: int) -> BoardScores:
@@ -59,9 +63,14 @@ def scores_of(*, runs: Runs, suite: Suite, samples: int) -> BoardScores:
     """
     tasks = list(Task.objects.filter(suite=suite).order_by("position").values_list("pk", "key", "metric"))
     evaluations = [one for parts in runs.values() for one in parts]
-    found = tables_of(column=suite.ranking_column, samples=samples, evaluations=evaluations, tasks=tasks)
+    column = suite.ranking_column
+    found = tables_of(column=column, samples=samples, evaluations=evaluations, tasks=tasks)
     tables = {row: _mean([found[one] for one in parts]) for row, parts in runs.items()}
-    return BoardScores(tables, [metric for _, _, metric in tasks])
+    upper = tables
+    if column.undecided:
+        found = tables_of(column=column, samples=samples, evaluations=evaluations, tasks=tasks, upper=True)
+        upper = {row: _mean([found[one] for one in parts]) for row, parts in runs.items()}
+    return BoardScores(tables, upper, [metric for _, _, metric in tasks])
 
 
 def tests_of(*, scores: BoardScores, suite: Suite) -> RankTests:
@@ -69,14 +78,24 @@ def tests_of(*, scores: BoardScores, suite: Suite) -> RankTests:
     if not scores.tables:
         return RankTests({}, 0)
     column = suite.ranking_column
-    tests = pair_tests(np.stack(list(scores.tables.values())), method=column.interval, strata=scores.strata)
+    tests = pair_tests(
+        np.stack(list(scores.tables.values())),
+        method=column.interval,
+        strata=scores.strata,
+        upper=np.stack(list(scores.upper.values())) if column.undecided else None,
+    )
     ranges = rank_ranges(tests, higher_is_better=column.higher_is_better)
     found = {pk: one for pk, one in zip(scores.tables, ranges, strict=True) if one is not None}
     return RankTests(found, tests.count)
 
 
 def tables_of(
-    *, column: Column, samples: int, evaluations: Sequence[str], tasks: Sequence[tuple[int, str, str]]
+    *,
+    column: Column,
+    samples: int,
+    evaluations: Sequence[str],
+    tasks: Sequence[tuple[int, str, str]],
+    upper: bool = False,
 ) -> dict[str, Table]:
     """What each task counts in a column on each sample, by evaluation: cached, or read now.
 
@@ -85,12 +104,13 @@ def tables_of(
         samples: of each executed task.
         evaluations: completed ones.
         tasks: primary key, key and metric of each of the suite's tasks, in order.
+        upper: whether undecided tasks count as the better value instead of 0.
 
     Returns:
         (tasks, samples), one sample where plans are judged; NaN where a task does not count, and everywhere where plans
         were executed on another number of samples.
     """
-    tables = {pk: kept for pk in evaluations if (kept := _scores.get((pk, column))) is not None}
+    tables = {pk: kept for pk in evaluations if (kept := _scores.get((pk, column, upper))) is not None}
     missing = [pk for pk in evaluations if pk not in tables]
     width = samples if column.interval.over_scenes else 1
     together = max(1, _READ_TOGETHER // max(1, len(tasks) * width))
@@ -100,11 +120,11 @@ def tables_of(
         part = [UUID(pk) for pk in missing[start : start + together]]
         for pk, results in packed_scores(evaluations=part, tasks=named).items():
             table = np.full((len(tasks), width), np.nan, dtype=np.float32)
-            found = table_of(column=column, results=list(results.values()), samples=samples)
+            found = table_of(column=column, results=list(results.values()), samples=samples, upper=upper)
             if found is not None and results:
                 table[[places[task] for task in results]] = found
             tables[str(pk)] = table
-            _scores.put((str(pk), column), table)
+            _scores.put((str(pk), column, upper), table)
     return tables
 
 

@@ -31,22 +31,26 @@ class ComparedMetricOutput(serializers.Serializer[Any]):
     higher_is_better = serializers.BooleanField(source="metric.higher_is_better")
     tasks = serializers.IntegerField(source="difference.count")
     first_mean = serializers.FloatField(
-        help_text="Undecided tasks count as 0, as in all figures here; the metric that the column names in "
+        help_text="Undecided tasks count as 0, as in `mean` and `difference`; the metric that the column names in "
         "`undecided` is their share."
     )
     mean = serializers.FloatField(source="other_mean")
     difference = serializers.FloatField(source="difference.mean", help_text="`mean` less `first_mean`.")
+    least = serializers.FloatField(help_text="The least difference of all ways to settle undecided tasks.")
+    most = serializers.FloatField(help_text="The largest.")
     low = serializers.FloatField(
         source="difference.low",
         allow_null=True,
-        help_text=f"Lower end of the 95 % interval; null over fewer than {LEAST_VALUES} independent tasks or scenes.",
+        help_text=f"Lower end of the 95 % interval, that of `least`; null over fewer than {LEAST_VALUES} independent "
+        "tasks or scenes.",
     )
-    high = serializers.FloatField(source="difference.high", allow_null=True)
+    high = serializers.FloatField(source="difference.high", allow_null=True, help_text="Upper end, that of `most`.")
     p_value = serializers.FloatField(
         allow_null=True,
         help_text="Two-sided and paired, of the test that the board's ranks follow from: a t test over the scenes that "
         "plans were executed on; of judged plans McNemar's exact test for shares and a t test over the tasks for "
-        "graded values. Null over fewer than ten independent tasks or scenes.",
+        "graded values. The largest of all ways to settle undecided tasks. Null over fewer than ten independent tasks "
+        "or scenes.",
     )
     p_adjusted = serializers.FloatField(
         source="adjusted", allow_null=True, help_text="By Holm's method over the evaluations compared with the first."
@@ -54,6 +58,7 @@ class ComparedMetricOutput(serializers.Serializer[Any]):
     wins = serializers.IntegerField(help_text="Tasks on which it is better than the first.")
     losses = serializers.IntegerField()
     ties = serializers.IntegerField()
+    undecided = serializers.IntegerField(help_text="Tasks on which the judge's doubt leaves open which is better.")
 
 
 class GroupOutput(serializers.Serializer[Any]):
@@ -66,6 +71,7 @@ class GroupOutput(serializers.Serializer[Any]):
     wins = serializers.IntegerField()
     losses = serializers.IntegerField()
     ties = serializers.IntegerField()
+    undecided = serializers.IntegerField(help_text="Tasks on which the judge's doubt leaves open which is better.")
 
 
 class ComparedCauseOutput(Output):
@@ -112,14 +118,14 @@ class DifferingTaskOutput(serializers.Serializer[Any]):
             "metrics": [
                 {
                     "metric": "overall", "higher_is_better": True, "tasks": 171, "first_mean": 0.43, "mean": 0.461,
-                    "difference": 0.031, "low": 0.011, "high": 0.052, "p_value": 0.004, "p_adjusted": 0.004,
-                    "wins": 44, "losses": 21, "ties": 106,
+                    "difference": 0.031, "least": 0.031, "most": 0.031, "low": 0.011, "high": 0.052,
+                    "p_value": 0.004, "p_adjusted": 0.004, "wins": 44, "losses": 21, "ties": 106, "undecided": 0,
                 }
             ],
             "groups": [
                 {
                     "facet": "degradation", "value": "noise", "tasks": 80, "difference": 0.042, "wins": 25,
-                    "losses": 9, "ties": 46,
+                    "losses": 9, "ties": 46, "undecided": 0,
                 }
             ],
             "causes": [{"cause": "wrong_tool", "tasks": 12, "first": 31, "both": 10, "difference": -19}],

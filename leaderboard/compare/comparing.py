@@ -2,10 +2,13 @@
 
 The first evaluation is what the others are compared against. A difference is always the other's value less the first's,
 over the tasks for which both have one; the metric's direction decides which is better.
+
+Undecided tasks count 0 in means. Intervals, tests, and who is better on a task hold for every way to settle them.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -39,6 +42,12 @@ class Scores(NamedTuple):
     """(tasks,) by metric; NaN where the task does not count."""
     by_sample: Mapping[str, Values] = MappingProxyType({})
     """(tasks, samples) of the metrics whose intervals are over scenes; rows of NaN where the task does not count."""
+    upper: Mapping[str, Values] = MappingProxyType({})
+    """As `values`, with undecided tasks counted as the better value; only of metrics that may have such tasks."""
+
+    def ends(self, key: str) -> tuple[Values, Values]:
+        """A metric's values with undecided tasks counted as 0, and as the better value."""
+        return self.values[key], self.upper.get(key, self.values[key])
 
 
 class MetricDifference(NamedTuple):
@@ -49,6 +58,11 @@ class MetricDifference(NamedTuple):
     """Over the tasks that both have a value for, as all figures here."""
     other_mean: float
     difference: Interval
+    """Its mean counts undecided tasks as 0; its ends hold for every way to settle them."""
+    least: float
+    """The least mean difference of all ways to settle undecided tasks; `most` is the largest. Both are the mean where
+    every task is decided."""
+    most: float
     p_value: float | None
     """None over too few scenes or tasks for a test."""
     adjusted: float | None
@@ -57,6 +71,8 @@ class MetricDifference(NamedTuple):
     """Tasks on which the other is better than the first; 0 for sizes, which have no better."""
     losses: int
     ties: int
+    undecided: int
+    """Tasks on which the judge's doubt leaves open which is better."""
 
 
 class Pair(NamedTuple):
@@ -80,6 +96,7 @@ class GroupCount(NamedTuple):
     wins: int
     losses: int
     ties: int
+    undecided: int
 
 
 class GroupRow(NamedTuple):
@@ -109,14 +126,17 @@ def scores_of(*, metrics: Sequence[Column], tasks: Sequence[TaskRow], results: M
     outcomes = [PENDING] * len(tasks)
     for place, result in zip(places, found, strict=True):
         outcomes[place] = str(result.outcome)
-    values, tables = dict[str, Values](), dict[str, Values]()
+    values, tables, upper = dict[str, Values](), dict[str, Values](), dict[str, Values]()
     for metric in metrics:
         row = np.full(len(tasks), np.nan)
         row[places] = np.array(counted(column=metric, results=found), dtype=np.float64)
         values[metric.key] = row
         if metric.interval.over_scenes:
             tables[metric.key] = _by_sample(metric=metric, row=row, places=places, found=found)
-    return Scores(outcomes=tuple(outcomes), values=values, by_sample=tables)
+        if metric.undecided:
+            upper[metric.key] = np.full(len(tasks), np.nan)
+            upper[metric.key][places] = np.array(counted(column=metric, results=found, upper=True), dtype=np.float64)
+    return Scores(outcomes=tuple(outcomes), values=values, by_sample=tables, upper=upper)
 
 
 def _by_sample(*, metric: Column, row: Values, places: Sequence[int], found: Sequence[TaskScore]) -> Values:
@@ -138,31 +158,33 @@ def compare(*, metrics: Sequence[Column], scores: Sequence[Scores], strata: Sequ
         strata: the metric of each task, for metrics whose tasks are sampled.
     """
     first, others = scores[0], scores[1:]
-    table = np.stack(
-        [other.values[metric.key] - first.values[metric.key] for other in others for metric in metrics], axis=1
-    )
-    # Tasks without any score would only slow down the bootstrap.
-    paired = table[~np.isnan(table).all(axis=1)]
-    paired = np.where(np.abs(paired) <= _SAME, 0.0, paired)
-    intervals = bootstrap_columns(paired)
+    spans = [_span(key=metric.key, first=first, other=other) for other in others for metric in metrics]
+    intervals = _bootstrapped([span.mean for span in spans])
+    if any(metric.undecided for metric in metrics):
+        least, most = (_bootstrapped([getattr(span, end) for span in spans]) for end in ("least", "most"))
+        intervals = [
+            replace(found, low=low.low, high=high.high) if found and low and high else None
+            for found, low, high in zip(intervals, least, most, strict=True)
+        ]
     p_values: list[float | None] = [None] * len(intervals)
     for number, other in enumerate(others):
         for place, metric in enumerate(metrics):
             column = number * len(metrics) + place
             if intervals[column] is None:
                 continue
-            estimate = _tested(metric=metric, first=first, other=other, strata=strata)
-            p_values[column] = estimate.p_value
             if metric.interval.over_scenes:
-                intervals[column] = estimate.interval
+                estimate = _over_scenes(metric=metric, first=first, other=other, strata=strata)
+                p_values[column], intervals[column] = estimate.p_value, estimate.interval
+            else:
+                p_values[column] = _p_value(metric=metric, first=first, other=other)
     adjusted = _adjusted(p_values=p_values, known=[one is not None for one in intervals], metrics=len(metrics))
     pairs = []
     for number, other in enumerate(others):
         columns = range(number * len(metrics), (number + 1) * len(metrics))
         found = [
             _difference(
-                metric=metric, first=first, other=other, interval=interval, p_value=p_values[column],
-                adjusted=adjusted[column],
+                metric=metric, first=first, other=other, interval=interval, span=spans[column],
+                p_value=p_values[column], adjusted=adjusted[column],
             )
             for metric, column in zip(metrics, columns, strict=True)
             if (interval := intervals[column]) is not None
@@ -171,9 +193,46 @@ def compare(*, metrics: Sequence[Column], scores: Sequence[Scores], strata: Sequ
     return tuple(pairs)
 
 
-def _tested(*, metric: Column, first: Scores, other: Scores, strata: Sequence[str]) -> Estimate:
-    """The difference over the tasks that both have a value for: scene by scene where plans were executed."""
-    one, two = (np.round(_table(metric=metric, scores=scores), DECIMALS) for scores in (first, other))
+class _Span(NamedTuple):
+    """(tasks,) each: differences with undecided tasks counted as 0, the least and the largest of all ways to settle
+    them."""
+
+    mean: Values
+    least: Values
+    most: Values
+
+
+def _span(*, key: str, first: Scores, other: Scores) -> _Span:
+    (one, one_upper), (two, two_upper) = first.ends(key), other.ends(key)
+    return _Span(two - one, two - one_upper, two_upper - one)
+
+
+def _bootstrapped(differences: Sequence[Values]) -> list[Interval | None]:
+    table = np.stack(differences, axis=1)
+    # Tasks without any score would only slow down the bootstrap.
+    paired = table[~np.isnan(table).all(axis=1)]
+    return bootstrap_columns(np.where(np.abs(paired) <= _SAME, 0.0, paired))
+
+
+def _p_value(*, metric: Column, first: Scores, other: Scores) -> float | None:
+    """Of judged plans: the largest p-value of all ways to settle undecided tasks; 1 where the order depends on them."""
+    (one, one_upper), (two, two_upper) = (
+        tuple(np.round(values, DECIMALS) for values in scores.ends(metric.key)) for scores in (first, other)
+    )
+    least, most = (_tested(two - one_upper, metric=metric), _tested(two_upper - one, metric=metric))
+    if least.mean > 0 or most.mean < 0 or least.p_value is None:
+        return least.p_value if least.mean > 0 else most.p_value
+    return 1.0
+
+
+def _tested(differences: Values, *, metric: Column) -> Estimate:
+    known = differences[~np.isnan(differences)]
+    return paired_test(np.where(np.abs(known) <= _SAME, 0.0, known)[:, None], method=metric.interval, strata=())
+
+
+def _over_scenes(*, metric: Column, first: Scores, other: Scores, strata: Sequence[str]) -> Estimate:
+    """Of executed plans: the difference, scene by scene, over the tasks that both have a value for."""
+    one, two = (np.round(scores.by_sample[metric.key], DECIMALS) for scores in (first, other))
     if one.shape != two.shape:
         # One of them executed no plan: all its tasks count the same on every sample.
         samples = max(one.shape[1], two.shape[1])
@@ -183,11 +242,6 @@ def _tested(*, metric: Column, first: Scores, other: Scores, strata: Sequence[st
     found = np.where(np.abs(differences[common]) <= _SAME, 0.0, differences[common])
     known = np.asarray(strata)[common].tolist() if len(strata) else []
     return paired_test(found, method=metric.interval, strata=known)
-
-
-def _table(*, metric: Column, scores: Scores) -> Values:
-    """(tasks, samples); one sample where plans are judged."""
-    return scores.by_sample[metric.key] if metric.interval.over_scenes else scores.values[metric.key][:, None]
 
 
 def left_out(*, first: Sequence[str], other: Sequence[str]) -> dict[str, int]:
@@ -206,11 +260,12 @@ def by_group(*, facet: str, tasks: Sequence[TaskRow], metric: Column, scores: Se
     for place, task in enumerate(tasks):
         for value in task.facets.get(facet, ()):
             members.setdefault(value, []).append(place)
-    first = scores[0].values[metric.key]
+    first = scores[0]
     rows = []
     for value, places in members.items():
         counts = tuple(
-            _count(metric=metric, differences=(other.values[metric.key] - first)[places]) for other in scores[1:]
+            _count(metric=metric, span=_Span(*(end[places] for end in _span(key=metric.key, first=first, other=other))))
+            for other in scores[1:]
         )
         if any(count.tasks for count in counts):
             rows.append(GroupRow(value=value, counts=counts))
@@ -218,7 +273,10 @@ def by_group(*, facet: str, tasks: Sequence[TaskRow], metric: Column, scores: Se
 
 
 def task_differences(*, metric: Column, scores: Sequence[Scores]) -> tuple[TaskDifference, ...]:
-    """Every task that at least two have a value for, the largest difference first, then in the suite's order."""
+    """Every task that at least two have a value for, the largest difference first, then in the suite's order.
+
+    Undecided tasks have value 0; who wins does not depend on how they are settled.
+    """
     table = np.stack([one.values[metric.key] for one in scores], axis=1)
     places = np.flatnonzero((~np.isnan(table)).sum(axis=1) >= 2)
     found = table[places]
@@ -226,7 +284,8 @@ def task_differences(*, metric: Column, scores: Sequence[Scores]) -> tuple[TaskD
     best = np.nanmax(signed, axis=1) if len(found) else np.zeros(0)
     spreads = best - np.nanmin(signed, axis=1) if len(found) else best
     spreads[spreads <= _SAME] = 0.0
-    is_best = signed >= best[:, None] - _SAME
+    highest = np.stack([one.ends(metric.key)[1] for one in scores], axis=1)[places] if metric.undecided else signed
+    is_best = (signed >= best[:, None] - _SAME) | (highest >= best[:, None] - _SAME)
     alone = (is_best.sum(axis=1) == 1) & metric.ordered
     winners = np.where(alone, is_best.argmax(axis=1), -1).tolist()
     rows, spread, index = found.tolist(), spreads.tolist(), places.tolist()
@@ -247,36 +306,41 @@ def _difference(
     first: Scores,
     other: Scores,
     interval: Interval,
+    span: _Span,
     p_value: float | None,
     adjusted: float | None,
 ) -> MetricDifference:
     one, two = first.values[metric.key], other.values[metric.key]
     common = ~(np.isnan(one) | np.isnan(two))
-    count = _count(metric=metric, differences=two - one)
+    count = _count(metric=metric, span=span)
     return MetricDifference(
         metric=metric,
         first_mean=float(one[common].mean()),
         other_mean=float(two[common].mean()),
         difference=interval,
+        least=float(span.least[common].mean()),
+        most=float(span.most[common].mean()),
         p_value=p_value,
         adjusted=adjusted,
         wins=count.wins,
         losses=count.losses,
         ties=count.ties,
+        undecided=count.undecided,
     )
 
 
-def _count(*, metric: Column, differences: Values) -> GroupCount:
-    known = differences[~np.isnan(differences)]
-    better = known if metric.higher_is_better else -known
-    wins = int((better > _SAME).sum()) if metric.ordered else 0
-    losses = int((better < -_SAME).sum()) if metric.ordered else 0
+def _count(*, metric: Column, span: _Span) -> GroupCount:
+    known, least, most = (end[~np.isnan(end)] for end in span)
+    above, below = int((least > _SAME).sum()), int((most < -_SAME).sum())
+    ties = int(((np.abs(least) <= _SAME) & (np.abs(most) <= _SAME)).sum())
+    wins, losses = ((above, below) if metric.higher_is_better else (below, above)) if metric.ordered else (0, 0)
     return GroupCount(
         tasks=len(known),
         difference=float(known.mean()) if len(known) else None,
         wins=wins,
         losses=losses,
-        ties=int((np.abs(known) <= _SAME).sum()),
+        ties=ties,
+        undecided=int(((least <= _SAME) & (most >= -_SAME)).sum()) - ties,
     )
 
 

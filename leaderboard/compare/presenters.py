@@ -18,7 +18,7 @@ from leaderboard.compare.comparing import (
 from leaderboard.compare.filtering import filtered
 from leaderboard.compare.forms import BothForms
 from leaderboard.compare.services import LETTERS, Comparison
-from leaderboard.compare.words import LEVEL, Verdict, left_out_in_words, p_text, signed, verdicts
+from leaderboard.compare.words import LEVEL, Verdict, difference_text, left_out_in_words, p_text, signed, verdicts
 from leaderboard.evaluations.gold import withheld_from
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.visibility import Reader
@@ -64,7 +64,7 @@ class DifferenceCell(NamedTuple):
     p_value: str
     tasks: int
     counts: str
-    """Wins, losses and ties in words; nothing for sizes."""
+    """Wins, losses, ties and undecided tasks in words; nothing for sizes."""
     bar: Bar
     tone: str
     """`better`, `worse` or nothing: only where interval and test agree that there is a difference."""
@@ -301,13 +301,13 @@ def _difference_cell(*, found: MetricDifference, undecided: MetricDifference | N
     width = max(right - left, 1) if ends else 0
     return DifferenceCell(
         mean=_mean(found.other_mean, undecided=undecided.other_mean if undecided else 0.0),
-        difference=signed(interval.mean),
+        difference=difference_text(found),
         low="" if ends is None else signed(ends[0]),
         high="" if ends is None else signed(ends[1]),
         no_interval=TOO_FEW if ends is None else "",
         p_value=p_text(found.adjusted),
         tasks=interval.count,
-        counts=f"{found.wins} better, {found.losses} worse, {found.ties} equal" if found.metric.ordered else "",
+        counts=_counts(found) if found.metric.ordered else "",
         bar=Bar(
             left=f"{left:.1f}",
             width=f"{width:.1f}",
@@ -315,6 +315,11 @@ def _difference_cell(*, found: MetricDifference, undecided: MetricDifference | N
         ),
         tone=("better" if better else "worse") if sure and found.metric.ordered else "",
     )
+
+
+def _counts(found: MetricDifference) -> str:
+    undecided = f", {found.undecided} undecided" if found.undecided else ""
+    return f"{found.wins} better, {found.losses} worse, {found.ties} equal{undecided}"
 
 
 def _place(value: float, scale: float) -> float:

@@ -21,7 +21,6 @@ _OUTCOMES = {
     "pending": "no result",
     "not_run": "not run",
 }
-OPEN = "These are lower ends: the tasks that are undecided could turn the order."
 _MINUS = "\N{MINUS SIGN}"
 
 
@@ -43,20 +42,8 @@ def verdicts(*, evaluations: Sequence[Evaluation], comparison: Comparison, metri
             found=pair.of(metric.key), metric=metric, names=(names[0], names[number]),
             letters=(LETTERS[0], LETTERS[number]), tests=len(comparison.pairs),
         )  # fmt: skip
-        if is_open(found=pair.of(metric.key), undecided=pair.of(metric.undecided)):
-            caution = f"{OPEN} {verdict.caution}".rstrip()
-            verdict = verdict._replace(better="", caution=caution)
         found.append(verdict)
     return tuple(found)
-
-
-def is_open(*, found: MetricDifference | None, undecided: MetricDifference | None) -> bool:
-    """Whether undecided tasks, counted as the better value, could turn the order of two evaluations."""
-    if found is None or undecided is None:
-        return False
-    if found.other_mean >= found.first_mean:
-        return undecided.first_mean > 0 and found.first_mean + undecided.first_mean >= found.other_mean
-    return undecided.other_mean > 0 and found.other_mean + undecided.other_mean >= found.first_mean
 
 
 def p_text(value: float | None) -> str:
@@ -74,6 +61,12 @@ def signed(value: float) -> str:
     return "0.000" if text in {"+0.000", f"{_MINUS}0.000"} else text
 
 
+def difference_text(found: MetricDifference) -> str:
+    """A difference with its sign; a range where undecided tasks leave it open."""
+    least, most = signed(found.least), signed(found.most)
+    return signed(found.difference.mean) if least == most else f"{least} to {most}"
+
+
 def _name(letter: str, evaluation: Evaluation) -> str:
     """Letter and name, cut if it is long: the table below has the whole name."""
     return f"{letter} ({Truncator(evaluation.submission.planner.name).chars(LONGEST_NAME)})"
@@ -86,8 +79,17 @@ def _verdict(
     if found is None:
         sentence = f"{first} and {other} have no task in common with a value of {metric.label}: nothing is compared."
         return Verdict(better="", sentence=sentence, caution="")
-    mean, count, ends = found.difference.mean, found.difference.count, found.difference.ends
+    # Of all ways to settle undecided tasks, the difference nearest to 0.
+    mean = found.least if found.least > 0 else found.most if found.most < 0 else 0.0
+    count, ends = found.difference.count, found.difference.ends
     over = f"over {count:,} task{'' if count == 1 else 's'}"
+    if found.undecided and round(abs(mean), 12) == 0:
+        span = f", 95 % interval {_plain(ends[0])} to {_plain(ends[1])}" if ends else ""
+        sentence = (
+            f"Undecided tasks leave open whether {first} or {other} scores higher in {metric.label}: by "
+            f"{difference_text(found)}{span}, {over}."
+        )
+        return Verdict(better="", sentence=sentence, caution="")
     if round(abs(mean), 12) == 0:
         equal = not found.wins + found.losses and (ends is None or ends[0] == ends[1])
         same = "the same on every task" if equal else "the same on average"
@@ -104,7 +106,10 @@ def _verdict(
     )
     adjusted = f" (Holm, {tests} tests)" if tests > 1 else ""
     p_value = f"p = {p_text(found.adjusted)}{adjusted}".replace("= <", "<") if found.adjusted is not None else "no test"
-    sentence = f"{ahead} scores higher than {behind} in {metric.label} by {abs(mean):.3f} ({span}), {p_value}, {over}."
+    # However they are settled.
+    least = "at least " if found.least != found.most else ""
+    amount = f"{least}{abs(mean):.3f}"
+    sentence = f"{ahead} scores higher than {behind} in {metric.label} by {amount} ({span}), {p_value}, {over}."
     if not metric.ordered:
         sentence = sentence.replace("scores higher", "is larger", 1)
     elif not metric.higher_is_better:

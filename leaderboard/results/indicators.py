@@ -1,6 +1,7 @@
 """Binary indicators of a plan, as marks of its task and as shares of groups of tasks. No database."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from evaluator.metrics.statistics import Interval, wilson
@@ -40,11 +41,12 @@ class Mark(NamedTuple):
 
 
 class Share(NamedTuple):
-    """Mean of an indicator over some tasks, with its Wilson interval."""
+    """Mean of an indicator over some tasks, with its interval."""
 
     name: str
     label: str
     interval: Interval
+    """From the low of Wilson's interval with all undecided tasks counted as 0 to its high with all counted as 1."""
     lower_is_better: bool
     undecided: float = 0.0
     """Share of the tasks on which it is undecided; they count 0 in the mean."""
@@ -95,13 +97,16 @@ def good_marks(found: Sequence[Mark]) -> int | None:
 
 def shares(tasks: Sequence[Sequence[Mark]]) -> tuple[Share, ...]:
     """Means over tasks, at least one, each of which has the same marks."""
-    return tuple(
-        Share(
-            name=of_all[0].name,
-            label=of_all[0].label,
-            interval=wilson(successes=sum(mark.value == "1" for mark in of_all), total=len(of_all)),
-            lower_is_better=of_all[0].lower_is_better,
-            undecided=sum(mark.undecided for mark in of_all) / len(of_all),
-        )
-        for of_all in zip(*tasks, strict=True)
+    return tuple(_share(of_all) for of_all in zip(*tasks, strict=True))
+
+
+def _share(of_all: Sequence[Mark]) -> Share:
+    sure, undecided = (sum(mark.value == "1" for mark in of_all), sum(mark.undecided for mark in of_all))
+    highest = wilson(successes=sure + undecided, total=len(of_all))
+    return Share(
+        name=of_all[0].name,
+        label=of_all[0].label,
+        interval=replace(wilson(successes=sure, total=len(of_all)), high=highest.high),
+        lower_is_better=of_all[0].lower_is_better,
+        undecided=undecided / len(of_all),
     )

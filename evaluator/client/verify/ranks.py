@@ -79,8 +79,10 @@ def check_ranges(
         text = f"ranges of ranks: {len(measured)} rows of {tasks} tasks are too many to test again"
         report.not_checked("rows", text)
         return
-    tables, strata = _tables(column=column, runs=[results[row.evaluation] for row in measured], samples=samples)
-    tests = pair_tests(tables, method=column.interval, strata=strata)
+    runs = [results[row.evaluation] for row in measured]
+    tables, strata = _tables(column=column, runs=runs, samples=samples)
+    upper, _ = _tables(column=column, runs=runs, samples=samples, upper=True) if column.undecided else (None, None)
+    tests = pair_tests(tables, method=column.interval, strata=strata, upper=upper)
     ranges = rank_ranges(tests, higher_is_better=suite.higher_is_better)
     wanted = {row.evaluation: found and (found.low, found.high) for row, found in zip(measured, ranges, strict=True)}
     for row in rows:
@@ -123,7 +125,7 @@ def _alike(one: Sequence[float | None], other: Sequence[float | None]) -> bool:
     )
 
 
-def _tables(*, column: Column, runs: Sequence[Runs], samples: int) -> tuple[Scores, list[str]]:
+def _tables(*, column: Column, runs: Sequence[Runs], samples: int, upper: bool = False) -> tuple[Scores, list[str]]:
     """All tasks of all rows in one table, NaN where a row has none, and the metric of each task."""
     by_task = [[{result.task: result for result in run} for run in parts] for parts in runs]
     metrics = {task: result.metric for parts in by_task for run in parts for task, result in run.items()}
@@ -132,7 +134,7 @@ def _tables(*, column: Column, runs: Sequence[Runs], samples: int) -> tuple[Scor
     # Single precision, as the site keeps scores: they are rounded before they are compared.
     scores = np.full((len(runs), len(places), width), np.nan, dtype=np.float32)
     for row, parts in enumerate(by_task):
-        for task, values in mean_table(column=column, runs=parts, samples=samples).items():
+        for task, values in mean_table(column=column, runs=parts, samples=samples, upper=upper).items():
             scores[row, places[task]] = values
     return scores, list(metrics.values())
 

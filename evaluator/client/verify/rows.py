@@ -189,6 +189,7 @@ def _column(facts: ColumnFacts) -> Column:
     return Column(
         key=facts.key, label=facts.key, description="", metric=facts.metric, indicator=facts.indicator,
         fault=facts.fault, interval=facts.interval, tasks=tuple(facts.tasks), weights=facts.weights,
+        undecided=facts.undecided,
     )  # fmt: skip
 
 

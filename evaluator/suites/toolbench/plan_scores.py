@@ -1,7 +1,7 @@
 """Scoring a file of plans for a suite that judges plans."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evaluator.arbiters.protocol import Arbiter
@@ -139,7 +139,9 @@ def _by(
 def _share(*, key: str, scores: Sequence[TaskScore]) -> Interval:
     worst = 1.0 if key in LOWER_IS_BETTER else 0.0
     values = [score.indicators.get(key, worst) for score in scores]
-    return wilson(successes=round(sum(values)), total=len(values))
+    share = wilson(successes=round(sum(values)), total=len(values))
+    undecided = sum(score.indicators.get("undecided", 0.0) for score in scores) if key == "SE" else 0.0
+    return replace(share, high=wilson(successes=round(sum(values) + undecided), total=len(values)).high)
 
 
 def report_to_json(report: Report) -> dict[str, Any]:

@@ -196,6 +196,7 @@ def suite_facts(suite: Suite) -> SuiteFacts:
                 interval=column.interval,
                 tasks=list(column.tasks),
                 weights=dict(column.weights),
+                undecided=column.undecided,
             )
             for column in suite.columns
         ],

@@ -1,12 +1,20 @@
 """Ranges of means over tasks some of which are undecided."""
 
+import math
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
-from evaluator.metrics.aggregate import TaskScore, summarise_columns
+from evaluator.metrics.aggregate import TaskScore, interval_of, summarise_columns
+from evaluator.metrics.pairwise import pair_tests, rank_ranges
+from evaluator.metrics.runs import metrics_of_runs
+from evaluator.metrics.statistics import wilson
 from evaluator.metrics.undecided import range_text, ranged, undecided_words
 from evaluator.records import Outcome
-from evaluator.suites.base import Column, companions, shown_columns
+from evaluator.suites.base import Column, IntervalMethod, companions, shown_columns
 from leaderboard.boards.courses import courses, drawing
+from leaderboard.results.indicators import marks, shares
 
 SE = Column(key="SE", label="SE", description="", indicator=True, undecided="open", by_rules=("low", "high"))
 PARTS = [Column(key=key, label=key, description="", indicator=True, ordered=False) for key in ("open", "low", "high")]
@@ -72,3 +80,106 @@ def test_the_course_over_seasons_has_room_for_the_range():
     assert drawn is not None
     assert drawn.ticks[-1][1] == "1.0"
     assert "0.300 \N{EN DASH} 0.980" in drawn.lines[0].marks[0].words
+
+
+SHARE = Column(
+    key="SE", label="SE", description="", indicator=True, interval=IntervalMethod.WILSON, primary=True, undecided="open"
+)
+
+
+def judged(rights: np.ndarray, doubts: np.ndarray) -> list[TaskScore]:
+    """Results of tasks: right ones count 1 unless the judge is in doubt."""
+    return [
+        TaskScore(
+            str(place), "SE", Outcome.SCORED, float(right and not doubt),
+            {"SE": float(right and not doubt), "open": float(doubt)},
+        )
+        for place, (right, doubt) in enumerate(zip(rights, doubts, strict=True))
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("tasks", [120, 2500])
+@pytest.mark.parametrize("truth", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("right_share", [0.0, 0.5, 1.0])
+def test_the_interval_covers_the_truth_whatever_is_right_about_undecided_tasks(tasks, truth, right_share):
+    rng = np.random.default_rng(1)
+    # A tenth of all tasks are undecided, of which `right_share` are right, as far as the truth leaves room.
+    right_doubt = min(0.1 * right_share, truth)
+    wrong_doubt = min(0.1 - 0.1 * right_share, 1 - truth)
+    chances = [right_doubt, wrong_doubt, truth - right_doubt, 1 - truth - wrong_doubt]
+    draws = 400 if tasks == 120 else 100
+    covered = 0
+    for right_open, wrong_open, right, _ in rng.multinomial(tasks, chances, size=draws):
+        sure, doubt = int(right), int(right_open + wrong_open)
+        results = judged(np.arange(tasks) < sure, (np.arange(tasks) >= sure) & (np.arange(tasks) < sure + doubt))
+        found = interval_of(column=SHARE, results=results, samples=1)
+        assert found is not None
+        assert found.low is not None
+        assert found.high is not None
+        covered += found.low <= truth <= found.high
+    # Two standard errors of the simulation below the nominal 95 %.
+    assert covered / draws >= 0.95 - 2 * math.sqrt(0.05 * 0.95 / draws)
+
+
+def test_the_interval_of_the_lower_end_alone_does_not():
+    """A tenth of the tasks are right and undecided."""
+    rng = np.random.default_rng(1)
+    covered = {120: 0, 2500: 0}
+    for tasks in covered:
+        for sure in rng.binomial(tasks, 0.5, size=400):
+            found = wilson(successes=int(sure), total=tasks)
+            covered[tasks] += (found.low or 0.0) <= 0.6 <= (found.high or 0.0)
+    assert covered[120] < 0.75 * 400
+    assert covered[2500] == 0
+
+
+def test_a_rank_holds_for_every_way_to_settle_undecided_tasks():
+    tasks = 200
+    rights = np.stack([np.arange(tasks) < count for count in (150, 100, 60, 60)]).astype(float)
+    upper = rights.copy()
+    # Nothing is known of the fourth.
+    upper[1, 100:140] = 1
+    upper[3] = 1
+    tests = pair_tests(rights[:, :, None], method=IntervalMethod.WILSON, strata=["SE"] * tasks, upper=upper[:, :, None])
+    ranges = [(one.low, one.high) for one in rank_ranges(tests) if one]
+    # At worst the first is ahead of the second by 150 to 140 on nested tasks, which is certain.
+    assert ranges[0] == (1, 2)
+    assert ranges[1] == (2, 3)
+    assert ranges[2] == (3, 4)
+    assert ranges[3] == (1, 4)
+
+
+def test_settling_the_undecided_never_contradicts_a_rank():
+    """Of two planners with 6 % undecided tasks each, whatever these turn out to be."""
+    rng = np.random.default_rng(7)
+    first, other = (rng.random(400) < share for share in (0.75, 0.6))
+    doubts = rng.random((2, 400)) < 0.06
+    lower = np.stack([first & ~doubts[0], other & ~doubts[1]]).astype(float)
+    upper = np.stack([first | doubts[0], other | doubts[1]]).astype(float)
+    worst = pair_tests(lower[:, :, None], method=IntervalMethod.WILSON, strata=[""] * 400, upper=upper[:, :, None])
+    for _ in range(50):
+        settled = np.where(doubts, rng.random((2, 400)) < rng.random(), lower)
+        found = pair_tests(settled[:, :, None], method=IntervalMethod.WILSON, strata=[""] * 400)
+        assert found.p_values[0, 1] <= worst.p_values[0, 1]
+        assert found.differences[0, 1] >= worst.differences[0, 1] > 0
+
+
+def test_runs_and_marks_have_the_same_interval():
+    results = judged(np.arange(100) < 40, (np.arange(100) >= 40) & (np.arange(100) < 60))
+    one = interval_of(column=SHARE, results=results, samples=1)
+    assert one is not None
+    assert (one.mean, one.low, one.high) == (
+        0.4, wilson(successes=40, total=100).low, wilson(successes=60, total=100).high,
+    )  # fmt: skip
+    mean = metrics_of_runs(columns=[SHARE], runs=[results, results], samples=1)["SE"]
+    assert isinstance(mean, dict)
+    assert mean["low"] < 0.4 < 0.6 < mean["high"]
+    found = shares(
+        [marks([replace(SHARE, good="yes")], outcome="scored", indicators=one.indicators) for one in results]
+    )
+    assert (found[0].interval.low, found[0].interval.high) == (one.low, one.high)
+
+
+def test_undecided_tasks_belong_to_shares_of_judged_plans():
+    with pytest.raises(ValueError, match="SE: only columns of judged plans"):
+        Column(key="SE", label="SE", description="", higher_is_better=False, undecided="open")

@@ -1,5 +1,7 @@
 """The arithmetic of comparisons, without a database."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from evaluator.metrics.aggregate import TaskScore
 from evaluator.metrics.statistics import LEAST_VALUES
 from evaluator.records import Outcome
-from evaluator.suites.base import Column
+from evaluator.suites.base import Column, IntervalMethod
 from evaluator.suites.facets import STRUCTURE, Facet
 from leaderboard.compare.comparing import (
     NOBODY,
@@ -44,6 +46,41 @@ def make_tasks(*groups: tuple[str, ...]) -> list[TaskRow]:
 
 def make_result(outcome: Outcome, score: float | None = None, metric: str = "ViT", **indicators: float) -> TaskScore:
     return TaskScore(task="0", metric=metric, outcome=outcome, score=score, indicators=indicators)
+
+
+def test_undecided_tasks_widen_the_interval_and_weaken_the_test():
+    """B is right on 40 tasks of 100 that A does not solve; A is undecided on 30 of these, B on 10 others."""
+    column = replace(IR, key="SE", higher_is_better=True, interval=IntervalMethod.WILSON, fault=0.0, undecided="open")
+    tasks = make_tasks(*[()] * 100)
+
+    def scores(right: int, doubts: range) -> Scores:
+        results = {
+            place: make_result(Outcome.SCORED, SE=float(place < right), open=float(place in doubts))
+            for place in range(100)
+        }
+        return scores_of(metrics=[column], tasks=tasks, results=results)
+
+    first, other = scores(20, range(20, 50)), scores(60, range(60, 70))
+    (pair,) = compare(metrics=[column], scores=[first, other])
+    (found,) = pair.differences
+    assert (found.difference.mean, found.least, found.most) == pytest.approx((0.4, 0.1, 0.5))
+    assert (found.wins, found.losses, found.ties, found.undecided) == (10, 0, 50, 40)
+    assert found.p_value == pytest.approx(2**-9)
+    lowest, highest = scores(50, range(0)), scores(70, range(0))
+    (low,), (high,) = (
+        compare(metrics=[column], scores=ends)[0].differences
+        for ends in ([lowest, other], [scores(20, range(0)), highest])
+    )
+    assert found.difference.ends == (low.difference.low, high.difference.high)
+    assert task_differences(metric=column, scores=[first, other])[0].winner in {"1", NOBODY}
+    assert {task.winner for task in task_differences(metric=column, scores=[first, other]) if task.index < 50} == {
+        NOBODY
+    }
+    (group,) = by_group(facet="group", tasks=make_tasks(*[("a",)] * 100), metric=column, scores=[first, other])
+    assert group.counts[0][2:] == (10, 0, 50, 40)
+    # With A undecided on all 40 tasks the order is open.
+    (pair,) = compare(metrics=[column], scores=[scores(20, range(20, 60)), other])
+    assert pair.differences[0].p_value == 1.0
 
 
 VALUES = st.lists(st.one_of(st.sampled_from([0.0, 1.0, NAN]), st.floats(0, 1, width=32)), min_size=1, max_size=25)
@@ -134,9 +171,9 @@ def test_groups_count_a_task_in_each_of_its_groups():
     scores = [make_scores(0.1, 0.5, 0.5, NAN), make_scores(0.4, 0.2, 0.5, 1.0)]
     rows = {row.value: row.counts[0] for row in by_group(facet="group", tasks=tasks, metric=OVERALL, scores=scores)}
     assert list(rows) == ["noise", "blur", "gray"]
-    assert rows["noise"][:1] + rows["noise"][2:] == (2, 1, 1, 0)
+    assert rows["noise"][:1] + rows["noise"][2:] == (2, 1, 1, 0, 0)
     assert rows["noise"].difference == pytest.approx(0.0)
-    assert rows["blur"][:1] + rows["blur"][2:] == (1, 1, 0, 0)
+    assert rows["blur"][:1] + rows["blur"][2:] == (1, 1, 0, 0, 0)
     assert rows["gray"].ties == 1
     assert common_facets(tasks=tasks, facets=[GROUP, STRUCTURE]) == (GROUP,)
     assert common_facets(tasks=make_tasks(("one",), ("one",)), facets=[GROUP]) == ()
