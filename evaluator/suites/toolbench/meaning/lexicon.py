@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 FOLDER = Path(__file__).parent / "lexicon"
+PERSONS = frozenset({"person", "man", "woman", "child", "boy", "girl", "baby", "couple", "family"})
 LONGEST_PHRASE = 5
 """Words of the longest name."""
 _ENDINGS = (("ies", "y"), ("ing", ""), ("ing", "e"), ("ied", "y"), ("ed", ""), ("ed", "e"), ("es", ""), ("s", ""))
@@ -214,6 +215,13 @@ def _kinds() -> Mapping[str, frozenset[str]]:
 def makers_of_other_things() -> frozenset[str]:
     """Words before a name that make something else of the thing ("toy car")."""
     return frozenset(lemma(word) for word in words_of("things", "compounds")["makes_another"])
+
+
+def may_be(wanted: Concept, given: Concept) -> bool:
+    """Whether what is named `given` may be what is `wanted`: a kind of it, or a person in some role."""
+    if wanted.name in kinds_of(given.name):
+        return True
+    return "roles" in {wanted.dimension, given.dimension} and bool(PERSONS & {wanted.name, given.name})
 
 
 def are_related(first: Concept, second: Concept) -> bool:

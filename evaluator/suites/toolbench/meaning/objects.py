@@ -9,8 +9,8 @@ from evaluator.suites.toolbench.meaning.frames import EXCLUDING, concepts_in
 from evaluator.suites.toolbench.meaning.lexicon import (
     Category,
     Concept,
-    kinds_of,
     makers_of_other_things,
+    may_be,
     words_of,
 )
 from evaluator.suites.toolbench.meaning.sentences import base_forms, names_file
@@ -52,8 +52,9 @@ def compare_objects(wanted: str, given: str, attributes: frozenset[str] = frozen
     """Whether `given` names the object `wanted`.
 
     Number, spelling, articles and synonyms do not matter. Beside the head noun it may have three words: those that
-    `wanted` has or the request has next to the object's name. Another attribute, several objects, an exclusion, or the
-    kind of the thing ("animal" for a dog) make it another condition.
+    `wanted` has or the request has next to the object's name. Another thing ("walrus" for a dog), another attribute
+    ("purple", whatever the thing), several objects, an exclusion, or the kind of the thing ("animal" for a dog) make it
+    another condition. Undecided are words that the lexicon does not have, and kinds of what is wanted ("puppy").
 
     Args:
         wanted: the object's name.
@@ -76,9 +77,13 @@ def compare_objects(wanted: str, given: str, attributes: frozenset[str] = frozen
 def _compare_names(*, wanted: Name, given: Name, attributes: frozenset[str]) -> Finding:
     if given.makers - wanted.makers - attributes:
         return _DIFFERENT
-    if wanted.head != given.head:
-        return _compare_heads(wanted=wanted, given=given)
     extra = given.before - wanted.before
+    if wanted.head != given.head:
+        is_asked = _is_asked(given=given, wanted=wanted, attributes=attributes)
+        # Whatever the head is: no thing of that colour was asked for.
+        if not is_asked and any(one.category is Category.QUALITY for one in extra):
+            return _DIFFERENT
+        return _compare_heads(wanted=wanted, given=given, is_asked=is_asked)
     if extra and not _is_asked(given=given, wanted=wanted, attributes=attributes):
         return _DIFFERENT
     if set(given.after) - set(wanted.after) - attributes:
@@ -99,10 +104,11 @@ def _is_asked(*, given: Name, wanted: Name, attributes: frozenset[str]) -> bool:
     return given.words_before <= wanted.words_before | attributes
 
 
-def _compare_heads(*, wanted: Name, given: Name) -> Finding:
+def _compare_heads(*, wanted: Name, given: Name, is_asked: bool) -> Finding:
+    """Compare names with different heads. `is_asked`: whether the request has what stands before the given one."""
     heads = wanted.head, given.head
     if Category.UNKNOWN not in {head.category for head in heads}:
-        if wanted.head.name in kinds_of(given.head.name) and not given.before:
+        if may_be(wanted.head, given.head) and is_asked:
             return Verdict.UNDECIDED, f"a {given.head.name} is only one kind of {wanted.head.name}"
         return _DIFFERENT
     if given.head.category is not Category.UNKNOWN:

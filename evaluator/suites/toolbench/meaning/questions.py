@@ -3,7 +3,15 @@
 from functools import lru_cache
 
 from evaluator.suites.toolbench.meaning.frames import Frame, alike, frame_of, weak_asks
-from evaluator.suites.toolbench.meaning.lexicon import Category, Concept, are_related, lists, readings, vague_doings
+from evaluator.suites.toolbench.meaning.lexicon import (
+    PERSONS,
+    Category,
+    Concept,
+    are_related,
+    lists,
+    readings,
+    vague_doings,
+)
 from evaluator.suites.toolbench.meaning.sentences import base_forms
 from evaluator.suites.toolbench.meaning.verdict import Verdict
 
@@ -18,7 +26,6 @@ _VERBS = frozenset({Category.DOING, Category.RELATION})
 _EITHER_WAY = frozenset({"next to", "opposite"})
 """If the one is there from the other, so is the other from the one."""
 _OF_THINGS = frozenset({"contents", "seen"})
-_PERSONS = frozenset({"person", "man", "woman", "child", "boy", "girl", "baby", "couple", "family"})
 _NEAR = 0.5
 _MOST_APART = 2
 """Two questions are near if they share half of their concepts at least, and the wanted one has two at most that the
@@ -154,7 +161,7 @@ def _exclude(first: Concept, second: Concept) -> bool:
         Category.DOING in shared and vague_doings().isdisjoint({first.name, second.name})
     ):
         return True
-    is_role = "roles" in {first.dimension, second.dimension} and bool(_PERSONS & {first.name, second.name})
+    is_role = "roles" in {first.dimension, second.dimension} and bool(PERSONS & {first.name, second.name})
     return first.category is second.category is Category.THING and not is_role and not are_related(first, second)
 
 

@@ -3,7 +3,14 @@
 from functools import lru_cache
 
 from evaluator.suites.toolbench.meaning.frames import concepts_in, frame_of
-from evaluator.suites.toolbench.meaning.lexicon import Category, Concept, plain_words, words_of_prompts
+from evaluator.suites.toolbench.meaning.lexicon import (
+    Category,
+    Concept,
+    are_related,
+    may_be,
+    plain_words,
+    words_of_prompts,
+)
 from evaluator.suites.toolbench.meaning.questions import (
     Finding,
     compare_questions,
@@ -41,7 +48,9 @@ def compare_prompts(wanted: str, given: str, asked: frozenset[str] = frozenset()
     first, second = _shown(wanted), _shown(given)
     missing, extra = left_over(first, second)
     extra = [one for one in extra if not set(one.name.split()) <= asked]
-    if first and len(missing) == len(first):
+    # A puppy may be the dog that is wanted, a walrus is not.
+    unmet = [one for one in missing if not any(are_related(one, other) or may_be(one, other) for other in extra)]
+    if first and len(unmet) == len(first):
         return _DIFFERENT
     if frame_of(wanted).is_negated != frame_of(given).is_negated:
         return Verdict.UNDECIDED, "only one of them excludes or denies something"
@@ -49,9 +58,9 @@ def compare_prompts(wanted: str, given: str, asked: frozenset[str] = frozenset()
         is_clear = not is_reversed(frame_of(wanted), frame_of(given))
         return _SAME if is_clear else (Verdict.UNDECIDED, "it is not clear who does it to whom")
     is_told_otherwise = any(one.category in {Category.UNKNOWN, Category.DOING} for one in extra)
-    if not is_told_otherwise and any(one.category in _NEEDED or one.dimension in _DISTINCT for one in missing):
+    if not is_told_otherwise and any(one.category in _NEEDED or one.dimension in _DISTINCT for one in unmet):
         return _DIFFERENT
-    if 1 - len(missing) / max(len(first), 1) < LEAST_SHARE:
+    if 1 - len(unmet) / max(len(first), 1) < LEAST_SHARE:
         return _DIFFERENT
     return Verdict.UNDECIDED, not_understood(missing=missing, extra=extra)
 

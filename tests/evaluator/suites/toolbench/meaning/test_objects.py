@@ -6,6 +6,7 @@ from evaluator.suites.toolbench.meaning.actions import compare_actions
 from evaluator.suites.toolbench.meaning.instructions import Intent, compare_intent
 from evaluator.suites.toolbench.meaning.objects import compare_objects
 from evaluator.suites.toolbench.meaning.sentences import next_to
+from evaluator.suites.toolbench.meaning.texts import compare_prompts
 from evaluator.suites.toolbench.meaning.verdict import Verdict
 
 SAME, DIFFERENT, UNDECIDED = Verdict.SAME, Verdict.DIFFERENT, Verdict.UNDECIDED
@@ -39,12 +40,72 @@ SAME, DIFFERENT, UNDECIDED = Verdict.SAME, Verdict.DIFFERENT, Verdict.UNDECIDED
         ("dog", "", DIFFERENT),
         ("dog", "Detect the dog in image_1.png", DIFFERENT),
         ("dog", "please detect the dog that you can see here", DIFFERENT),
+        # Known other things, alone or with an attribute that nobody asked for.
+        ("dog", "walrus", DIFFERENT),
+        ("dog", "purple walrus", DIFFERENT),
+        ("dog", "unicorn", DIFFERENT),
+        ("dog", "purple flooble", DIFFERENT),
+        ("walrus", "dog", DIFFERENT),
+        ("zebra", "giraffe", DIFFERENT),
+        ("bicycle", "unicorn", DIFFERENT),
+        ("cat", "lion", DIFFERENT),
+        ("toaster", "blender", DIFFERENT),
+        ("pizza", "sushi", DIFFERENT),
+        ("guitar", "cello", DIFFERENT),
+        ("surfer", "astronaut", DIFFERENT),
+        # Kinds of what is wanted, people in roles, and words that the lexicon does not have.
         ("dog", "puppy", UNDECIDED),
+        ("dog", "poodle", UNDECIDED),
+        ("car", "sedan", UNDECIDED),
+        ("bear", "polar bear", UNDECIDED),
+        ("bird", "penguin", UNDECIDED),
+        ("animal", "walrus", UNDECIDED),
+        ("fruit", "pineapple", UNDECIDED),
+        ("vehicle", "helicopter", UNDECIDED),
+        ("person", "surfer", UNDECIDED),
+        ("man", "firefighter", UNDECIDED),
+        ("surfer", "person", UNDECIDED),
         ("dog", "doggo", UNDECIDED),
+        ("dog", "flooble", UNDECIDED),
+        ("flooble", "doggo", UNDECIDED),
+        # Synonyms.
+        ("dog", "hound", SAME),
+        ("moose", "elk", SAME),
+        ("flashlight", "torch", SAME),
+        ("bulldog", "bulldogs", SAME),
+        ("light bulb", "lightbulb", SAME),
     ],
 )
 def test_a_condition_names_the_object_and_no_other(wanted, given, verdict):
     assert compare_objects(wanted, given)[0] is verdict
+
+
+def test_a_kind_with_an_attribute_of_the_request_stays_undecided():
+    asked = next_to(text="Cut the brown dog out of a_1.png", name="dog")
+    assert compare_objects("dog", "brown poodle", asked)[0] is UNDECIDED
+    assert compare_objects("dog", "brown walrus", asked)[0] is DIFFERENT
+    assert compare_objects("dog", "white poodle", asked)[0] is DIFFERENT
+
+
+@pytest.mark.parametrize(
+    ("wanted", "given", "verdict"),
+    [
+        ("a dog on the beach", "a walrus on the beach", DIFFERENT),
+        ("a dog on the beach", "a purple walrus", DIFFERENT),
+        ("a dog", "a purple walrus", DIFFERENT),
+        ("a man riding a horse", "a man riding a unicorn", DIFFERENT),
+        ("a bowl of pineapples", "a bowl of mushrooms", DIFFERENT),
+        ("a dog", "a puppy", UNDECIDED),
+        ("a dog on the beach", "a poodle on the beach", UNDECIDED),
+        ("a poodle on the beach", "a dog on the beach", UNDECIDED),
+        ("a man on a wave", "a surfer on a wave", UNDECIDED),
+        ("a dog on the beach", "a flooble on the beach", UNDECIDED),
+        ("a dog on the beach", "a hound at the shore", SAME),
+        ("a dog on the beach", "a hound on the beach", SAME),
+    ],
+)
+def test_a_prompt_shows_another_thing_only_if_the_lexicon_knows_both(wanted, given, verdict):
+    assert compare_prompts(wanted, given)[0] is verdict
 
 
 def test_an_attribute_of_the_request_may_be_in_the_condition():
