@@ -14,6 +14,11 @@ def blocks(title: str) -> list[tuple[str, str]]:
     return re.findall(r"^```(\w+)\n(.*?)^```$", chapter, re.M | re.S)
 
 
+def titles() -> list[str]:
+    """The chapters."""
+    return re.findall(r"^## (.+)$", RECIPES.read_text(encoding="utf-8"), re.M)
+
+
 def apply(diff: str, *, root: Path) -> None:
     """Make the changes of a block of the language diff: hunks after `@@`, below the file's name after `---`.
 

@@ -2,8 +2,10 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from django.db import connection
@@ -13,7 +15,7 @@ from evaluator.plans import read_plan
 from evaluator.suites import suite_of
 from tests.end_to_end.arena import ROOT
 from tests.end_to_end.endpoints import example
-from tests.recipes import apply, blocks, changed_files, linked_copy
+from tests.recipes import apply, blocks, changed_files, linked_copy, titles
 
 OPENAGI = suite_of("openagi")
 
@@ -30,26 +32,78 @@ def test_the_example_endpoint_has_fewer_than_60_lines():
     assert len((ROOT / "examples" / "planner_server.py").read_text().splitlines()) < 60
 
 
-def test_the_changes_in_the_recipe_for_a_page_fit_the_files(tmp_path):
-    ((_, diff),) = [block for block in blocks("A page") if block[0] == "diff"]
-    linked_copy(tmp_path, changed=changed_files(diff))
-    apply(diff, root=tmp_path)
-    for name in changed_files(diff):
-        assert "newest" in (tmp_path / name).read_text()
-        assert '"profiles:newest"' not in (ROOT / name).read_text()
+MODULES = {
+    "An expert": "evaluator/experts/lead.py",
+    "A strategy": "evaluator/planners/strategies/first_fit.py",
+    "A plan form": "evaluator/plans/arrows.py",
+    "A kind of planner": "leaderboard/planners/kinds/fixed.py",
+    "A page": "frontend/templates/profiles/newest.html",
+}
+"""Where the module or template of each recipe goes."""
+PROSE = frozenset({"Migrations"})
+"""Chapters without a recipe."""
+
+
+def follow(title: str, *, folder: Path) -> dict[str, str]:
+    """A copy of the repository with what a recipe adds and changes, and the environment of programs in it."""
+    written = [text for language, text in blocks(title) if language in {"python", "html"}]
+    diffs = [text for language, text in blocks(title) if language == "diff"]
+    copy = folder / "copy"
+    linked_copy(copy, changed=[MODULES[title], *(name for diff in diffs for name in changed_files(diff))])
+    (copy / MODULES[title]).write_text("".join(written))
+    for diff in diffs:
+        apply(diff, root=copy)
+    program = folder / "planarena"
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m leaderboard.console "$@"\n')
+    program.chmod(0o755)
+    return os.environ | {
+        "PYTHONPATH": str(copy),
+        "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}",
+        "PLANARENA_DATA": str(folder / "data"),
+    }
+
+
+def test_every_recipe_is_followed():
+    assert set(titles()) - PROSE == set(MODULES)
+
+
+@pytest.mark.parametrize("title", ["An expert", "A strategy", "A plan form"])
+def test_the_commands_of_a_recipe_run_in_a_copy_that_follows_it(title, tmp_path):
+    environment = follow(title, folder=tmp_path)
+    ((_, console),) = [block for block in blocks(title) if block[0] == "console"]
+    commands = "\n".join(line.removeprefix("$ ") for line in console.splitlines())
+    done = subprocess.run(
+        ["bash", "-euc", f"{commands} --output report"], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    (record,) = json.loads((tmp_path / "report").read_text())["results"]
+    assert record["outcome"] == "scored"
+    check = {"An expert": shortened, "A strategy": one_call, "A plan form": in_arrows}[title]
+    check(record)
+
+
+def shortened(record):
+    experts = {step["tool"]: step["expert"] for sample in record["samples"] for step in sample["steps"]}
+    assert experts["Text Summarization"] == "lead/summarization"
+
+
+def one_call(record):
+    assert len(record["plan"]["steps"]) == 1
+
+
+def in_arrows(record):
+    assert record["plan_received"] == "Image Denoising -> Image Captioning"
+    assert [step["tool"] for step in record["plan"]["steps"]] == ["Image Denoising", "Image Captioning"]
 
 
 @pytest.mark.django_db
-def test_the_kind_of_planner_in_the_recipe_comes_from_the_api_to_a_board(tmp_path):
-    """In a copy with the recipe's files and another process, since models are loaded once."""
-    ((_, module),) = [block for block in blocks("A kind of planner") if block[0] == "python"]
-    ((_, diff),) = [block for block in blocks("A kind of planner") if block[0] == "diff"]
-    linked_copy(tmp_path, changed=changed_files(diff))
-    (tmp_path / "leaderboard/planners/kinds/fixed.py").write_text(module)
-    apply(diff, root=tmp_path)
+@pytest.mark.parametrize("title", ["A kind of planner", "A page"])
+def test_the_recipe_of_a_site_works_in_a_copy_that_follows_it(title, tmp_path):
+    """In another process, since models are loaded once."""
+    environment = follow(title, folder=tmp_path)
     database = json.dumps(connection.settings_dict, default=str)
     done = subprocess.run(
-        [sys.executable, "-m", "tests.example_kind", database],
-        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True,
+        [sys.executable, "-m", "tests.site_recipes", title, database],
+        cwd=tmp_path / "copy", env=environment, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

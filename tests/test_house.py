@@ -67,6 +67,17 @@ def test_no_code_outside_its_module_names_a_kind_of_planner():
     assert not {name: lines for name, lines in found.items() if lines}
 
 
+def test_migrations_that_the_code_names_exist():
+    named = {
+        (name, ROOT / "leaderboard" / Path(name).parts[1] / "migrations", number)
+        for name, text in python_files().items()
+        if name.startswith("leaderboard/")
+        for number in re.findall(r"\bmigrations? (\d{4})\b", text)
+    }
+    assert named
+    assert [(name, number) for name, folder, number in named if not list(folder.glob(f"{number}_*.py"))] == []
+
+
 def test_no_modules_import_each_other_in_a_circle():
     """Imports inside of functions count; those under TYPE_CHECKING do not, since they are never executed."""
     graph = grimp.build_graph(

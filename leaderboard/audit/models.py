@@ -1,7 +1,7 @@
 """The audit log. Rows are only ever added: a trigger refuses every change and deletion.
 
-Its one exception (migration 0005): a transaction that says so may replace the name of a deleted user, and with it what
-else of an entry may tell who they were. Neither what was done, nor when, nor to what can be changed.
+Its one exception, in the trigger of migration 0001: a transaction that sets a flag may replace the name of a deleted
+user and whatever else identifies them. Action, time and object never change.
 """
 
 from django.db import models

@@ -1,4 +1,4 @@
-"""The one place where the site uses the `evaluator` package, so that tests can give a fake of it."""
+"""What the site asks of suites, planners and endpoints, behind one object that tests replace by a fake."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -210,7 +210,9 @@ def picture(name: str) -> Path | None:
 
 
 def _plain(inline: Token) -> str:
-    return "".join(child.content for child in inline.children or () if child.type in {"text", "code_inline"})
+    breaks = {"softbreak", "hardbreak"}
+    children = (child for child in inline.children or () if child.type in {"text", "code_inline", *breaks})
+    return "".join(" " if child.type in breaks else child.content for child in children)
 
 
 def _rewrite_links(token: Token) -> None:

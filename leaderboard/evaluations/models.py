@@ -1,8 +1,8 @@
 """Submissions, evaluations and the queue. Postgres is the truth: every change of state is a compare-and-set.
 
-The transitions that are allowed stand in `transitions.py`, and only `states.py` writes a `state`. What must never be,
-whoever writes, the database refuses: the constraints below, and the triggers of migrations 0003 (a final state stays; a
-live attempt holds a leased shard, and a leased shard of a running evaluation has one) and 0012 (what was ranked stays
+`transitions.py` lists the allowed transitions, and only `states.py` writes a `state`. The database refuses impossible
+states, whoever writes them: by the constraints below and by the triggers of migration 0001 (a final state is final; a
+live attempt holds a leased shard, and a leased shard of a running evaluation has one; a ranked submission stays
 public).
 """
 

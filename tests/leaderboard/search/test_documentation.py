@@ -1,8 +1,9 @@
 """The index of the documentation."""
 
+import re
 import threading
 
-from leaderboard.docs_pages.chapters import BY_SLUG, passages_of
+from leaderboard.docs_pages.chapters import BY_SLUG, DOCS, passages_of
 from leaderboard.search.documentation import Documentation, documentation
 
 SECTIONS = [
@@ -72,3 +73,14 @@ def test_passages_have_the_whole_text_of_a_chapter():
         assert passages[0].anchor == ""
         assert len({passage.anchor for passage in passages}) == len(passages), slug
         assert sum(len(passage.text) for passage in passages) > 200, slug
+
+
+def test_words_on_both_sides_of_a_line_break_stay_two_words():
+    pairs = 0
+    for slug, chapter in BY_SLUG.items():
+        text = (DOCS / f"{chapter.slug}.md").read_text(encoding="utf-8")
+        broken = re.findall(r"(\w+)\n(\w+)", text)
+        indexed = {word for passage in passages_of(slug) for word in re.findall(r"\w+", passage.text)}
+        assert {f"{first}{second}" for first, second in broken} & indexed <= set(re.findall(r"\w+", text)), slug
+        pairs += len(broken)
+    assert pairs > 1000

@@ -1,29 +1,33 @@
-"""Run in a copy that has the kind of planner `fixed` of docs/extending.md: enters, leases, opens and publishes one.
+"""Run in a copy that follows a recipe of docs/extending.md for the site: uses what the recipe adds.
 
-Takes the test database's connection settings as JSON, and leaves the database as it was.
+Takes the title of the recipe and the test database's connection settings as JSON, and leaves the database as it was.
 """
 
 import json
 import os
 import sys
+from pathlib import Path
 
 import django
 
 
-def main(database: str) -> None:
-    """Follow a planner of the kind from the API to a board, with the column that it needs.
+def main(title: str, database: str) -> None:
+    """Use what a recipe adds.
 
     Raises:
-        AssertionError: the kind does not do what the recipe says.
+        AssertionError: it does not do what the recipe says.
     """
     os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
+    from django.conf import settings
+
+    # The settings are a link, so that their own folder of templates is the repository's.
+    settings.TEMPLATES[0]["DIRS"] = [Path("frontend/templates").absolute()]
     django.setup()
     from django.db import connection, transaction
 
     connection.settings_dict.update(json.loads(database))
     with transaction.atomic():
-        migrate()
-        follow()
+        RECIPES[title]()
         transaction.set_rollback(True)
 
 
@@ -44,8 +48,8 @@ def migrate() -> None:
             state = migration.apply(state, editor)
 
 
-def follow() -> None:
-    """From the API to a board."""
+def follow_planner() -> None:
+    """Follow a planner of the kind from the API to a board, with the column that it needs."""
     from django.test import Client
 
     from evaluator.client.shapes import NewSubmission, PlannerEntry
@@ -54,6 +58,7 @@ def follow() -> None:
     from tests.leaderboard.factories import make_record, make_suite, make_user
     from tests.leaderboard.site.api.helpers import ApiClient, client_of, lease_request, worker_client
 
+    migrate()
     suite, user = make_suite(), make_user()
     entry = PlannerEntry(name="denoise", kind="fixed", fixed_plan="Image Denoising")  # type: ignore[arg-type, call-arg]  # of the copy
     body = NewSubmission(planner=entry, suites=[suite.slug]).model_dump(mode="json")
@@ -89,5 +94,22 @@ def answers(lease: dict) -> set[str]:
         return {planner.plan(request_for(suite=suite, task=task, context=context)).plan for task, context in asked}
 
 
+def open_page() -> None:
+    """Planners that the reader may see are listed; those of private submissions are not."""
+    from django.test import Client
+
+    from leaderboard.evaluations.models import Visibility
+    from tests.leaderboard.factories import make_submission
+
+    for name, visibility in (("shown to all", Visibility.PUBLIC), ("kept private", Visibility.PRIVATE)):
+        make_submission(name=name, seen={"visibility": visibility})
+    page = Client().get("/planners/")
+    assert page.status_code == 200
+    assert "shown to all" in page.content.decode()
+    assert "kept private" not in page.content.decode()
+
+
+RECIPES = {"A kind of planner": follow_planner, "A page": open_page}
+
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])
