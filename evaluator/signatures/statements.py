@@ -134,6 +134,36 @@ class EvaluationStatement(Statement):
     tasks: Digested
 
 
+class SuiteCommitment(_Shape):
+    """The commitment to the seed of one suite's hidden data."""
+
+    suite: _Text
+    commitment: Digest
+    """See `evaluator.suites.hidden.commitment`."""
+
+
+class SeasonStatement(Statement):
+    """The announcement of a season of hidden data. A further one adds suites, names the one before it, and changes no
+    commitment."""
+
+    kind: ClassVar[str] = "season.v1"
+    type: Literal["planarena/season"] = "planarena/season"
+    version: Literal[1] = 1
+    key: KeyId
+    season: _Text
+    number: Annotated[int, Field(ge=1, le=10**6)]
+    """Of this announcement among those of the season, from 1."""
+    announced: AwareDatetime
+    opens: AwareDatetime
+    closes: AwareDatetime | None
+    """When it is to be closed; None where that was not announced."""
+    signed: AwareDatetime
+    suites: Annotated[list[SuiteCommitment], Field(max_length=1000)]
+    """Every suite of the season, by slug."""
+    previous: Digest | None
+    """Digest of the statement of the announcement before; None for the first one."""
+
+
 class KeyStatement(Statement):
     """A new key, introduced by the one before it."""
 

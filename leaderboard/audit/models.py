@@ -49,6 +49,7 @@ class Action(models.TextChoices):
     ACCOUNT_DELETED = "account_deleted", "Deleted an account"
     TEAM_HANDED_OVER = "team_handed_over", "Transferred a team"
     SEASON_ANNOUNCED = "season_announced", "Announced a season"
+    SEASON_SIGNED = "season_signed", "Signed the announcement of a season"
     SEASON_CLOSED = "season_closed", "Closed a season"
 
 

@@ -1,10 +1,13 @@
 """The API about suites."""
 
+from typing import Any
+
 from django.db.models import Count, Prefetch
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import generics, serializers
 
-from leaderboard.catalog.models import Season, SeasonData, Suite
-from leaderboard.site.api.examples import DIGEST, EXAMPLE_SUITE, LATER, WHEN, example
+from leaderboard.catalog.models import Season, SeasonAnnouncement, SeasonData, Suite
+from leaderboard.site.api.examples import DIGEST, ENVELOPE, EXAMPLE_SUITE, LATER, WHEN, example
 from leaderboard.site.api.selection import Selected
 from leaderboard.site.api.shapes import ModelOutput
 
@@ -63,24 +66,38 @@ class SeasonDataOutput(ModelOutput[SeasonData]):
 
 
 @example({
-    "name": "2026-a", "announced": WHEN, "opens": WHEN, "closed": LATER,
-    "suites": [{"suite": EXAMPLE_SUITE, "commitment": DIGEST, "seed": DIGEST}],
+    "name": "2026-a", "announced": WHEN, "opens": WHEN, "closes": LATER, "closed": LATER,
+    "suites": [{"suite": EXAMPLE_SUITE, "commitment": DIGEST, "seed": DIGEST}], "announcements": [ENVELOPE],
 })  # fmt: skip
 class SeasonOutput(ModelOutput[Season]):
     """A season of hidden data."""
 
+    closes = serializers.DateTimeField(
+        allow_null=True, help_text="When the operator means to close it; null: not said. Nothing closes by itself."
+    )
     closed = serializers.DateTimeField(allow_null=True, help_text="Null: it takes submissions from `opens` on.")
     suites = SeasonDataOutput(many=True)
+    announcements = serializers.SerializerMethodField(
+        help_text="The signed announcements, DSSE envelopes, the oldest first; each names every suite and commitment."
+    )
 
     class Meta:
         model = Season
-        fields = ["name", "announced", "opens", "closed", "suites"]
+        fields = ["name", "announced", "opens", "closes", "closed", "suites", "announcements"]
+
+    @extend_schema_field(serializers.ListField(child=serializers.DictField()))
+    def get_announcements(self, season: Season) -> list[dict[str, Any]]:
+        """The envelopes."""
+        return [announcement.envelope for announcement in season.announcements.all()]
 
 
 class SeasonsView(Selected, generics.ListAPIView[Season]):
     """The seasons of hidden data."""
 
-    queryset = Season.objects.prefetch_related(Prefetch("suites", queryset=SeasonData.objects.order_by("suite")))
+    queryset = Season.objects.prefetch_related(
+        Prefetch("suites", queryset=SeasonData.objects.order_by("suite")),
+        Prefetch("announcements", queryset=SeasonAnnouncement.objects.order_by("number")),
+    )
     serializer_class = SeasonOutput
     ordering = ("-opens", "name")
 

@@ -105,6 +105,8 @@ class Season(models.Model):
     name = models.SlugField(max_length=40, primary_key=True)
     announced = models.DateTimeField(auto_now_add=True)
     opens = models.DateTimeField()
+    closes = models.DateTimeField(null=True)
+    """When the operator means to close it; null: not said."""
     closed = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
@@ -127,6 +129,24 @@ class SeasonData(models.Model):
 
     def __str__(self) -> str:
         return f"{self.suite} in {self.season_id}"
+
+
+class SeasonAnnouncement(models.Model):
+    """The signed announcement of a season; a further one adds suites."""
+
+    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="announcements")
+    number = models.PositiveIntegerField()
+    """From 1."""
+    envelope = models.JSONField()
+    """`evaluator.signatures.SeasonStatement`, signed."""
+    statement_digest = models.CharField(max_length=64)
+    """How the next announcement names this one."""
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["season", "number"], name="one_announcement_per_number")]
+
+    def __str__(self) -> str:
+        return f"announcement {self.number} of {self.season_id}"
 
 
 class Task(models.Model):

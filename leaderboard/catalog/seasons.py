@@ -176,18 +176,23 @@ def problems(name: str) -> Mapping[str, list[str]]:
     return {}
 
 
-def announce(*, name: str, opens: datetime | None = None, by: User | None = None) -> Season:
+def announce(
+    *, name: str, opens: datetime | None = None, closes: datetime | None = None, by: User | None = None
+) -> Season:
     """Announce a season with a commitment to the seed of each current suite that has a hidden split.
 
-    Announcing it again adds suites that came later and changes nothing else.
+    Before: nothing. The caller signs the announcement in the same transaction (`boards/signing/announcements.py`).
+    After: the season has a commitment for each suite, and the audit log has them all. Announcing it again adds suites
+    that came later and changes nothing else.
 
     Args:
         name: letters, digits, hyphens and underscores.
         opens: when it opens; None: now.
+        closes: when it is to be closed, by which readers know when single scores are shown; None: not said.
 
     Raises:
         NoSeedError: the site has no master seed, or one of another form than 64 hexadecimal digits.
-        SeasonError: the name is none, or the season is closed.
+        SeasonError: the name is none, the season would close before it opens, or it is closed.
     """
     try:
         validate_slug(name)
@@ -197,15 +202,18 @@ def announce(*, name: str, opens: datetime | None = None, by: User | None = None
         raise SeasonError(f"{REHEARSAL!r} stands for the public split: choose another name.")
     suites = [suite.slug for suite in Suite.objects.filter(current=True) if HIDDEN in suite.conditions["splits"]]
     with transaction.atomic():
-        season, is_new = Season.objects.get_or_create(name=name, defaults={"opens": opens or database_now()})
+        opens = opens or database_now()
+        if closes is not None and closes <= opens:
+            raise SeasonError(f"Season {name} would close on {closes:%Y-%m-%d %H:%M} UTC, before it opens.")
+        season, _ = Season.objects.get_or_create(name=name, defaults={"opens": opens, "closes": closes})
         if season.closed is not None:
             raise SeasonError(f"Season {name} is closed; its seeds are public. Announce another one.")
-        there = set(season.suites.values_list("suite", flat=True))
-        for suite in sorted(set(suites) - there):
+        new = sorted(set(suites) - set(season.suites.values_list("suite", flat=True)))
+        for suite in new:
             seed = _derived(season=name, suite=suite)
             season.suites.create(suite=suite, commitment=commitment(seed=seed, season=name, suite=suite))
-        if is_new:
-            details = {"opens": season.opens.isoformat(), "suites": sorted(suites)}
+        if new:
+            details = {"opens": season.opens.isoformat(), "commitments": commitments_of(season)}
             record(by=by, action=Action.SEASON_ANNOUNCED, target=season, details=details)
     return season
 
@@ -237,8 +245,14 @@ def close(*, name: str, unfinished: Q, by: User | None = None) -> Season:
             data.save(update_fields=["seed"])
         season.closed = database_now()
         season.save(update_fields=["closed"])
-        record(by=by, action=Action.SEASON_CLOSED, target=season)
+        seeds = dict(season.suites.order_by("suite").values_list("suite", "seed"))
+        record(by=by, action=Action.SEASON_CLOSED, target=season, details={"seeds": seeds})
     return season
+
+
+def commitments_of(season: Season) -> dict[str, str]:
+    """The commitment of every suite of a season, by slug."""
+    return dict(season.suites.order_by("suite").values_list("suite", "commitment"))
 
 
 def _opens(season: Season) -> str:

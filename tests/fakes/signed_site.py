@@ -23,6 +23,7 @@ from evaluator.signatures import (
     Previous,
     PrivateKey,
     RowDigests,
+    SeasonStatement,
     SnapshotStatement,
     SuiteFacts,
     TaskEntry,
@@ -60,14 +61,17 @@ class SignedSite:
     """Three snapshots of a board with up to three evaluations of thirteen tasks. `get` is that of a `Fetcher`."""
 
     def __init__(
-        self, *, key: PrivateKey = OPERATOR, snapshots: int = 3, hidden: bool = False, tested: bool = True
-    ) -> None:
+        self, *, key: PrivateKey = OPERATOR, snapshots: int = 3, hidden: bool = False, tested: bool = True,
+        conditions: Conditions = CONDITIONS,
+    ) -> None:  # fmt: skip
         """`tested=False`: ranges of ranks follow from intervals, as they did before paired tests."""
         self.key, self.hidden, self.tested = key, hidden, tested
         self.keys: list[Document] = [self.key_entry(key)]
         self.objects: dict[str, bytes] = {}
         self.evaluations: dict[str, Document] = {}
         self.snapshots: dict[int, Document] = {}
+        self.conditions = conditions
+        self.seasons: dict[str, Document] = {}
         self.shown: int | None = None
         self.asked: list[str] = []
         self.answers: dict[str, Callable[[], bytes]] = {}
@@ -115,11 +119,26 @@ class SignedSite:
             previous = Previous(number=number - 1, statement=statement, content=None if statement else before["digest"])
         key = key or self.key
         fields = {
-            "key": key.public.id, "suite": SUITE, "conditions": CONDITIONS, "number": number,
+            "key": key.public.id, "suite": SUITE, "conditions": self.conditions, "number": number,
             "created": START + timedelta(hours=number), "signed": START + timedelta(hours=number),
             "coverage": COVERAGE, "rows": Digested(count=len(rows), digest=rows_digest(rows)), "previous": previous,
         }  # fmt: skip
         proof["signature"] = sealed(SnapshotStatement(**{**fields, **changes}), key=key)
+
+    def announce(self, name: str, commitments: dict[str, str], **changes: Any) -> None:
+        """Announce a season, or further suites of one, with a signed statement."""
+        document = self.seasons.setdefault(name, {"name": name, "suites": [], "announcements": []})
+        document["suites"] = [
+            {"suite": suite, "commitment": committed, "seed": None} for suite, committed in commitments.items()
+        ]
+        before = document["announcements"]
+        fields = {
+            "key": self.key.public.id, "season": name, "number": len(before) + 1, "announced": START, "opens": START,
+            "closes": None, "signed": START,
+            "suites": [{"suite": suite, "commitment": committed} for suite, committed in commitments.items()],
+            "previous": Envelope.model_validate(before[-1]).digest if before else None,
+        }  # fmt: skip
+        before.append(sealed(SeasonStatement(**{**fields, **changes}), key=self.key))
 
     def sign_all_again(self, *, key: PrivateKey) -> None:
         """The whole history and every evaluation under another key, as whoever took over the site would."""
@@ -168,8 +187,8 @@ class SignedSite:
         entries = [TaskEntry.model_validate(entry) for entry in made["tasks"]]
         made["tasks_digest"] = tasks_digest(evaluation=made["evaluation"], tasks=entries)
         statement = EvaluationStatement(
-            key=self.key.public.id, evaluation=made["evaluation"], suite=SUITE, conditions=CONDITIONS, finished=START,
-            signed=START, tasks=Digested(count=len(entries), digest=made["tasks_digest"]),
+            key=self.key.public.id, evaluation=made["evaluation"], suite=SUITE, conditions=self.conditions,
+            finished=START, signed=START, tasks=Digested(count=len(entries), digest=made["tasks_digest"]),
         )  # fmt: skip
         made["signature"] = sealed(statement, key=self.key)
 
@@ -237,6 +256,11 @@ class SignedSite:
             return {"format": "planarena-keys/1", "keys": self.keys}
         if parts[0] == "objects":
             return self.objects.get(parts[1])
+        if parts[2] == "seasons":
+            listed = [season for season in self.seasons.values() if parts[3:] in ([], [season["name"]])]
+            if parts[3:]:
+                return listed[0] if listed else None
+            return {"results": listed, "next": None, "previous": None}
         if parts[2] == "evaluations":
             return self.evaluations.get(parts[3])
         if parts[4] == "rows":

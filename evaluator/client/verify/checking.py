@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from evaluator.client.verify.addresses import BoardAddress
+from evaluator.client.verify.announcements import check_announcements
 from evaluator.client.verify.documents import (
     EvaluationProof,
     ListedSnapshot,
@@ -70,6 +71,7 @@ def _check(*, order: Order, site: Site, known: KnownSite, report: Report, tell: 
     history = check_history(suite=suite, listed=listed, trust=trusted, known=known.heads.get(suite), report=report)
     number = _number(order=order, site=site, history=history, report=report)
     statement, proof = _snapshot(suite=suite, number=number, site=site, history=history, listed=listed, report=report)
+    seasons = check_announcements(statement=statement, site=site, trust=trusted, known=known.seasons, report=report)
     season = regenerated(statement=statement, site=site, report=report)
     proofs = _rows(proof=proof, statement=statement, site=site, trusted=trusted, report=report, tell=tell)
     sample = draw(proofs=proofs, size=order.sample, seed=order.seed, report=report)
@@ -79,7 +81,7 @@ def _check(*, order: Order, site: Site, known: KnownSite, report: Report, tell: 
         return known
     head = history.head
     heads = known.heads if head is None else {**known.heads, suite: head}
-    return KnownSite(keys={**known.keys, **trusted.pins()}, heads=heads)
+    return KnownSite(keys={**known.keys, **trusted.pins()}, heads=heads, seasons=dict(seasons))
 
 
 def _trust(*, order: Order, site: Site, known: KnownSite, report: Report) -> Trust:

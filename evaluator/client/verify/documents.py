@@ -65,7 +65,17 @@ class SeasonDataDocument(_Served):
 class SeasonDocument(_Served):
     """`/api/v1/seasons/<name>/`"""
 
+    name: _Text
+    announcements: Annotated[list[Envelope], Field(max_length=1000)]
+    """The oldest first."""
     suites: Annotated[list[SeasonDataDocument], Field(max_length=1000)]
+
+
+class SeasonPage(_Served):
+    """One page of the list of seasons."""
+
+    results: list[SeasonDocument]
+    next: str | None
 
 
 class BoardState(_Served):

@@ -30,7 +30,7 @@ class PinnedKey(_PinnedSite):
 
 
 class Head(_PinnedSite):
-    """The newest signed snapshot of a suite that was seen."""
+    """The newest signed snapshot of a suite, or announcement of a season, that was seen."""
 
     number: int
     statement: str
@@ -41,6 +41,8 @@ class KnownSite(_PinnedSite):
 
     keys: dict[str, PinnedKey] = {}
     heads: dict[str, Head] = {}
+    seasons: dict[str, Head] = {}
+    """By season, its last announcement."""
 
 
 class _File(_PinnedSite):

@@ -12,6 +12,7 @@ from evaluator.client.verify.documents import (
     ListedSnapshot,
     MalformedError,
     SeasonDocument,
+    SeasonPage,
     SnapshotPage,
     SnapshotProof,
     parsed,
@@ -24,6 +25,7 @@ _LARGEST_DOCUMENT = 64 * _MEBIBYTE
 _LARGEST_OBJECT = 64 * _MEBIBYTE
 _MOST_PAGES = 400
 _PAGE_SIZE = 500
+_SEASONS_PER_PAGE = 50
 
 
 class Site:
@@ -69,6 +71,18 @@ class Site:
         """A season's commitments, and its seeds once it is closed."""
         path = f"/api/v1/seasons/{quote(name, safe='')}/"
         return parsed(self._fetcher.get(path, most_bytes=_MEBIBYTE), shape=SeasonDocument)
+
+    def seasons(self) -> Iterator[SeasonDocument]:
+        """Every season."""
+        query = {"page_size": str(_SEASONS_PER_PAGE)}
+        for _ in range(_MOST_PAGES):
+            path = f"/api/v1/seasons/?{urlencode(query)}"
+            page = parsed(self._fetcher.get(path, most_bytes=_LARGEST_DOCUMENT), shape=SeasonPage)
+            yield from page.results
+            if page.next is None:
+                return
+            query["cursor"] = _cursor(page.next)
+        raise FetchError(f"the list of seasons has more than {_MOST_PAGES} pages")
 
     def object(self, digest: str) -> bytes:
         """A record or an artefact; whether it has this digest is not checked."""

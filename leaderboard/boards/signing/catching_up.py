@@ -4,6 +4,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from leaderboard.boards.models import Snapshot
+from leaderboard.boards.signing.announcements import sign_unsigned_announcements
 from leaderboard.boards.signing.keys import first_signed_at, signing_key
 from leaderboard.boards.signing.models import EvaluationSignature, SnapshotSignature
 from leaderboard.boards.signing.services import sign_when_possible
@@ -27,6 +28,7 @@ def sign_unsigned(*, everything: bool = False) -> tuple[int, int]:
         # Registers the key of a site that has not published anything since it was given one.
         if signing_key() is None:
             return 0, 0
+        sign_unsigned_announcements()
     since = None if everything else first_signed_at()
     snapshots = _snapshots(Q() if since is None else Q(created__gte=since))
     return snapshots, _evaluations(Q() if since is None else Q(finished__gte=since))

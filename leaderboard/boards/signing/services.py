@@ -28,6 +28,7 @@ from evaluator.signatures import (
 )
 from evaluator.signatures.statements import Digested
 from leaderboard.boards.models import Snapshot
+from leaderboard.boards.signing.announcements import sign_announcement
 from leaderboard.boards.signing.keys import signing_key
 from leaderboard.boards.signing.models import EvaluationSignature, SnapshotSignature
 from leaderboard.catalog.models import Suite
@@ -89,6 +90,8 @@ def sign_snapshot(snapshot: Snapshot) -> SnapshotSignature | None:
     key = signing_key()
     if key is None:
         return None
+    if snapshot.season is not None:
+        sign_announcement(snapshot.season)
     # As PostgreSQL keeps it, which is how it is served: `jsonb` rewrites some numbers.
     content = Snapshot.objects.get(pk=snapshot.pk).content
     salts = {row["evaluation"]: secrets.token_hex(_SALT_BYTES) for row in content["rows"]}

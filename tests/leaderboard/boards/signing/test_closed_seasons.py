@@ -13,15 +13,19 @@ from evaluator.experts.profile import load_profile
 from evaluator.metrics.aggregate import indicators_of_samples
 from evaluator.planners.bundled import NoOpPlanner
 from evaluator.records import ResultRecord
+from evaluator.signatures import Envelope, PublicKey, SeasonStatement, open_envelope
 from evaluator.suites import episode_of, suite_of
 from evaluator.suites.hidden import suite_on_split
 from evaluator.values import Artefact, MediaType
+from leaderboard.audit.models import AuditEntry
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import publish
+from leaderboard.boards.signing.models import SigningKey
 from leaderboard.catalog.conditions import conditions_of
 from leaderboard.catalog.library import Library
-from leaderboard.catalog.models import SeasonData, Suite
+from leaderboard.catalog.models import SeasonAnnouncement, SeasonData, Suite
 from leaderboard.catalog.seasons import derived_seed
+from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation, Submission, TaskResult
 from leaderboard.results.objects import server_store
 from leaderboard.results.task_scores import task_score
@@ -143,6 +147,7 @@ def test_a_commitment_that_was_exchanged_is_found(suite):
     report = verified()
     assert report.exit_code is ExitCode.CHECK_FAILED
     assert any("the site names another commitment than it signed" in text for text in mismatches(report))
+    assert any("the commitment of openagi is not the announced one" in text for text in mismatches(report))
 
 
 def test_a_board_of_other_data_is_found(suite):
@@ -151,6 +156,43 @@ def test_a_board_of_other_data_is_found(suite):
     report = verified()
     assert report.exit_code is ExitCode.CHECK_FAILED
     assert any("are not those of the board" in text for text in mismatches(report))
+
+
+def test_the_announcement_is_signed_and_in_the_audit_log_with_every_commitment(suite):
+    register_suite(suite_of("toolmini"))
+    make_season("2026-b")
+    publish(evaluated(suite))
+    assert verified().exit_code is ExitCode.PASSED
+    commitments = dict(SeasonData.objects.filter(season="2026-b").values_list("suite", "commitment"))
+    assert set(commitments) == {"openagi", "toolmini"}
+    entries = {entry.action: entry.details for entry in AuditEntry.objects.filter(target="2026-b")}
+    assert entries["season_announced"]["commitments"] == commitments
+    assert entries["season_signed"]["commitments"] == commitments
+    announcement = SeasonAnnouncement.objects.get(season="2026-b")
+    assert entries["season_signed"]["statement"] == announcement.statement_digest
+    shown = Client().get("/api/v1/seasons/2026-b/").json()
+    assert shown["announcements"] == [announcement.envelope]
+
+
+def test_a_suite_that_comes_later_is_in_a_further_announcement(suite):
+    call_command("season", "announce", "2026-b", "--closes", "2099-01-01T00:00Z", verbosity=0)
+    register_suite(suite_of("toolmini"))
+    for _ in range(2):
+        call_command("season", "announce", "2026-b", verbosity=0)
+    first, second = SeasonAnnouncement.objects.filter(season="2026-b").order_by("number")
+    statements = [
+        open_envelope(
+            Envelope.model_validate(one.envelope), expected=SeasonStatement,
+            keys={key.pk: PublicKey.from_text(key.public_key) for key in SigningKey.objects.all()},
+        )
+        for one in (first, second)
+    ]  # fmt: skip
+    assert [[one.suite for one in statement.suites] for statement in statements] == [
+        ["openagi"],
+        ["openagi", "toolmini"],
+    ]
+    assert statements[1].previous == first.statement_digest
+    assert {statement.closes.year for statement in statements} == {2099}
 
 
 def test_records_are_public_when_their_season_is_closed_and_those_of_gold_plans_are_not(suite):

@@ -1,14 +1,17 @@
 """`manage.py season`: announce, close and list the seasons of hidden data."""
 
 from argparse import ArgumentParser
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
+from leaderboard.boards.signing.announcements import sign_announcement
 from leaderboard.catalog import seasons
 from leaderboard.catalog.models import Season
 from leaderboard.evaluations.transitions import FINAL
@@ -28,6 +31,9 @@ class Command(BaseCommand):
         announce = commands.add_parser("announce", help="publish the commitments; the season opens now or at --opens")
         announce.add_argument("name", help="letters, digits, hyphens and underscores")
         announce.add_argument("--opens", help="when it opens, as 2026-12-01T00:00Z; by default now")
+        announce.add_argument(
+            "--closes", help="when you mean to close it, which pages then say; nothing closes by itself"
+        )
         close = commands.add_parser("close", help="publish the seeds; nothing can be submitted to it any more")
         close.add_argument("name")
         commands.add_parser("list", help="all seasons with their commitments and published seeds")
@@ -36,7 +42,7 @@ class Command(BaseCommand):
         """Do it, and print the season as everybody reads it."""
         try:
             if options["what"] == "announce":
-                self._print(seasons.announce(name=options["name"], opens=_moment(options["opens"])))
+                self._print(self._announced(options))
             elif options["what"] == "close":
                 self._print(seasons.close(name=options["name"], unfinished=~Q(state__in=FINAL)))
             else:
@@ -44,6 +50,15 @@ class Command(BaseCommand):
                     self._print(season)
         except (seasons.SeasonError, seasons.NoSeedError) as error:
             raise CommandError(str(error)) from error
+
+    def _announced(self, options: Mapping[str, Any]) -> Season:
+        opens, closes = (_moment(options[name], option=f"--{name}") for name in ("opens", "closes"))
+        with transaction.atomic():
+            season = seasons.announce(name=options["name"], opens=opens, closes=closes)
+            sign_announcement(season)
+        if not season.announcements.exists():
+            self.stderr.write("The announcement is not signed: this process has no PLANARENA_SIGNING_KEY.")
+        return season
 
     def _print(self, season: Season) -> None:
         until = f", closed {season.closed:%Y-%m-%d %H:%M} UTC" if season.closed else ""
@@ -53,7 +68,7 @@ class Command(BaseCommand):
             self.stdout.write(f"  {data.suite}  commitment {data.commitment}{seed}")
 
 
-def _moment(text: str | None) -> datetime | None:
+def _moment(text: str | None, *, option: str) -> datetime | None:
     if text is None:
         return None
     try:
@@ -61,5 +76,5 @@ def _moment(text: str | None) -> datetime | None:
     except ValueError:
         found = None
     if found is None:
-        raise CommandError(f"--opens is a time such as 2026-12-01T00:00Z, not {text!r}.")
+        raise CommandError(f"{option} is a time such as 2026-12-01T00:00Z, not {text!r}.")
     return found if timezone.is_aware(found) else timezone.make_aware(found, timezone.get_default_timezone())

@@ -1,0 +1,161 @@
+"""Announcements of seasons, which are signed and pinned: whatever is taken back or exchanged is found."""
+
+from datetime import timedelta
+
+import pytest
+
+from evaluator.client.verify.pins import KnownSite
+from evaluator.client.verify.report import ExitCode, Kind, Report
+from evaluator.signatures import PrivateKey
+from evaluator.suites.hidden import commitment
+from tests.evaluator.client.verify.test_attacks import mismatches, verified
+from tests.fakes.signed_site import CONDITIONS, START, SignedSite
+
+SEED, OTHER = "5eed" * 16, "a5" * 32
+SEASON = "2026-a"
+STRANGER = PrivateKey.from_secret("a stranger's key")
+
+
+def committed(suite: str, *, seed: str = SEED) -> str:
+    return commitment(seed=seed, season=SEASON, suite=suite)
+
+
+COMMITMENTS = {"openagi": committed("openagi"), "toolmini": committed("toolmini")}
+
+
+def announced(**changes: object) -> SignedSite:
+    """A site whose board is of an open season, and which announced it before."""
+    conditions = {"split": "hidden", "season": SEASON, "commitment": COMMITMENTS["openagi"]}
+    site = SignedSite(hidden=True, conditions=CONDITIONS.model_copy(update=conditions))
+    site.announce(SEASON, COMMITMENTS, **changes)
+    return site
+
+
+def seen(site: SignedSite) -> tuple[Report, KnownSite]:
+    report, known = verified(site)
+    assert report.exit_code is ExitCode.PASSED, report.as_text()
+    return report, known
+
+
+def test_the_announcement_of_a_season_is_checked_and_pinned():
+    report, known = seen(announced())
+    assert known.seasons[SEASON].number == 1
+    assert any("1 season: announced with signed commitments" in finding.text for finding in report.of(Kind.OK))
+
+
+def test_a_coming_season_is_pinned_by_whoever_verifies_another_board():
+    site = SignedSite()
+    site.announce("2027-a", {"toolmini": committed("toolmini")})
+    assert seen(site)[1].seasons["2027-a"].number == 1
+
+
+def test_a_further_announcement_adds_suites():
+    site = announced()
+    known = seen(site)[1]
+    site.announce(SEASON, {**COMMITMENTS, "toolworld": committed("toolworld")}, signed=START + timedelta(hours=1))
+    report, after = verified(site, known=known)
+    assert report.exit_code is ExitCode.PASSED, report.as_text()
+    assert after.seasons[SEASON].number == 2
+
+
+def rewritten(site: SignedSite) -> None:
+    """Another announcement in the place of the first, signed by the operator."""
+    site.seasons.clear()
+    site.announce(SEASON, {**COMMITMENTS, "toolmini": committed("toolmini", seed=OTHER)})
+
+
+def withdrawn(site: SignedSite) -> None:
+    site.seasons.clear()
+
+
+def exchanged(site: SignedSite) -> None:
+    """A further announcement with another commitment of a suite."""
+    site.announce(SEASON, {**COMMITMENTS, "toolmini": committed("toolmini", seed=OTHER)})
+
+
+def dropped(site: SignedSite) -> None:
+    """A further announcement without a suite."""
+    site.announce(SEASON, {"openagi": COMMITMENTS["openagi"]})
+
+
+def shown_otherwise(site: SignedSite) -> None:
+    site.seasons[SEASON]["suites"][1]["commitment"] = committed("toolmini", seed=OTHER)
+
+
+def hidden_suite(site: SignedSite) -> None:
+    del site.seasons[SEASON]["suites"][1]
+
+
+def wrong_seed(site: SignedSite) -> None:
+    """The seed of a suite that is not the board's."""
+    site.seasons[SEASON]["suites"][1]["seed"] = OTHER
+
+
+def padded_seed(site: SignedSite) -> None:
+    site.seasons[SEASON]["suites"][1]["seed"] = SEED + "\0"
+
+
+def renamed(site: SignedSite) -> None:
+    site.seasons[SEASON]["announcements"].clear()
+    site.announce(SEASON, COMMITMENTS, season="2026-b")
+
+
+def signed_by_a_stranger(site: SignedSite) -> None:
+    site.seasons.clear()
+    site.key, key = STRANGER, site.key
+    site.announce(SEASON, COMMITMENTS)
+    site.key = key
+
+
+@pytest.mark.parametrize(
+    ("attack", "sentence"),
+    [
+        (rewritten, "announcement 1 is not what it was when it was verified here"),
+        (withdrawn, "season 2026-a is not listed any more"),
+        (exchanged, "announcement 2 changes the commitment of toolmini"),
+        (dropped, "announcement 2 changes the commitment of toolmini"),
+        (shown_otherwise, "the commitment of toolmini is not the announced one"),
+        (hidden_suite, "the commitment of toolmini is not the announced one"),
+        (wrong_seed, "the published seed of toolmini does not fit the announced commitment"),
+        (padded_seed, "what was published for toolmini is no seed"),
+        (renamed, "announcement 1 does not follow from the one before it"),
+        (signed_by_a_stranger, "announcement 1"),
+    ],
+)
+def test_what_a_site_takes_back_is_found(attack, sentence):
+    site = announced()
+    known = seen(site)[1]
+    attack(site)
+    report, after = verified(site, known=known)
+    assert report.exit_code is ExitCode.CHECK_FAILED, report.as_text()
+    assert any(sentence in text for text in mismatches(report)), report.as_text()
+    assert after == known
+
+
+def test_published_seeds_of_every_suite_are_compared_with_their_commitments():
+    site = announced()
+    for data in site.seasons[SEASON]["suites"]:
+        data["seed"] = SEED
+    report, _ = verified(site)
+    assert not [text for text in mismatches(report) if text.startswith("announcement")]
+
+
+def test_a_board_of_other_data_than_announced_is_found_without_a_pin():
+    site = announced()
+    site.seasons.clear()
+    site.announce(SEASON, {**COMMITMENTS, "openagi": committed("openagi", seed=OTHER)})
+    report, _ = verified(site)
+    assert any("the board is of other data than announced" in text for text in mismatches(report))
+
+
+def test_a_season_without_a_signed_announcement_is_not_verified():
+    site = announced()
+    site.seasons[SEASON]["announcements"].clear()
+    report, known = verified(site)
+    assert report.exit_code is ExitCode.INFRASTRUCTURE, report.as_text()
+    assert known.seasons == {}
+
+
+def test_an_announcement_from_after_the_board_is_noted():
+    report, _ = verified(announced(signed=START + timedelta(days=9)))
+    assert any("was signed 2026-11-29 10:00 UTC, after the board" in finding.text for finding in report.of(Kind.NOTE))
