@@ -15,6 +15,10 @@ _ERRNO = 0x00050000
 _NOT_EQUAL, _EQUAL, _MASKED_EQUAL = 1, 4, 7
 _CLONE_THREAD = 0x00010000
 _PROT_EXEC = 4
+_MAP_SHARED, _MAP_ANONYMOUS, _MAP_GROWSDOWN, _MAP_HUGETLB = 0x01, 0x20, 0x0100, 0x40000
+_PR_SET_DUMPABLE, _PR_SET_SECCOMP = 4, 22
+_RECORD_LOCKS = (6, 7, 37, 38)
+"""`F_SETLK`, `F_SETLKW`, `F_OFD_SETLK` and `F_OFD_SETLKW`: a file can have any number, in the kernel's memory."""
 
 SOCKETS = ("socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "sendmsg", "sendmmsg", "recvmsg",
            "recvmmsg")  # fmt: skip
@@ -38,8 +42,14 @@ IDENTITY = ("setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid"
 SHARED_MEMORY = ("shmget", "shmat", "shmctl", "msgget", "msgsnd", "msgrcv", "msgctl", "semget", "semop", "semtimedop",
                  "semctl", "mq_open", "mq_unlink")  # fmt: skip
 """It would outlive the process."""
+UNCOUNTED_MEMORY = ("vmsplice", "splice", "tee", "inotify_init", "inotify_init1", "io_setup", "seccomp",
+                    "landlock_create_ruleset", "landlock_add_rule")  # fmt: skip
+"""Calls whose memory counts neither as the process's own nor towards a resource limit. A spliced page of four KiB holds
+the huge page around it."""
+PIPES_AND_MEMORY_FILES = ("pipe", "pipe2", "memfd_create")
+"""The same; drivers of GPUs make them."""
 REFUSED = (
-    *SOCKETS, *OTHER_PROCESSES, *NEW_PROCESSES, *NAMESPACES_AND_MOUNTS, *KERNEL, *IDENTITY, *SHARED_MEMORY
+    *OTHER_PROCESSES, *NEW_PROCESSES, *NAMESPACES_AND_MOUNTS, *KERNEL, *IDENTITY, *SHARED_MEMORY, *UNCOUNTED_MEMORY
 )  # fmt: skip
 COMPUTING = ("brk", "munmap", "mremap", "madvise", "futex", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn",
              "sigaltstack", "clock_gettime", "clock_getres", "gettimeofday", "time", "getrandom", "sched_yield",
@@ -62,14 +72,21 @@ class _Comparison(ctypes.Structure):
     ]
 
 
-def restrict() -> None:
-    """Refuse what `REFUSED` lists to this process, with EPERM.
+def restrict(*, sockets: bool = False, locks: bool = False, drivers: bool = False) -> None:
+    """Refuse to this process, with EPERM, what `REFUSED` lists: other processes, privileges, and memory that is not
+    counted as its own, such as shared memory without a file, which the kernel keeps while it is mapped but not present.
+
+    Args:
+        sockets: whether it may use sockets.
+        locks: whether it may lock parts of files.
+        drivers: whether drivers of GPUs run in it, which map shared memory and use pipes and files in memory.
 
     Raises:
         SeccompError: the library is missing, or the kernel refused.
     """
+    refused = [*REFUSED, *(() if sockets else SOCKETS), *(() if drivers else PIPES_AND_MEMORY_FILES)]
     with _Context(default=_ALLOW) as context:
-        for name in REFUSED:
+        for name in refused:
             context.add(name, action=_ERRNO | errno.EPERM)
         # Threads are made by `clone`; `clone3` keeps its flags where no filter sees them, and glibc does without it.
         context.add("clone3", action=_ERRNO | errno.ENOSYS)
@@ -78,6 +95,13 @@ def restrict() -> None:
         for name in ("kill", "tgkill"):
             context.add(name, action=_ERRNO | errno.EPERM, where=[_Comparison(0, _NOT_EQUAL, os.getpid(), 0)])
         context.add("prlimit64", action=_ERRNO | errno.EPERM, where=[_Comparison(0, _NOT_EQUAL, 0, 0)])
+        for option in (_PR_SET_DUMPABLE, _PR_SET_SECCOMP):
+            context.add("prctl", action=_ERRNO | errno.EPERM, where=[_Comparison(0, _EQUAL, option, 0)])
+        shared = () if drivers else (_MAP_SHARED | _MAP_ANONYMOUS,)
+        for flags in (*shared, _MAP_GROWSDOWN, _MAP_HUGETLB):
+            context.add("mmap", action=_ERRNO | errno.EPERM, where=[_Comparison(3, _MASKED_EQUAL, flags, flags)])
+        for command in () if locks else _RECORD_LOCKS:
+            context.add("fcntl", action=_ERRNO | errno.EPERM, where=[_Comparison(1, _EQUAL, command, 0)])
         context.load()
 
 

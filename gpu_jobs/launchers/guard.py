@@ -29,6 +29,8 @@ KILLED_EXIT = 137
 _LOOK_EVERY_SECONDS = 0.2
 _PR_SET_PDEATHSIG = 1
 _FIRST_TO_GO = "500"
+_HELD = ("RssAnon", "RssShmem", "HugetlbPages", "VmSwap", "VmPTE")
+"""Of `/proc/PID/status`. A process that only reads 512 GB of empty memory has 1 GB of page tables."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -108,7 +110,8 @@ def _memory(pid: int) -> int:
 
 
 def own_memory(process: psutil.Process) -> int:
-    """Bytes that a process holds for itself: without mapped files where the system tells them apart."""
+    """Bytes that a process holds for itself, swapped out or not, with its page tables: without mapped files where the
+    system tells them apart."""
     try:
         status = Path(f"/proc/{process.pid}/status").read_text()
     except OSError:
@@ -116,7 +119,7 @@ def own_memory(process: psutil.Process) -> int:
             return int(process.memory_info().rss)
         return 0
     fields = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
-    return sum(int(fields[name].split()[0]) * 1024 for name in ("RssAnon", "RssShmem") if name in fields)
+    return sum(int(fields[name].split()[0]) * 1024 for name in _HELD if name in fields)
 
 
 def _kill(worker: "subprocess.Popen[bytes]", *, why: str, note: Path) -> None:

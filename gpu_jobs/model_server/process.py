@@ -1,6 +1,7 @@
 """The process of a model server: started once, watched from outside, killed with everything that it started."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -21,6 +22,8 @@ from gpu_jobs.model_server.channel import Channel
 
 _LOOK_EVERY_SECONDS = 0.2
 _KEPT_OUTPUT = 4000
+_SHARED_MEMORY = re.compile(r"^(\w+)-(\w+) \S{3}s (\w+) \S+ (\d+) +(?:/dev/zero|/memfd:|/SYSV)", re.MULTILINE)
+"""Shared memory without a file in `/proc/PID/maps`: first and last address, offset, inode."""
 _starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="model-servers")
 """Starts all of them. The kernel takes the end of the *thread* that started a child for the end of its parent; this one
 does not end before the worker does."""
@@ -154,5 +157,18 @@ def _tree(pid: int) -> list[int]:
 
 def _memory(pid: int) -> int:
     with suppress(psutil.Error):
-        return own_memory(psutil.Process(pid))
+        return own_memory(psutil.Process(pid)) + _absent_shared_memory(pid)
+    return 0
+
+
+def _absent_shared_memory(pid: int) -> int:
+    """Bytes of shared memory without a file that a process has mapped but not present: the kernel keeps them."""
+    ends: dict[str, int] = {}
+    with suppress(OSError, ValueError):
+        for found in _SHARED_MEMORY.finditer(Path(f"/proc/{pid}/maps").read_text(errors="replace")):
+            first, last, offset = (int(found[place], 16) for place in (1, 2, 3))
+            ends[found[4]] = max(ends.get(found[4], 0), offset + last - first)
+        if ends:
+            status = Path(f"/proc/{pid}/status").read_text()
+            return max(0, sum(ends.values()) - int(status.partition("RssShmem:")[2].split(None, 1)[0]) * 1024)
     return 0

@@ -19,8 +19,8 @@ _FACTS = ("/sys/devices/system/cpu", "/sys/devices/system/node")
 """What torch reads to choose its threads and kernels."""
 _OWN_FACTS = ("/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/sys/kernel/random/uuid",
               "/proc/sys/vm/overcommit_memory")  # fmt: skip
-_RANDOM = ("/dev/urandom", "/dev/random", "/dev/zero")
-_OF_GPUS = ("/dev/nvidia*", "/dev/dri", "/dev/kfd", "/dev/shm")  # noqa: S108 - bound, not written here
+RANDOM = ("/dev/urandom", "/dev/random")
+_OF_GPUS = ("/dev/nvidia*", "/dev/dri", "/dev/kfd")
 _GPU_FACTS = ("/proc/driver/nvidia", "/sys/module/nvidia", "/sys/bus/pci", "/sys/class/drm", "/sys/class/kfd")
 
 
@@ -61,7 +61,7 @@ def code(*, gpu: bool) -> Code:
         interpreter=interpreter,
         search=(*dict.fromkeys(package.parent for package in own), *dict.fromkeys(packages)),
         bound=tuple(_without_nested(needed)),
-        facts=tuple(map(Path, (*_OWN_FACTS, *_RANDOM, *(_GPU_FACTS if gpu else ())))),
+        facts=tuple(map(Path, (*_OWN_FACTS, *RANDOM, *(_GPU_FACTS if gpu else ())))),
     )
 
 

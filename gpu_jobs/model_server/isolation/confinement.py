@@ -17,6 +17,8 @@ from evaluator.isolation import landlock, privileges, seccomp
 
 _FIRST_TO_GO = "800"
 _MOST_DESCRIPTORS = 1 << 16
+_MOST_SIGNALS = 4096
+"""Waiting ones, which timers count as."""
 
 
 class Layer(StrEnum):
@@ -56,6 +58,8 @@ class Confinement(BaseModel):
     processes: int | None = None
     """Processes and threads of its user, all together; None: no limit."""
     cpu_seconds: int = 0
+    data_bytes: int | None = None
+    """Of writable memory, reserved or held; None: no limit."""
     open_files: int = 1024
 
 
@@ -107,6 +111,8 @@ def _limit(wanted: Confinement) -> None:
         resource.RLIMIT_NPROC: wanted.processes,
         resource.RLIMIT_MEMLOCK: None if wanted.devices else 0,
         resource.RLIMIT_MSGQUEUE: 0,
+        resource.RLIMIT_SIGPENDING: _MOST_SIGNALS,
+        resource.RLIMIT_DATA: wanted.data_bytes,
     }
     for kind, most in limits.items():
         if most is not None:
@@ -126,5 +132,4 @@ def _restrict_files(wanted: Confinement) -> None:
 
 
 def _restrict_calls(wanted: Confinement) -> None:
-    del wanted
-    seccomp.restrict()
+    seccomp.restrict(drivers=bool(wanted.devices))

@@ -11,11 +11,14 @@ from gpu_jobs.model_server.isolation.sandbox import Sandbox
 
 ALLOW_UNSANDBOXED = "PLANARENA_ALLOW_UNSANDBOXED_MODELS"
 _ISOLATING = frozenset({Layer.BUBBLEWRAP, Layer.NAMESPACES})
+_MORE_THAN_ITS_SHARE = "more than its share of this machine"
 _NEEDED = (
     ("other files", _ISOLATING | {Layer.LANDLOCK}),
     ("the network", _ISOLATING | {Layer.SECCOMP}),
     ("other processes", _ISOLATING | {Layer.SECCOMP}),
-    ("more than its share of this machine", frozenset({Layer.LIMITS})),
+    (_MORE_THAN_ITS_SHARE, frozenset({Layer.LIMITS})),
+    # The limits do not count all memory.
+    (_MORE_THAN_ITS_SHARE, frozenset({Layer.SECCOMP})),
 )
 """What a model must be kept from, and which layers do that, each by itself."""
 
@@ -53,12 +56,13 @@ def detected() -> Found:
 
 def judged(layers: frozenset[Layer]) -> Found:
     """Whether these layers are enough."""
-    lacking = [what for what, by in _NEEDED if not layers & by]
+    lacking = list(dict.fromkeys(what for what, by in _NEEDED if not layers & by))
     problem = ""
     if lacking:
         problem = (
             f"This worker loads no submitted models, because its machine cannot keep them from {_in_words(lacking)}; "
-            f"install bubblewrap, or set {ALLOW_UNSANDBOXED}=1 where a model may do anything that the worker may."
+            f"install bubblewrap and libseccomp, or set {ALLOW_UNSANDBOXED}=1 where a model may do anything that the "
+            "worker may."
         )
     return Found(sandbox=Sandbox(layers=layers), problem=problem)
 

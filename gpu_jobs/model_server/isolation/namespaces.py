@@ -27,7 +27,6 @@ _DETACH = 2
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
 _PLACES = ("/tmp", "/usr", "/etc")  # noqa: S108 - covered for a moment, in this namespace only
-_DEVICES = ("null", "zero", "full", "random", "urandom")
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -40,9 +39,8 @@ class Plan(TypedDict):
     """Symbolic links, and what they hold."""
     devices: list[str]
     """Bound writable, at the same places."""
-    scratch: str
-    """An empty folder in memory, where the program starts."""
-    scratch_bytes: int
+    start: str
+    """The folder that the program starts in; empty, except for what is bound below it."""
     keeps_root: bool
     """Whether root stays root, so that the program can become another user."""
     command: list[str]
@@ -78,7 +76,7 @@ def _first_process(plan: Plan) -> int:
 
 
 def _become(plan: Plan) -> int:
-    os.chdir(plan["scratch"])
+    os.chdir(plan["start"])
     _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     os.execve(plan["command"][0], plan["command"], dict(os.environ))  # noqa: S606 - the program of `sandbox`
 
@@ -115,12 +113,11 @@ def _build(plan: Plan) -> None:
         place = root / target.lstrip("/")
         place.parent.mkdir(parents=True, exist_ok=True)
         place.symlink_to(content)
-    for device in [*(f"/dev/{name}" for name in _DEVICES), *plan["devices"]]:
+    for device in plan["devices"]:
         _bind(device, root / device.lstrip("/"), read_only=False)
     _mount("proc", _made(root / "proc"), kind="proc", flags=_NO_SETUID | _NO_DEVICES | _NO_EXECUTION)
-    data = f"mode=0777,size={plan['scratch_bytes']},nr_inodes=100"
-    scratch = _made(root / plan["scratch"].lstrip("/"))
-    _mount("tmpfs", scratch, kind="tmpfs", flags=_NO_SETUID | _NO_DEVICES | _NO_EXECUTION, data=data)
+    # Nothing is mounted there: the code may lie below it.
+    _made(root / plan["start"].lstrip("/"))
     os.chdir(root)
     # The old root then lies over the new one, and is taken away with all that is mounted below it.
     _pivot(b".", b".")

@@ -21,7 +21,7 @@ from gpu_jobs.model_server import protocol as wire
 from gpu_jobs.model_server.channel import ChannelError
 from gpu_jobs.model_server.client import DEADLINES
 from gpu_jobs.model_server.isolation import namespaces
-from gpu_jobs.model_server.isolation.code import Code, code, gpu_devices, model_files
+from gpu_jobs.model_server.isolation.code import RANDOM, Code, code, gpu_devices, model_files
 from gpu_jobs.model_server.isolation.confinement import Confinement, Layer
 from gpu_jobs.model_server.process import ServerProcess
 
@@ -32,8 +32,12 @@ INSIDE = "/model"
 _PROGRAM = ("-m", "gpu_jobs.model_server")
 _PROBE_SECONDS, _PROBE_MEMORY = 30.0, 1 << 30
 _PROCESSES = 512
-_SCRATCH_BYTES = 1024 * 1024
-"""Of the folder that it works in, in memory. Nothing needs it; nothing can be written while the limits hold."""
+_SPARE_BYTES, _SPARE_OF_A_CORE = 512 * 1024**2, 32 * 1024**2
+"""Writable memory that a server may reserve beyond what it may hold, such as stacks of threads. The kernel's bound, for
+what it takes between two looks of its worker."""
+_START = "/tmp"  # noqa: S108 - its own, and read-only
+"""The folder that it starts in: empty, except for its code where that lies below it."""
+_DEVICES = (os.devnull, *RANDOM)
 _CPU_HOURS = 24
 _PASSED_ON = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "LD_LIBRARY_PATH")
 
@@ -81,7 +85,9 @@ class Sandbox:
         files = {} if folder is None else model_files(folder)
         isolated = any(layer.isolates for layer in self.layers)
         inside = INSIDE if isolated else str(folder)
-        confinement = self._confinement(files=files, folder=folder, isolated=isolated, device=device)
+        confinement = self._confinement(
+            files=files, folder=folder, isolated=isolated, device=device, memory_bytes=memory_bytes
+        )
         if confinement.user is not None:
             for path in files.values():
                 path.chmod(path.stat().st_mode | 0o044)
@@ -131,7 +137,7 @@ class Sandbox:
             raise LayersMissingError(missing, why=server.output())
 
     def _confinement(
-        self, *, files: Mapping[str, Path], folder: Path | None, isolated: bool, device: str
+        self, *, files: Mapping[str, Path], folder: Path | None, isolated: bool, device: str, memory_bytes: int
     ) -> Confinement:
         gpu = device != "cpu"
         needed = code(gpu=gpu)
@@ -144,6 +150,8 @@ class Sandbox:
             user=unprivileged_user() if own_user else None,
             processes=_PROCESSES if own_user or isolated else _threads_of_user() + _PROCESSES,
             cpu_seconds=_CPU_HOURS * 3600 * (os.cpu_count() or 1),
+            # What drivers of GPUs reserve is no measure of what they hold.
+            data_bytes=None if gpu else memory_bytes + _SPARE_BYTES + _SPARE_OF_A_CORE * (os.cpu_count() or 1),
         )
 
 
@@ -159,10 +167,10 @@ def _bubblewrap(
         command += ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
         command += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
     command += ["--clearenv", *(part for pair in environment.items() for part in ("--setenv", *pair))]
-    command += ["--tmpfs", "/", "--proc", "/proc", "--dev", "/dev", "--dir", INSIDE]
-    command += ["--size", str(_SCRATCH_BYTES), "--perms", "0777", "--tmpfs", "/tmp"]  # noqa: S108
+    command += ["--tmpfs", "/", "--proc", "/proc", "--dir", INSIDE, "--dir", _START]
+    devices = [*map(Path, _DEVICES), *confinement.devices]
     # By itself it makes folders that only root may enter.
-    for parent in _parents([*needed.bound, *(Path(INSIDE, name) for name in files)]):
+    for parent in _parents([*needed.bound, *devices, *(Path(INSIDE, name) for name in files)]):
         command += ["--dir", str(parent)]
     for path in needed.bound:
         if path.is_symlink():
@@ -171,9 +179,10 @@ def _bubblewrap(
             command += ["--ro-bind", str(path), str(path)]
     for name, path in files.items():
         command += ["--ro-bind", str(path), f"{INSIDE}/{name}"]
-    for path in confinement.devices:
-        command += ["--dev-bind-try", str(path), str(path)]
-    return [*command, "--remount-ro", "/", "--chdir", "/tmp", "--"]  # noqa: S108
+    # Not by `--dev`, which leaves `/dev` writable memory, and has a device for shared memory, `/dev/zero`.
+    for device in devices:
+        command += ["--dev-bind-try", str(device), str(device)]
+    return [*command, "--remount-ro", "/", "--chdir", _START, "--"]
 
 
 def _namespaces(needed: Code, *, files: Mapping[str, Path], confinement: Confinement, command: list[str]) -> list[str]:
@@ -183,9 +192,8 @@ def _namespaces(needed: Code, *, files: Mapping[str, Path], confinement: Confine
             *((str(path), f"{INSIDE}/{name}") for name, path in files.items()),
         ],
         "links": [(str(path), str(path.readlink())) for path in needed.bound if path.is_symlink()],
-        "devices": [str(path) for path in confinement.devices],
-        "scratch": "/tmp",  # noqa: S108 - its own, in memory
-        "scratch_bytes": _SCRATCH_BYTES,
+        "devices": [*_DEVICES, *map(str, confinement.devices)],
+        "start": _START,
         "keeps_root": confinement.user is not None,
         "command": command,
     }
@@ -201,7 +209,7 @@ def _environment(needed: Code) -> dict[str, str]:
     kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     return {
         **kept,
-        "HOME": "/tmp",  # noqa: S108 - its own, empty and read-only
+        "HOME": _START,
         "LANG": "C.UTF-8",
         # It may run no other program. Some libraries look for a compiler while they are imported. Where they find one,
         # their import fails, since they cannot write the file to compile.
