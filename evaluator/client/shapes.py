@@ -27,7 +27,7 @@ class PlannerEntry(BaseModel):
     """A planner to enter. The fields are the site's, with its defaults and limits; what stands below each is also the
     help of the command's option."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, use_attribute_docstrings=True)
 
     name: str
     kind: Literal["bundled", "endpoint", "chat", "hub", "checkpoint", "plans", "agent"]
@@ -108,7 +108,7 @@ Visibility = Literal["public", "embargo", "private"]
 class NewSubmission(BaseModel):
     """A planner and the suites that it is entered for."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     planner: PlannerEntry
     suites: list[str]

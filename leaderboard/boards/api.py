@@ -10,12 +10,11 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_field
-from rest_framework import generics, serializers, status
+from rest_framework import serializers, status
 from rest_framework.exceptions import NotFound
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from evaluator.suites.reference_rows import reference_digest, reference_tables
 from leaderboard.boards.contents import all_content, content_of
@@ -50,6 +49,7 @@ from leaderboard.site.api.examples import (
 )
 from leaderboard.site.api.selection import Selected
 from leaderboard.site.api.shapes import ModelOutput, Output
+from leaderboard.site.api.views import ApiView, ListView
 
 _UNPUBLISHED = OpenApiResponse(OpenApiTypes.OBJECT, description="There is no such board or snapshot.")
 _ROW = (
@@ -239,7 +239,7 @@ def _whole_board(slug: str, snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-class BoardView(APIView):
+class BoardView(ApiView):
     """The newest published state of a suite's board."""
 
     @extend_schema(responses=BoardOutput)
@@ -256,10 +256,12 @@ class BoardView(APIView):
         return shareable(answer)
 
 
-class BoardRowsView(APIView):
+class BoardRowsView(ApiView):
     """The rows of a board as its page filters, sorts and pages them. Wrong values, which the page ignores, are 400."""
 
-    @extend_schema(parameters=_SELECTION, responses={200: BoardRowsOutput, 404: _UNPUBLISHED})
+    parameters = _SELECTION
+
+    @extend_schema(responses={200: BoardRowsOutput, 404: _UNPUBLISHED})
     def get(self, request: Request, slug: str) -> Response:
         suite, snapshot = _board(slug)
         metrics = [metric["key"] for metric in suite.metrics]
@@ -282,7 +284,7 @@ class BoardRowsView(APIView):
         )
 
 
-class PlotsView(APIView):
+class PlotsView(ApiView):
     """Score over time, score against cost with the Pareto front, and the best planners by groups, as numbers."""
 
     @extend_schema(responses={200: PlotsOutput, 404: _UNPUBLISHED})
@@ -307,7 +309,7 @@ class PlotsView(APIView):
         )
 
 
-class SnapshotsView(Selected, generics.ListAPIView[Snapshot]):
+class SnapshotsView(Selected, ListView[Snapshot]):
     """Every snapshot of a suite's boards, the newest first."""
 
     serializer_class = SnapshotOutput
@@ -320,7 +322,7 @@ class SnapshotsView(Selected, generics.ListAPIView[Snapshot]):
         return Snapshot.objects.filter(suite__in=suites).select_related("suite", "signature").defer("stored", "packed")
 
 
-class SnapshotView(APIView):
+class SnapshotView(ApiView):
     """One snapshot with its rows, under an address that answers the same for ever."""
 
     @extend_schema(responses={200: WholeSnapshotOutput, 404: _UNPUBLISHED})

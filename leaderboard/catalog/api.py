@@ -4,12 +4,13 @@ from typing import Any
 
 from django.db.models import Count, Prefetch
 from drf_spectacular.utils import extend_schema_field
-from rest_framework import generics, serializers
+from rest_framework import serializers
 
 from leaderboard.catalog.models import Season, SeasonAnnouncement, SeasonData, Suite
 from leaderboard.site.api.examples import DIGEST, ENVELOPE, EXAMPLE_SUITE, LATER, WHEN, example
 from leaderboard.site.api.selection import Selected
 from leaderboard.site.api.shapes import ModelOutput
+from leaderboard.site.api.views import ListView, RetrieveView
 
 
 @example({
@@ -33,7 +34,7 @@ class SuiteOutput(ModelOutput[Suite]):
         fields = ["slug", "version", "digest", "title", "description", "conditions", "metrics", "tasks", "idle_tools"]
 
 
-class SuitesView(Selected, generics.ListAPIView[Suite]):
+class SuitesView(Selected, ListView[Suite]):
     """The current suites."""
 
     queryset = Suite.objects.filter(current=True).annotate(task_count=Count("tasks"))
@@ -41,7 +42,7 @@ class SuitesView(Selected, generics.ListAPIView[Suite]):
     ordering = ("slug",)
 
 
-class SuiteView(Selected, generics.RetrieveAPIView[Suite]):
+class SuiteView(Selected, RetrieveView[Suite]):
     """The current version of one suite."""
 
     queryset = SuitesView.queryset
@@ -91,7 +92,7 @@ class SeasonOutput(ModelOutput[Season]):
         return [announcement.envelope for announcement in season.announcements.all()]
 
 
-class SeasonsView(Selected, generics.ListAPIView[Season]):
+class SeasonsView(Selected, ListView[Season]):
     """The seasons of hidden data."""
 
     queryset = Season.objects.prefetch_related(
@@ -102,7 +103,7 @@ class SeasonsView(Selected, generics.ListAPIView[Season]):
     ordering = ("-opens", "name")
 
 
-class SeasonView(Selected, generics.RetrieveAPIView[Season]):
+class SeasonView(Selected, RetrieveView[Season]):
     """One season with its commitments, and its seeds once it is closed."""
 
     queryset = SeasonsView.queryset

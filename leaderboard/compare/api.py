@@ -8,7 +8,6 @@ from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from evaluator.causes.taxonomy import Cause
 from evaluator.metrics.statistics import LEAST_VALUES
@@ -20,6 +19,7 @@ from leaderboard.compare.words import verdicts
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.site.api.examples import ATTEMPT_ID, EVALUATION_ID, EXAMPLE_SUITE, example
 from leaderboard.site.api.shapes import Output
+from leaderboard.site.api.views import ApiView
 
 MOST_TASKS = 500
 
@@ -145,14 +145,15 @@ class ComparisonOutput(serializers.Serializer[Any]):
     differing = serializers.IntegerField(help_text="Number of tasks that differ.")
 
 
-class ComparisonView(APIView):
+class ComparisonView(ApiView):
     """Compare two to six evaluations of the same suite version and conditions, task by task."""
 
+    parameters = [
+        OpenApiParameter("e", str, many=True, required=True, description="Id of an evaluation; give two to six."),
+        OpenApiParameter("metric", str, description="Key of a metric of the suite; else the board's first."),
+    ]
+
     @extend_schema(
-        parameters=[
-            OpenApiParameter("e", str, many=True, required=True, description="Id of an evaluation; give two to six."),
-            OpenApiParameter("metric", str, description="Key of a metric of the suite; else the board's first."),
-        ],
         responses={
             200: ComparisonOutput,
             400: OpenApiResponse(

@@ -56,11 +56,12 @@ class AccountView(LoggedInView):
     """The caller's account."""
 
     throttle_scope = "tokens"
+    bodies = {"DELETE": PasswordInput}
 
-    @extend_schema(request=PasswordInput, responses={204: None, 400: _WRONG, 413: None, 415: None})
+    @extend_schema(responses={204: None, 400: _WRONG})
     def delete(self, request: Request) -> Response:
         """Delete it for ever. Submissions stay, as those of a deleted user."""
-        _confirm(request)
+        _confirm(request, password=self.read(request)["password"])
         user = user_of(request)
         closing.delete_account(user=user, by=user)
         return Response(status=status.HTTP_204_NO_CONTENT)
@@ -70,11 +71,12 @@ class CloseView(LoggedInView):
     """Closing the caller's account."""
 
     throttle_scope = "tokens"
+    bodies = {"POST": PasswordInput}
 
-    @extend_schema(request=PasswordInput, responses={204: None})
+    @extend_schema(responses={204: None})
     def post(self, request: Request) -> Response:
         """End every way into it; an operator can open it again."""
-        _confirm(request)
+        _confirm(request, password=self.read(request)["password"])
         user = user_of(request)
         closing.close_account(user=user, by=user)
         return Response(status=status.HTTP_204_NO_CONTENT)
@@ -91,9 +93,8 @@ class ExportView(LoggedInView):
         return export_response(request=request._request, user=user_of(request))
 
 
-def _confirm(request: Request) -> None:
+def _confirm(request: Request, *, password: str) -> None:
     if not user_of(request).has_usable_password():
         raise PermissionDenied("This account has no password: use the account page, or set a password first.")
-    entered = PasswordInput.read(request)["password"]
-    if problem := problem_with(request=request._request, user=user_of(request), entered=entered):
+    if problem := problem_with(request=request._request, user=user_of(request), entered=password):
         raise FieldValidationError({"password": [problem]})

@@ -4,11 +4,11 @@ from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from leaderboard.monitoring.status import checked_status, verdict
 from leaderboard.site.api.examples import LATER, WHEN, example
 from leaderboard.site.api.shapes import Output
+from leaderboard.site.api.views import ApiView
 
 
 class StandingOutput(Output):
@@ -42,7 +42,7 @@ class StatusOutput(Output):
     published = serializers.DateTimeField(allow_null=True, help_text="When a board was last published.")
 
 
-class StatusView(APIView):
+class StatusView(ApiView):
     """How the site is doing: what waits, for how long, and why."""
 
     @extend_schema(responses=StatusOutput)

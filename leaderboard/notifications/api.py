@@ -32,14 +32,16 @@ class MailsShape(Input):
 class MailsView(LoggedInView):
     """Of what the caller gets mails."""
 
+    bodies = {"PUT": MailsShape}
+
     @extend_schema(responses=MailsShape)
     def get(self, request: Request) -> Response:
         return Response(MailsShape(request.user).data)
 
-    @extend_schema(request=MailsShape, responses=MailsShape)
+    @extend_schema(responses=MailsShape)
     def put(self, request: Request) -> Response:
         """Choose of what to get mails."""
-        choose_mails(user=user_of(request), **MailsShape.read(request))
+        choose_mails(user=user_of(request), **self.read(request))
         return Response(MailsShape(request.user).data)
 
 
@@ -94,13 +96,15 @@ class NewWebhookOutput(ModelOutput[Webhook]):
 class WebhooksView(LoggedInView):
     """One's webhooks, each with its last messages."""
 
+    bodies = {"POST": WebhookInput}
+
     @extend_schema(responses=WebhookOutput(many=True))
     def get(self, request: Request) -> Response:
         return Response(WebhookOutput(services.with_deliveries(user_of(request)), many=True).data)
 
-    @extend_schema(request=WebhookInput, responses={201: NewWebhookOutput})
+    @extend_schema(responses={201: NewWebhookOutput})
     def post(self, request: Request) -> Response:
-        made = services.add_webhook(owner=user_of(request), **WebhookInput.read(request))
+        made = services.add_webhook(owner=user_of(request), **self.read(request))
         return Response(NewWebhookOutput(made).data, status=status.HTTP_201_CREATED)
 
 
@@ -118,7 +122,7 @@ class WebhookView(LoggedInView):
 class TestView(LoggedInView):
     """Trying a webhook out."""
 
-    @extend_schema(request=None, responses={202: None})
+    @extend_schema(responses={202: None})
     def post(self, request: Request, webhook_id: UUID) -> Response:
         """Send an event `test`, signed like the others."""
         if not services.send_test(owner=user_of(request), webhook_id=webhook_id):

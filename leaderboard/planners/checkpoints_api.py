@@ -1,7 +1,6 @@
 """The API about one's own uploaded checkpoints."""
 
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.conf import settings
 from drf_spectacular.utils import extend_schema
@@ -9,7 +8,6 @@ from rest_framework import serializers, status
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.scopes import Scope
@@ -18,10 +16,12 @@ from leaderboard.planners import checkpoints as services
 from leaderboard.planners.models import CheckpointUpload
 from leaderboard.site.api.examples import DIGEST, WHEN, example
 from leaderboard.site.api.parsers import TooLargeError
+from leaderboard.site.api.shapes import Input
+from leaderboard.site.api.views import ApiView
 
 
 @example({"file": "(the bytes of the zip)"})
-class CheckpointInput(serializers.Serializer[Any]):
+class CheckpointInput(Input):
     """A checkpoint to upload."""
 
     file = serializers.FileField(
@@ -47,24 +47,24 @@ class CheckpointOutput(serializers.ModelSerializer[CheckpointUpload]):
         return upload.wanted_at + timedelta(hours=settings.UNUSED_CHECKPOINT_HOURS)
 
 
-class CheckpointsView(APIView):
+class CheckpointsView(ApiView):
     """One's uploaded checkpoints, the newest first."""
 
     permission_classes = LOGGED_IN
     parser_classes = [MultiPartParser]
     scope = Scope.SUBMIT
     throttle_scope = "submissions"
+    bodies = {"POST": CheckpointInput}
 
     @extend_schema(responses=CheckpointOutput(many=True))
     def get(self, request: Request) -> Response:
         return Response(CheckpointOutput(services.uploads_of(user_of(request)), many=True).data)
 
-    @extend_schema(request=CheckpointInput, responses={201: CheckpointOutput})
+    @extend_schema(responses={201: CheckpointOutput})
     def post(self, request: Request) -> Response:
-        body = CheckpointInput(data=request.data)
-        body.is_valid(raise_exception=True)
+        file = self.read(request)["file"]
         try:
-            made = services.keep_upload(owner=user_of(request), file=body.validated_data["file"])
+            made = services.keep_upload(owner=user_of(request), file=file)
         except services.TooLargeError as error:
             raise TooLargeError(str(error)) from None
         return Response(CheckpointOutput(made).data, status=status.HTTP_201_CREATED)

@@ -9,7 +9,6 @@ from rest_framework.exceptions import NotFound
 from rest_framework.exceptions import ValidationError as FieldValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.scopes import Scope
@@ -17,24 +16,25 @@ from leaderboard.accounts.signed_in import user_of
 from leaderboard.planners import secret_headers
 from leaderboard.planners.models import Planner
 from leaderboard.planners.serializers import HeaderInput, HeaderOutput
+from leaderboard.site.api.views import ApiView
 from leaderboard.site.field_errors import FieldErrors
 
 
-class HeaderView(APIView):
+class HeaderView(ApiView):
     """The secret header of a submission's planner, for its owner. It holds for all submissions of the planner, also for
     what runs already."""
 
     permission_classes = LOGGED_IN
     scope = Scope.SUBMIT
+    bodies = {"PUT": HeaderInput}
 
-    @extend_schema(request=HeaderInput, responses={200: HeaderOutput})
+    @extend_schema(responses={200: HeaderOutput})
     def put(self, request: Request, submission_id: UUID) -> Response:
         """Replace it."""
         planner = self._planner(request, submission_id)
-        body = HeaderInput(data=request.data)
-        body.is_valid(raise_exception=True)
+        entered = self.read(request)
         try:
-            secret_headers.replace(planner=planner, **body.validated_data, by=user_of(request))
+            secret_headers.replace(planner=planner, **entered, by=user_of(request))
         except FieldErrors as error:
             named = {field.removeprefix("header_"): texts for field, texts in error.errors.items()}
             raise FieldValidationError(named) from error

@@ -12,6 +12,7 @@ from leaderboard.planners.fields import SeenBy
 from leaderboard.planners.kinds import FIELDS, KINDS, fields_of, kinds_with
 from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.site.api.examples import example
+from leaderboard.site.api.shapes import Input
 
 _KIND = next(iter(KINDS))
 _ENTERED = {
@@ -26,7 +27,7 @@ _ENTERED = {
 
 
 @example(_ENTERED)
-class PlannerInput(serializers.Serializer[Any]):
+class PlannerInput(Input):
     """A planner to enter. What its kind needs is checked by the service, so that the page gives the same answers."""
 
     name = NAME.api_field()
@@ -39,7 +40,7 @@ class PlannerInput(serializers.Serializer[Any]):
 
 
 @example({"name": HEADER_NAME.example, "value": HEADER_VALUE.example})
-class HeaderInput(serializers.Serializer[Any]):
+class HeaderInput(Input):
     """A secret header to keep in the place of the one before."""
 
     name = HEADER_NAME.api_field(required=True)

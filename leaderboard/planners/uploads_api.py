@@ -12,7 +12,6 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.scopes import Scope
@@ -21,6 +20,8 @@ from leaderboard.planners import checkpoints
 from leaderboard.planners.checkpoints_api import CheckpointOutput
 from leaderboard.site.api.examples import ATTEMPT_ID, LATER, example
 from leaderboard.site.api.parsers import TooLargeError
+from leaderboard.site.api.shapes import Input
+from leaderboard.site.api.views import ApiView
 from leaderboard.site.http.addresses import address_of
 from leaderboard.uploads import services
 from leaderboard.uploads.models import UploadTicket
@@ -28,7 +29,7 @@ from leaderboard.uploads.receiving import RECEIVED
 
 
 @example({"bytes": 712345})
-class UploadInput(serializers.Serializer[Any]):
+class UploadInput(Input):
     """An upload to come."""
 
     bytes = serializers.IntegerField(min_value=1, help_text="Of the checkpoint's zip, exactly.")
@@ -47,20 +48,19 @@ class UploadOutput(serializers.Serializer[Any]):
     expires_at = serializers.DateTimeField(read_only=True, help_text="Until when the upload must have begun.")
 
 
-class UploadsView(APIView):
+class UploadsView(ApiView):
     """Ask for a ticket to upload a checkpoint."""
 
     permission_classes = LOGGED_IN
     scope = Scope.SUBMIT
     throttle_scope = "submissions"
+    bodies = {"POST": UploadInput}
 
-    @extend_schema(request=UploadInput, responses={201: UploadOutput})
+    @extend_schema(responses={201: UploadOutput})
     def post(self, request: Request) -> Response:
         """A user has at most four uploads open, an address eight; more get 429, and so does everybody while too many
         bytes are on their way."""
-        body = UploadInput(data=request.data)
-        body.is_valid(raise_exception=True)
-        size = body.validated_data["bytes"]
+        size = self.read(request)["bytes"]
         if size > settings.MAX_CHECKPOINT_BYTES:
             raise TooLargeError(str(checkpoints.TooLargeError()))
         ticket = services.ask(owner_id=user_of(request).pk, address=address_of(request._request), size=size)
@@ -98,7 +98,7 @@ class AnyBody(BaseParser):
         return {}
 
 
-class UploadView(APIView):
+class UploadView(ApiView):
     """The bytes of an upload."""
 
     authentication_classes = [TicketAuthentication]

@@ -5,11 +5,10 @@ from dataclasses import fields as fields_of
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import generics, serializers
+from rest_framework import serializers
 from rest_framework.exceptions import NotAuthenticated, PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from leaderboard.accounts.models import User
 from leaderboard.accounts.profile import ProfileData, set_profile
@@ -19,6 +18,7 @@ from leaderboard.profiles import services
 from leaderboard.site.api.examples import EVALUATION_ID, EXAMPLE_SUITE, WHEN, example, example_of
 from leaderboard.site.api.selection import Selected
 from leaderboard.site.api.shapes import Input, Output
+from leaderboard.site.api.views import ApiView, ListView, RetrieveView
 
 _BOARD_RESULT = {
     "suite": EXAMPLE_SUITE, "planner": "my-planner", "evaluation": EVALUATION_ID, "rank": 2, "planners": 14,
@@ -79,14 +79,16 @@ class ProfileInput(Input):
     bio = serializers.CharField(required=False, allow_blank=True, help_text="Plain text.")
 
 
-class UserView(APIView):
+class UserView(ApiView):
     """Somebody with an account."""
+
+    bodies = {"PATCH": ProfileInput}
 
     @extend_schema(responses=UserOutput)
     def get(self, request: Request, username: str) -> Response:
         return _shown(request=request, username=username)
 
-    @extend_schema(request=ProfileInput, responses=UserOutput)
+    @extend_schema(responses=UserOutput)
     def patch(self, request: Request, username: str) -> Response:
         """Change what one tells of oneself. Everybody reads it."""
         if not request.user.is_authenticated:
@@ -94,7 +96,7 @@ class UserView(APIView):
         person = _active(username)
         if person.pk != request.user.pk:
             raise PermissionDenied("Users can change only their own profile.")
-        entered = ProfileInput.read(request)
+        entered = self.read(request)
         present = {field.name: getattr(person, field.name) for field in fields_of(ProfileData)}
         set_profile(user=person, data=ProfileData(**{**present, **entered}))
         return _shown(request=request, username=username)
@@ -143,11 +145,11 @@ class PlannerDetailOutput(ListedPlannerOutput):
         read_only_fields = fields
 
 
-@extend_schema(parameters=[OpenApiParameter("owner", str, description="User name of their owner.")])
-class PlannersView(Selected, generics.ListAPIView[Planner]):
+class PlannersView(Selected, ListView[Planner]):
     """The planners with an evaluation that the caller sees, and the caller's own, the newest first."""
 
     serializer_class = ListedPlannerOutput
+    parameters = [OpenApiParameter("owner", str, description="User name of their owner.")]
     ordering = ("-created", "-id")
 
     def get_queryset(self) -> QuerySet[Planner]:
@@ -158,7 +160,7 @@ class PlannersView(Selected, generics.ListAPIView[Planner]):
         return found.filter(owner__in=services.people(owner))
 
 
-class PlannerView(Selected, generics.RetrieveAPIView[Planner]):
+class PlannerView(Selected, RetrieveView[Planner]):
     """One planner."""
 
     serializer_class = PlannerDetailOutput

@@ -122,11 +122,15 @@ _COMMON = frozenset({"outcome", "reason", "why", "q", "undecided", "fields", "cu
 
 
 def _facets_of_others(*, names: Set[str]) -> Set[str]:
-    """The names that are facets of some current suite: a query if there are any that may be."""
-    if not (asked := names - _COMMON):
-        return frozenset()
-    suites = Suite.objects.filter(current=True).only("task_facets")
-    return asked & {facet.name for suite in suites for facet in suite.facets.filters if not facet.tells_gold}
+    """The names that are facets of some suite: a query if there are any that may be."""
+    asked = names - _COMMON
+    return asked & facet_names() if asked else frozenset()
+
+
+def facet_names() -> Set[str]:
+    """The facets of some suite by which results can be listed."""
+    suites = Suite.objects.only("task_facets")
+    return {facet.name for suite in suites for facet in suite.facets.filters if not facet.tells_gold}
 
 
 def _raw(name: str) -> Callable[[TaskRow], tuple[str, ...]]:

@@ -1,12 +1,9 @@
 """The API for rewards."""
 
-from typing import Any
-
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.scopes import Scope
@@ -15,12 +12,13 @@ from leaderboard.rewards.services import MOST_PLANS, SAMPLES, rewards_of
 from leaderboard.site.api.examples import EXAMPLE_SUITE, example
 from leaderboard.site.api.responses import NO_QUOTA, NOT_READY
 from leaderboard.site.api.shapes import Input, Output
+from leaderboard.site.api.views import ApiView
 
 MOST_CHARACTERS = 10_000
 
 
 @example({"task": "14", "completion": "Image Denoising"})
-class CompletionInput(serializers.Serializer[Any]):
+class CompletionInput(Input):
     """One answer of the planner that is trained."""
 
     task = serializers.CharField(max_length=200, help_text="Key of the task that was asked about.")
@@ -54,18 +52,19 @@ class RewardsOutput(Output):
     )
 
 
-class RewardsView(APIView):
+class RewardsView(ApiView):
     """Score plans on a training split, to train a planner."""
 
     permission_classes = LOGGED_IN
     scope = Scope.SUBMIT
     throttle_scope = "rewards"
+    bodies = {"POST": RewardsInput}
 
-    @extend_schema(request=RewardsInput, responses={200: RewardsOutput, 429: NO_QUOTA, 503: NOT_READY})
+    @extend_schema(responses={200: RewardsOutput, 429: NO_QUOTA, 503: NOT_READY})
     def post(self, request: Request) -> Response:
         """Executes the plans and answers when all are scored, within a minute or with 503. Public and hidden data are
         never used. Each plan counts towards a daily quota of its own."""
-        given = RewardsInput.read(request)
+        given = self.read(request)
         proposals = [(one["task"], one["completion"]) for one in given["plans"]]
         split, rewards = rewards_of(user=user_of(request), suite=given["suite"], proposals=proposals)
         shown = {"suite": given["suite"], "split": split, "samples": SAMPLES, "rewards": rewards}

@@ -24,6 +24,7 @@ from leaderboard.monitoring.requests import note_answered  # noqa: E402
 from leaderboard.site.http.bodies import BoundedBodies  # noqa: E402
 from leaderboard.site.http.collecting import collect_seldom  # noqa: E402
 from leaderboard.site.http.one_hop import WORKER_CALLS, OneHop, Receive, Scope, Send  # noqa: E402
+from leaderboard.site.http.requests import api_with_slash  # noqa: E402
 from leaderboard.uploads.receiving import TicketedUploads  # noqa: E402
 from leaderboard.wiring.body_limits import LIMITS  # noqa: E402
 
@@ -46,4 +47,5 @@ async def _routed(scope: Scope, receive: Receive, send: Send) -> None:
     await handler(scope, receive, send)
 
 
-application = FrontDoor(TicketedUploads(BoundedBodies(_routed, limits=LIMITS)), note=note_answered)
+_bounded = api_with_slash(TicketedUploads(BoundedBodies(_routed, limits=LIMITS)))
+application = FrontDoor(_bounded, note=note_answered)

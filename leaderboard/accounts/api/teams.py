@@ -3,7 +3,7 @@
 from django.db.models import Q, QuerySet
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
-from rest_framework import generics, serializers, status
+from rest_framework import serializers, status
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -15,6 +15,7 @@ from leaderboard.accounts.models import Membership, Team, User
 from leaderboard.accounts.signed_in import user_of
 from leaderboard.site.api.examples import WHEN, example
 from leaderboard.site.api.shapes import Input, ModelOutput
+from leaderboard.site.api.views import ListView
 
 
 @example({"slug": "plan-lab", "name": "Plan Lab"})
@@ -77,20 +78,21 @@ def _find_user(username: str) -> User:
     return found
 
 
-class TeamsView(generics.ListAPIView[Team]):
+class TeamsView(ListView[Team]):
     """The teams that the caller is in or invited to, and making one."""
 
     serializer_class = TeamOutput
     ordering = ("slug",)
     permission_classes = LOGGED_IN
+    bodies = {"POST": TeamInput}
 
     def get_queryset(self) -> QuerySet[Team]:
         return _seen_by(self.request)
 
-    @extend_schema(request=TeamInput, responses={201: TeamOutput})
+    @extend_schema(responses={201: TeamOutput})
     def post(self, request: Request) -> Response:
         """Make a team that the caller owns."""
-        made = services.create_team(owner=user_of(request), **TeamInput.read(request))
+        made = services.create_team(owner=user_of(request), **self.read(request))
         return _answer(request=request, slug=made.slug, code=status.HTTP_201_CREATED)
 
 
@@ -105,11 +107,13 @@ class TeamView(LoggedInView):
 class MembersView(LoggedInView):
     """Inviting somebody."""
 
-    @extend_schema(request=UserNameInput, responses={201: TeamOutput})
+    bodies = {"POST": UserNameInput}
+
+    @extend_schema(responses={201: TeamOutput})
     def post(self, request: Request, slug: str) -> Response:
         """Only the owner may; who is invited is in the team when they accept."""
         team = get_object_or_404(_seen_by(request), slug=slug)
-        services.invite(team=team, **UserNameInput.read(request), by=user_of(request))
+        services.invite(team=team, **self.read(request), by=user_of(request))
         return _answer(request=request, slug=slug, code=status.HTTP_201_CREATED)
 
 
@@ -132,7 +136,7 @@ class MemberView(LoggedInView):
 class AcceptView(LoggedInView):
     """Accepting an invitation."""
 
-    @extend_schema(request=None, responses=TeamOutput)
+    @extend_schema(responses=TeamOutput)
     def post(self, request: Request, slug: str) -> Response:
         team = get_object_or_404(_seen_by(request), slug=slug)
         if not services.accept_invitation(team=team, user=user_of(request)):
@@ -143,9 +147,11 @@ class AcceptView(LoggedInView):
 class OwnerView(LoggedInView):
     """Handing a team over."""
 
-    @extend_schema(request=UserNameInput, responses=TeamOutput)
+    bodies = {"POST": UserNameInput}
+
+    @extend_schema(responses=TeamOutput)
     def post(self, request: Request, slug: str) -> Response:
         """Only the owner may, and only to a member."""
         team = get_object_or_404(_seen_by(request), slug=slug)
-        services.hand_over(team=team, to=_find_user(**UserNameInput.read(request)), by=user_of(request))
+        services.hand_over(team=team, to=_find_user(**self.read(request)), by=user_of(request))
         return _answer(request=request, slug=slug)

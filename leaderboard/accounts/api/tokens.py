@@ -72,17 +72,18 @@ class TokensView(LoggedInView):
 
     authentication_classes = [ApiTokenAuthentication, SessionAuthentication, PasswordAuthentication]
     throttle_scope = "tokens"
+    bodies = {"POST": TokenInput}
 
     @extend_schema(responses=TokenOutput(many=True))
     def get(self, request: Request) -> Response:
         return Response(TokenOutput(tokens_of(user_of(request)), many=True).data)
 
-    @extend_schema(request=TokenInput, responses={201: NewTokenOutput})
+    @extend_schema(responses={201: NewTokenOutput})
     def post(self, request: Request) -> Response:
         if request.auth is not None:
             # A token that leaks must not be able to outlive itself.
             raise PermissionDenied("A token cannot make tokens: log in, or send user name and password.")
-        made = create_token(user=user_of(request), **TokenInput.read(request))
+        made = create_token(user=user_of(request), **self.read(request))
         return Response(NewTokenOutput(made).data, status=status.HTTP_201_CREATED)
 
 

@@ -6,7 +6,6 @@ from rest_framework import serializers
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from leaderboard.boards.cause_counts.counting import MOST_ROWS, causes_of_rows
 from leaderboard.boards.contents import content_of
@@ -14,6 +13,7 @@ from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite
 from leaderboard.site.api.examples import EVALUATION_ID, example
 from leaderboard.site.api.shapes import Output
+from leaderboard.site.api.views import ApiView
 
 
 class CausesOfRowOutput(Output):
@@ -46,7 +46,7 @@ class BoardCausesOutput(Output):
     rows = CausesOfRowOutput(many=True)
 
 
-class BoardCausesView(APIView):
+class BoardCausesView(ApiView):
     """Tasks by cause for each row of the newest snapshot, the best first."""
 
     @extend_schema(responses=BoardCausesOutput)

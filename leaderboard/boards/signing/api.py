@@ -7,7 +7,6 @@ from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.signing.proofs import evaluation_proof, snapshot_proof
@@ -16,6 +15,7 @@ from leaderboard.evaluations.submitted import submitted
 from leaderboard.evaluations.visibility import visible_evaluations
 from leaderboard.site.api.examples import DIGEST, ENVELOPE, EVALUATION_ID, EXAMPLE_SUITE, ROW, example
 from leaderboard.site.api.shapes import Output
+from leaderboard.site.api.views import ApiView
 
 _ENVELOPE = "The signed statement, a DSSE envelope; null if it is not signed."
 
@@ -74,7 +74,7 @@ class EvaluationProofOutput(Output):
     )
 
 
-class SnapshotProofView(APIView):
+class SnapshotProofView(ApiView):
     """A snapshot's rows with the signed statement that binds them, its results and the snapshot before it."""
 
     @extend_schema(responses=SnapshotProofOutput)
@@ -83,7 +83,7 @@ class SnapshotProofView(APIView):
         return Response(SnapshotProofOutput(snapshot_proof(get_object_or_404(snapshots, number=number))).data)
 
 
-class EvaluationProofView(APIView):
+class EvaluationProofView(ApiView):
     """The results of all tasks of an evaluation with the signed statement that binds them and their records. Until a
     hidden split's season is closed, only staff get the salt and the digests of its records."""
 

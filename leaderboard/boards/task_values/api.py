@@ -10,7 +10,6 @@ from rest_framework import serializers
 from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.matrix import MOST_PLANNERS, Solved, TaskMatrix, matrix_of
@@ -21,6 +20,7 @@ from leaderboard.catalog.services import primary_metric
 from leaderboard.results.filters import written
 from leaderboard.site.api.examples import EVALUATION_ID, EXAMPLE_SUITE, example
 from leaderboard.site.api.shapes import Output
+from leaderboard.site.api.views import ApiView
 
 _PAGE = re.compile("[1-9][0-9]{0,5}")
 
@@ -75,11 +75,12 @@ class BoardTasksOutput(Output):
     tasks = TaskOfPlannersOutput(many=True, help_text="All tasks, in the suite's order.")
 
 
-class BoardTasksView(APIView):
+class BoardTasksView(ApiView):
     """What each task counts by planner in the newest snapshot: the board's heat map as numbers."""
 
+    parameters = [OpenApiParameter("page", int, description=f"Of the planners: {MOST_PLANNERS} by rank; from 1.")]
+
     @extend_schema(
-        parameters=[OpenApiParameter("page", int, description=f"Of the planners: {MOST_PLANNERS} by rank; from 1.")],
         responses=BoardTasksOutput,
     )
     def get(self, request: Request, slug: str) -> Response:

@@ -7,13 +7,13 @@ from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from evaluator.causes.taxonomy import Cause
 from leaderboard.evaluations.visibility import visible_evaluations
 from leaderboard.pages.presenters import gather
 from leaderboard.site.api.examples import example
 from leaderboard.site.api.shapes import Output
+from leaderboard.site.api.views import ApiView
 
 MOST_KEYS = 100
 """Tasks named of each cause; `results/?why=` has all of them."""
@@ -52,7 +52,7 @@ class CausesOutput(Output):
     causes = CauseCountOutput(many=True, help_text="The most frequent first.")
 
 
-class CausesView(APIView):
+class CausesView(ApiView):
     """How many tasks of an evaluation have each cause, and which."""
 
     @extend_schema(responses=CausesOutput)

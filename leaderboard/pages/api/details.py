@@ -7,7 +7,6 @@ from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from evaluator.metrics.statistics import LEAST_VALUES
 from evaluator.planners.offline import offline_planners
@@ -23,6 +22,7 @@ from leaderboard.queue.estimates import WaitsFor, place_of, queue_now
 from leaderboard.results.task_rows import tasks_of
 from leaderboard.site.api.examples import ATTEMPT_ID, example
 from leaderboard.site.api.shapes import Output
+from leaderboard.site.api.views import ApiView
 
 
 class ScoreGroupOutput(Output):
@@ -169,7 +169,7 @@ class BundledPlannerOutput(Output):
     )
 
 
-class BreakdownsView(APIView):
+class BreakdownsView(ApiView):
     """Mean scores, or shares of the indicators, by structure, degradation, language, difficulty and group."""
 
     @extend_schema(responses=BreakdownsOutput)
@@ -206,7 +206,7 @@ class BreakdownsView(APIView):
         return Response({"scores": scores, "indicators": indicators})
 
 
-class FailuresView(APIView):
+class FailuresView(ApiView):
     """The tasks without a normal score, by outcome and reason and within these by cause, the most frequent first."""
 
     @extend_schema(responses=FailureOutput(many=True))
@@ -215,7 +215,7 @@ class FailuresView(APIView):
         return Response([{**group._asdict(), "causes": [one._asdict() for one in group.causes]} for group in found])
 
 
-class OthersView(APIView):
+class OthersView(ApiView):
     """How the other planners of the evaluation's board did on one task. All counts are 0 where none has a score."""
 
     @extend_schema(responses=OthersOutput)
@@ -236,7 +236,7 @@ class OthersView(APIView):
         return response
 
 
-class PlaceView(APIView):
+class PlaceView(ApiView):
     """The place of an evaluation in the queue, and what it waits for."""
 
     @extend_schema(responses=PlaceOutput)
@@ -262,7 +262,7 @@ class QueueView(LoggedInView):
         return Response(queue_now()._asdict())
 
 
-class BundledPlannersView(APIView):
+class BundledPlannersView(ApiView):
     """The planners that come with PlanArena."""
 
     @extend_schema(responses=BundledPlannerOutput(many=True))

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import generics
+from drf_spectacular.utils import OpenApiParameter
 
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.reading import NEWEST_FIRST, evaluations_for
@@ -14,21 +13,20 @@ from leaderboard.evaluations.submitted import submitted
 from leaderboard.evaluations.visibility import visible_evaluations
 from leaderboard.results.listing import filter_evaluations
 from leaderboard.site.api.selection import Selected
+from leaderboard.site.api.views import ListView, RetrieveView
 
 
-@extend_schema(
-    parameters=[
+class EvaluationsView(Selected, ListView[Evaluation]):
+    """All evaluations that the caller sees, newest first. Verifications are listed with what they verify."""
+
+    serializer_class = EvaluationOutput
+    parameters = [
         OpenApiParameter("suite", str, description="Slug of a suite."),
         OpenApiParameter("state", str, enum=EvaluationState.values),
         OpenApiParameter("planner", int, description="Id of a planner."),
         OpenApiParameter("id", str, description="How the id of the evaluation or of its submission begins."),
         OpenApiParameter("mine", bool, description="Only the caller's own and their teams'."),
     ]
-)
-class EvaluationsView(Selected, generics.ListAPIView[Evaluation]):
-    """All evaluations that the caller sees, newest first. Verifications are listed with what they verify."""
-
-    serializer_class = EvaluationOutput
     ordering = NEWEST_FIRST
 
     def get_queryset(self) -> QuerySet[Evaluation]:
@@ -44,7 +42,7 @@ class EvaluationsView(Selected, generics.ListAPIView[Evaluation]):
         return [whole[row.pk] for row in page if row.pk in whole]
 
 
-class EvaluationView(Selected, generics.RetrieveAPIView[Evaluation]):
+class EvaluationView(Selected, RetrieveView[Evaluation]):
     """One evaluation."""
 
     serializer_class = EvaluationOutput

@@ -1,6 +1,7 @@
 """The API about results: how the tasks of an evaluation ended."""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -11,12 +12,11 @@ from django.urls import reverse
 from django.utils.functional import cached_property
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import generics, serializers
+from rest_framework import serializers
 from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError
 from evaluator.records import Outcome
@@ -26,12 +26,13 @@ from leaderboard.evaluations.visibility import OF_EVALUATION, visible_evaluation
 from leaderboard.pages.api.result_output import ResultOutput
 from leaderboard.pages.sharing.files import result_file, results_of
 from leaderboard.results.cause_counts import VALUES
-from leaderboard.results.listing import filter_results
+from leaderboard.results.listing import facet_names, filter_results
 from leaderboard.results.objects import server_store
 from leaderboard.results.shown_records import shown_record
 from leaderboard.site.api.downloads import DOWNLOADS
 from leaderboard.site.api.examples import PLAN, example, example_of
 from leaderboard.site.api.selection import Selected
+from leaderboard.site.api.views import ApiView, ListView
 
 
 @example({
@@ -48,7 +49,17 @@ class RecordOutput(ResultOutput):
 
 
 @extend_schema(
-    parameters=[
+    responses={
+        (200, "application/json"): ResultOutput(many=True),
+        **{(200, kind.media_type): OpenApiTypes.BINARY for kind in DOWNLOADS.values()},
+    },
+)
+class ResultsView(Selected, ListView[TaskResult]):
+    """How the tasks of an evaluation ended, in the suite's order."""
+
+    serializer_class = ResultOutput
+    renderer_classes = (JSONRenderer, *DOWNLOADS.values())
+    parameters = [
         OpenApiParameter("outcome", str, enum=[outcome.value for outcome in Outcome]),
         OpenApiParameter("why", str, enum=VALUES, description="A cause why tasks are below the gold score."),
         OpenApiParameter("metric", str, description="Of suites that execute plans: the tasks' metric."),
@@ -64,17 +75,7 @@ class RecordOutput(ResultOutput):
         OpenApiParameter(
             "format", str, enum=["json", *DOWNLOADS], description="`csv` and `parquet`: all rows as a file."
         ),
-    ],
-    responses={
-        (200, "application/json"): ResultOutput(many=True),
-        **{(200, kind.media_type): OpenApiTypes.BINARY for kind in DOWNLOADS.values()},
-    },
-)
-class ResultsView(Selected, generics.ListAPIView[TaskResult]):
-    """How the tasks of an evaluation ended, in the suite's order."""
-
-    serializer_class = ResultOutput
-    renderer_classes = (JSONRenderer, *DOWNLOADS.values())
+    ]
     ordering = ("position",)
 
     def list(  # type: ignore[override]  # a stream is no response of DRF's
@@ -97,6 +98,13 @@ class ResultsView(Selected, generics.ListAPIView[TaskResult]):
         results = results_of(evaluation=evaluation, reader=request.user, address=address, chosen=chosen)
         return result_file(request=request._request, results=results, ending=ending)
 
+    def parameters_of(self, request: Request) -> Iterable[OpenApiParameter]:
+        """With the facets of suites, which the schema does not list."""
+        known = list(super().parameters_of(request))
+        yield from known
+        if request.query_params.keys() - {parameter.name for parameter in known}:
+            yield from (OpenApiParameter(name) for name in sorted(facet_names()))
+
     @cached_property
     def _evaluation(self) -> Evaluation:
         related = visible_evaluations(self.request.user).select_related("suite", "submission__planner__owner")
@@ -113,7 +121,7 @@ class ResultsView(Selected, generics.ListAPIView[TaskResult]):
         )
 
 
-class RecordView(APIView):
+class RecordView(ApiView):
     """How one task ended, with its whole record. While a split is hidden, its samples, digests and gold plans are for
     staff only: then `samples` and `explanations` of the record are empty, and of a planner that answers with the gold
     plans, its plans too."""

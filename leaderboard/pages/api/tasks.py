@@ -5,7 +5,6 @@ from typing import Any
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from django.utils.functional import cached_property
-from rest_framework import generics
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -14,6 +13,7 @@ from leaderboard.evaluations.gold import not_shared, open_attributes, sees_gold
 from leaderboard.site.api.examples import PLAN, example
 from leaderboard.site.api.selection import Selected
 from leaderboard.site.api.shapes import ModelOutput
+from leaderboard.site.api.views import ListView
 
 
 @example({
@@ -36,7 +36,7 @@ class TaskOutput(ModelOutput[Task]):
         return {name: open_fields.get(name, value) for name, value in shown.items()}
 
 
-class TasksView(Selected, generics.ListAPIView[Task]):
+class TasksView(Selected, ListView[Task]):
     """The tasks of a suite, in order. While the site evaluates a hidden split, what tells about gold plans is for staff
     only: `gold` is null, and `attributes` lacks what was derived from it."""
 

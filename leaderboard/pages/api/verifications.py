@@ -5,7 +5,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema_field
-from rest_framework import generics, serializers
+from rest_framework import serializers
 
 from leaderboard.evaluations.visibility import visible_evaluations
 from leaderboard.queue.comparing import Finding
@@ -13,6 +13,7 @@ from leaderboard.queue.models import Verification
 from leaderboard.site.api.examples import LATER, ROW_ID, WHEN, example
 from leaderboard.site.api.selection import Selected
 from leaderboard.site.api.shapes import ModelOutput, Output
+from leaderboard.site.api.views import ListView
 
 
 class ComparedTaskOutput(Output):
@@ -63,7 +64,7 @@ class VerificationOutput(ModelOutput[Verification]):
         return compared
 
 
-class VerificationsView(Selected, generics.ListAPIView[Verification]):
+class VerificationsView(Selected, ListView[Verification]):
     """The verifications of an evaluation, newest first, with what was compared."""
 
     serializer_class = VerificationOutput

@@ -8,7 +8,6 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from leaderboard.accounts.api.views import LoggedInView
 from leaderboard.accounts.signed_in import user_of
@@ -19,6 +18,7 @@ from leaderboard.results.filters import Parameter, one_of, read
 from leaderboard.results.listing import suite_slugs
 from leaderboard.site.api.examples import example
 from leaderboard.site.api.shapes import Output
+from leaderboard.site.api.views import ApiView
 from leaderboard.submissions.fields import PRIORITIES
 
 _NEW_WAIT = (
@@ -43,7 +43,7 @@ class WaitOutput(Output):
     in_words = serializers.CharField()
 
 
-class WaitView(APIView):
+class WaitView(ApiView):
     """How long an evaluation will probably wait and run. `known` is false too once it has ended, while it waits for its
     owner, and where its owner's own worker runs it."""
 
@@ -56,11 +56,12 @@ class WaitView(APIView):
 class NewWaitView(LoggedInView):
     """How long an evaluation would probably wait and run if the caller submitted it now."""
 
+    parameters = [
+        OpenApiParameter("suite", str, required=True, description="Slug of a suite."),
+        OpenApiParameter("priority", str, enum=list(PRIORITIES)),
+    ]
+
     @extend_schema(
-        parameters=[
-            OpenApiParameter("suite", str, required=True, description="Slug of a suite."),
-            OpenApiParameter("priority", str, enum=list(PRIORITIES)),
-        ],
         responses=WaitOutput,
     )
     def get(self, request: Request) -> Response:

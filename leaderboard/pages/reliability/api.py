@@ -9,7 +9,6 @@ from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.scopes import Scope
@@ -21,6 +20,7 @@ from leaderboard.reliability.services import cancel_profile, request_profile
 from leaderboard.site.api.examples import EVALUATION_ID, LATER, ROW_ID, WHEN, example, example_of
 from leaderboard.site.api.responses import CONFLICT, NO_QUOTA, NOT_READY
 from leaderboard.site.api.shapes import ModelOutput, Output
+from leaderboard.site.api.views import ApiView
 from leaderboard.submissions.api.acting import MayAct
 
 _INTERVAL = {"mean": 0.75, "low": 0.67, "high": 0.82, "count": 120}
@@ -78,7 +78,7 @@ class ReliabilityOutput(ModelOutput[ReliabilityProfile]):
         return "measuring" if profile.measured_at is None else "measured"
 
 
-class ReliabilityView(APIView):
+class ReliabilityView(ApiView):
     """The reliability profile of an evaluation's planner."""
 
     scope = Scope.SUBMIT
@@ -97,7 +97,7 @@ class ReliabilityView(APIView):
         """404 where it was not asked for."""
         return Response(_shown(reader=request.user, evaluation_id=evaluation_id))
 
-    @extend_schema(request=None, responses={201: ReliabilityOutput, 409: CONFLICT, 429: NO_QUOTA, 503: NOT_READY})
+    @extend_schema(responses={201: ReliabilityOutput, 409: CONFLICT, 429: NO_QUOTA, 503: NOT_READY})
     def post(self, request: Request, evaluation_id: UUID) -> Response:
         """Run the planner again, and on perturbed requests. Each run counts towards the quota like a submission; none
         is ranked. Where a profile has gaps, only these are run again."""
@@ -107,13 +107,13 @@ class ReliabilityView(APIView):
         return Response(_shown(reader=request.user, evaluation_id=evaluation_id), status=status.HTTP_201_CREATED)
 
 
-class CancelReliabilityView(APIView):
+class CancelReliabilityView(ApiView):
     """End the runs of a profile that are under way."""
 
     permission_classes = [*LOGGED_IN, MayAct]
     scope = Scope.SUBMIT
 
-    @extend_schema(request=None, responses={200: ReliabilityOutput, 409: CONFLICT})
+    @extend_schema(responses={200: ReliabilityOutput, 409: CONFLICT})
     def post(self, request: Request, evaluation_id: UUID) -> Response:
         """What has ended is measured; the rest is a gap."""
         evaluation = _evaluation(reader=request.user, evaluation_id=evaluation_id)

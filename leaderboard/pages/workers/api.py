@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
-from rest_framework import generics, serializers, status
+from rest_framework import serializers, status
 from rest_framework.exceptions import NotFound, PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -22,6 +22,7 @@ from leaderboard.queue.workers.tokens import create_worker_token, revoke_worker_
 from leaderboard.site.api.examples import ATTEMPT_ID, LATER, ROW_ID, WHEN, example
 from leaderboard.site.api.pagination import Pages
 from leaderboard.site.api.shapes import Input, Output
+from leaderboard.site.api.views import ListView
 
 
 @example({"name": "desktop"})
@@ -54,14 +55,15 @@ class WorkerTokensView(LoggedInView):
     """Tokens of one's own workers: they lease only evaluations that one submitted for them (`own_worker`)."""
 
     throttle_scope = "tokens"
+    bodies = {"POST": WorkerTokenInput}
 
     @extend_schema(responses=WorkerTokenOutput(many=True))
     def get(self, request: Request) -> Response:
         return Response(WorkerTokenOutput(worker_tokens_of(user_of(request)), many=True).data)
 
-    @extend_schema(request=WorkerTokenInput, responses={201: NewWorkerTokenOutput})
+    @extend_schema(responses={201: NewWorkerTokenOutput})
     def post(self, request: Request) -> Response:
-        made = create_worker_token(owner=user_of(request), **WorkerTokenInput.read(request))
+        made = create_worker_token(owner=user_of(request), **self.read(request))
         return Response(NewWorkerTokenOutput(made).data, status=status.HTTP_201_CREATED)
 
 
@@ -114,7 +116,7 @@ class LogPages(Pages):
     max_page_size = 20
 
 
-class LogView(generics.ListAPIView[Attempt]):
+class LogView(ListView[Attempt]):
     """What the workers said, attempt by attempt, the newest first, at most 20 a page. For the evaluation's owner and
     staff."""
 

@@ -1,14 +1,17 @@
 """How bodies are read."""
 
-import io
+import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import IO, Any
 
 from rest_framework import status
 from rest_framework.exceptions import APIException, ParseError
 from rest_framework.parsers import JSONParser
+from rest_framework.utils.json import strict_constant
 
 LARGEST_BODY = 16 * 1024 * 1024
+_LONGEST_NAME = 100
 
 
 class TooLargeError(APIException):
@@ -19,15 +22,30 @@ class TooLargeError(APIException):
 
 
 class BoundedJSONParser(JSONParser):
-    """JSON of a bounded size. DRF's own parser reads whatever comes."""
+    """JSON of a bounded size, in which each object has each key once. DRF's own parser reads whatever comes, and takes
+    the last of several values."""
 
     def parse(
-        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,  # noqa: ARG002 - the base class's
+        parser_context: Mapping[str, Any] | None = None,  # noqa: ARG002 - the base class's
     ) -> Any:
         data = stream.read(LARGEST_BODY + 1)
         if len(data) > LARGEST_BODY:
             raise TooLargeError(f"The body is larger than {LARGEST_BODY} bytes.")
         try:
-            return super().parse(io.BytesIO(data), media_type, parser_context)
+            return json.loads(data.decode("utf-8-sig"), parse_constant=strict_constant, object_pairs_hook=_object)
         except RecursionError as error:
             raise ParseError("JSON parse error: nested too deeply.") from error
+        except ValueError as error:
+            raise ParseError(f"JSON parse error: {error}") from error
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        counts = Counter(name for name, _ in pairs)
+        twice = next(name for name, count in counts.items() if count > 1)
+        raise ValueError(f"the key {twice[:_LONGEST_NAME]!r} appears more than once in an object.")
+    return found

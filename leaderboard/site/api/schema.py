@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.utils import OpenApiParameter
 
 from leaderboard.site.api.examples import described
 from leaderboard.site.api.problems import BY_PARAMETER, PROBLEM_CONTENT_TYPE, PROBLEMS
-from leaderboard.site.api.selection import Selected
+from leaderboard.site.api.views import ApiView
+from leaderboard.site.http.one_hop import WORKER_CALLS
 
 _PAGE = re.compile(r"Paginated(\w+)List")
-_METHODS_WITH_BODY = frozenset({"post", "put", "patch"})
+_CHANGING = frozenset({"post", "put", "patch", "delete"})
 _MEANINGS = {
     400: "The request is wrong; `errors` names the fields.",
     401: "The token or the password is missing or wrong, or the token has expired.",
@@ -42,14 +42,16 @@ _PROBLEM = {
 
 
 class ApiSchema(AutoSchema):
-    """DRF Spectacular's, with the parameter `fields` where one may choose them."""
+    """DRF Spectacular's, with the parameters and bodies that the view declares."""
 
     def get_override_parameters(self) -> list[Any]:
         parameters = super().get_override_parameters()
-        if self.method != "GET" or not isinstance(self.view, Selected):
-            return parameters
-        text = "Names of fields, separated by commas: the rows have only these. Without it, all."
-        return [*parameters, OpenApiParameter("fields", str, description=text)]
+        if self.method == "GET" and isinstance(self.view, ApiView):
+            return [*parameters, *self.view.query_parameters()]
+        return parameters
+
+    def get_request_serializer(self) -> Any:
+        return self.view.bodies.get(self.method) if isinstance(self.view, ApiView) else None
 
 
 def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -61,6 +63,8 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
             schema["required"] = [field for field in schema["required"] if field not in known.may_lack]
     _mend_nulls(schemas)
     for path, method, operation in _operations(result):
+        if not path.startswith(WORKER_CALLS):
+            _close(operation.get("requestBody", {}), schemas=schemas)
         _add_problems(path=path, method=method, operation=operation)
         for parameter in operation.get("parameters", []):
             if parameter["name"] in BY_PARAMETER:
@@ -71,6 +75,19 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
         if any(parameter["name"] == "fields" for parameter in operation.get("parameters", [])):
             _make_optional(result=result, operation=operation)
     return result
+
+
+def _close(part: Any, *, schemas: dict[str, Any]) -> None:
+    """Objects in bodies of requests have no other fields than these."""
+    if isinstance(part, list):
+        for inner in part:
+            _close(inner, schemas=schemas)
+    elif isinstance(part, dict):
+        schema = schemas.get(str(part.get("$ref", "")).rpartition("/")[2], part)
+        if "properties" in schema:
+            schema["additionalProperties"] = False
+        for inner in schema.values():
+            _close(inner, schemas=schemas)
 
 
 def _mend_nulls(part: Any) -> None:
@@ -117,7 +134,7 @@ def _contents(operation: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def _add_problems(*, path: str, method: str, operation: dict[str, Any]) -> None:
     responses = operation["responses"]
     declared = {int(code): response for code, response in responses.items() if int(code) >= 400}
-    for code in sorted({*declared, *_possible(path=path, method=method, operation=operation)}):
+    for code in sorted({*declared, *_possible(path=path, method=method)}):
         description = declared.get(code, {}).get("description") or _MEANINGS[code]
         short, title, detail = PROBLEMS[code]
         example: dict[str, Any] = {
@@ -133,17 +150,13 @@ def _add_problems(*, path: str, method: str, operation: dict[str, Any]) -> None:
         responses[str(code)] = {"description": description, "content": {PROBLEM_CONTENT_TYPE: content}}
 
 
-def _possible(*, path: str, method: str, operation: dict[str, Any]) -> set[int]:
+def _possible(*, path: str, method: str) -> set[int]:
     """Statuses of refusals that follow from how an operation is called."""
-    found = {401, 403} | ({429} if method in {"get", "head"} else set())
+    found = {400, 401, 403} | ({429} if method in {"get", "head"} else set())
     if "{" in path:
-        found |= {400, 404}
-    if any(parameter["in"] in {"query", "header"} for parameter in operation.get("parameters", [])):
-        found.add(400)
-    if method in _METHODS_WITH_BODY:
-        found |= {400, 413, 415, 429}
-    if method == "delete":
-        found.add(429)
+        found.add(404)
+    if method in _CHANGING:
+        found |= {413, 415, 429}
     return found
 
 

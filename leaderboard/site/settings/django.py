@@ -52,6 +52,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "leaderboard.site.http.requests.keep_method",
     "leaderboard.monitoring.logs.name_requests",
     "leaderboard.site.tracing.requests.trace_requests",
     "leaderboard.monitoring.requests.measure_requests",

@@ -8,7 +8,6 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.scopes import Scope
@@ -19,6 +18,7 @@ from leaderboard.evaluations.reading import evaluations_for
 from leaderboard.evaluations.serializers import EvaluationOutput
 from leaderboard.queue import verification
 from leaderboard.site.api.responses import CONFLICT, NO_QUOTA, NOT_READY, REUSED
+from leaderboard.site.api.views import ApiView
 from leaderboard.site.operators import is_operator
 from leaderboard.submissions import services
 from leaderboard.submissions.api.serializers import SubmissionOutput
@@ -35,7 +35,7 @@ class MayAct(BasePermission):
         return may_act(user=request.user, submission=obj.submission)
 
 
-class _ActionView(APIView):
+class _ActionView(ApiView):
     """Something that an evaluation's owner does."""
 
     permission_classes = [*LOGGED_IN, MayAct]
@@ -44,7 +44,7 @@ class _ActionView(APIView):
     def act(self, evaluation: Evaluation) -> None:
         raise NotImplementedError
 
-    @extend_schema(request=None, responses={200: EvaluationOutput, 409: CONFLICT})
+    @extend_schema(responses={200: EvaluationOutput, 409: CONFLICT})
     def post(self, request: Request, evaluation_id: UUID) -> Response:
         evaluation = get_object_or_404(evaluations_for(request.user), pk=evaluation_id)
         self.check_object_permissions(request, evaluation)
@@ -74,7 +74,7 @@ class CancelView(_ActionView):
         services.cancel(evaluation, by=user_of(self.request))
 
 
-class RerunView(APIView):
+class RerunView(ApiView):
     """Submit the planner of an evaluation that has ended once more, for the same suite under today's conditions."""
 
     permission_classes = [*LOGGED_IN, MayAct]
@@ -83,7 +83,6 @@ class RerunView(APIView):
 
     @extend_schema(
         parameters=[KEY],
-        request=None,
         responses={201: SubmissionOutput, 409: CONFLICT, 422: REUSED, 429: NO_QUOTA, 503: NOT_READY},
     )
     def post(self, request: Request, evaluation_id: UUID) -> Response:

@@ -6,7 +6,6 @@ from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from evaluator.planners.trials.verdicts import Verdict
 from leaderboard.accounts.api.permissions import LOGGED_IN
@@ -20,6 +19,8 @@ from leaderboard.planners.kinds.endpoint import EndpointKind
 from leaderboard.planners.kinds.language_models import MODEL_ID, STRATEGY
 from leaderboard.site.api.examples import EXAMPLE_SUITE, PLAN, example
 from leaderboard.site.api.responses import NOT_READY
+from leaderboard.site.api.shapes import Input
+from leaderboard.site.api.views import ApiView
 from leaderboard.submissions.endpoint_tests import try_endpoint
 
 _TESTABLE = [(name, kind.choice) for name, kind in KINDS.items() if kind.testable]
@@ -30,7 +31,7 @@ _CHAT = [ChatKind.kind.value]
     "kind": ChatKind.kind.value, "endpoint_url": "https://example.org/v1", "model_id": "my-model",
     **{field.name: field.example for field in (STRATEGY, TIMEOUT, HEADER_NAME, HEADER_VALUE)}, "suite": EXAMPLE_SUITE,
 })  # fmt: skip
-class EndpointTestInput(serializers.Serializer[Any]):
+class EndpointTestInput(Input):
     """An endpoint or a chat endpoint to call once."""
 
     kind = serializers.ChoiceField(
@@ -96,20 +97,19 @@ class EndpointTestOutput(serializers.Serializer[Any]):
     alternatives = serializers.IntegerField(read_only=True)
 
 
-class EndpointTestsView(APIView):
+class EndpointTestsView(ApiView):
     """Call an endpoint once, as a worker would, before anything is submitted. Nothing is kept."""
 
     permission_classes = LOGGED_IN
     scope = Scope.SUBMIT
     throttle_scope = "endpoint-tests"
+    bodies = {"POST": EndpointTestInput}
 
-    @extend_schema(request=EndpointTestInput, responses={200: EndpointTestOutput, 503: NOT_READY})
+    @extend_schema(responses={200: EndpointTestOutput, 503: NOT_READY})
     def post(self, request: Request) -> Response:
         """200 whatever the endpoint did: `verdict` says how its answer is judged, `passed` whether it would count.
         Redirects are not followed, and only public addresses are called."""
-        body = EndpointTestInput(data=request.data)
-        body.is_valid(raise_exception=True)
-        fields = dict(body.validated_data)
+        fields = self.read(request)
         kind, suite = fields.pop("kind"), fields.pop("suite")
         trial = try_endpoint(user=user_of(request), data=PlannerData(kind=kind, values=fields), suite=suite)
         names = [name for name in EndpointTestOutput().fields.keys() if name != "request"]  # noqa: SIM118 - the stubs have an iterator of fields

@@ -9,6 +9,7 @@ from leaderboard.evaluations.models import Submission
 from leaderboard.evaluations.serializers import EvaluationOutput
 from leaderboard.planners.serializers import PlannerInput, PlannerOutput
 from leaderboard.site.api.examples import EXAMPLE_SUITE, SUBMISSION_ID, WHEN, example, example_of
+from leaderboard.site.api.shapes import Input
 from leaderboard.submissions.fields import BESIDE_THE_PLANNER, EMBARGO_UNTIL, VISIBILITY
 
 
@@ -16,7 +17,7 @@ from leaderboard.submissions.fields import BESIDE_THE_PLANNER, EMBARGO_UNTIL, VI
     "planner": example_of(PlannerInput), "suites": [EXAMPLE_SUITE],
     **{field.name: field.example for field in BESIDE_THE_PLANNER},
 })  # fmt: skip
-class SubmissionInput(serializers.Serializer[Any]):
+class SubmissionInput(Input):
     """A planner and the suites that it is entered for."""
 
     planner = PlannerInput()
@@ -30,7 +31,7 @@ class SubmissionInput(serializers.Serializer[Any]):
 
 
 @example({"visibility": "embargo", "embargo_until": "2026-09-01T00:00:00Z"})
-class VisibilityInput(serializers.Serializer[Any]):
+class VisibilityInput(Input):
     """Who sees a submission from now on."""
 
     visibility = VISIBILITY.api_field(required=True)

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404
 from django.utils.crypto import salted_hmac
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
-from rest_framework import generics, status
+from rest_framework import status
 from rest_framework.exceptions import NotAuthenticated, PermissionDenied
 from rest_framework.exceptions import ValidationError as FieldValidationError
 from rest_framework.request import Request
@@ -28,6 +28,7 @@ from leaderboard.planners.data import PlannerData
 from leaderboard.planners.kinds import KINDS, SECRETS
 from leaderboard.site.api.responses import NO_QUOTA, NOT_READY, REUSED
 from leaderboard.site.api.selection import Selected
+from leaderboard.site.api.views import ListView, RetrieveView
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.submissions import services
 from leaderboard.submissions.api.serializers import SubmissionInput, SubmissionOutput, VisibilityInput
@@ -48,13 +49,14 @@ KEY = OpenApiParameter(
 )
 
 
-class SubmissionsView(Selected, generics.ListCreateAPIView[Submission]):
+class SubmissionsView(Selected, ListView[Submission]):
     """Submit a planner, or list one's own submissions and those of one's teams."""
 
     serializer_class = SubmissionOutput
     permission_classes = LOGGED_IN
     scope = Scope.SUBMIT
     throttle_scope = "submissions"
+    bodies = {"POST": SubmissionInput}
     ordering = NEWEST_FIRST
 
     def get_queryset(self) -> QuerySet[Submission]:
@@ -64,13 +66,10 @@ class SubmissionsView(Selected, generics.ListCreateAPIView[Submission]):
 
     @extend_schema(
         parameters=[KEY],
-        request=SubmissionInput,
         responses={201: SubmissionOutput, 422: REUSED, 429: NO_QUOTA, 503: NOT_READY},
     )
     def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:  # noqa: ARG002 - the base class's
-        body = SubmissionInput(data=request.data)
-        body.is_valid(raise_exception=True)
-        asked = body.validated_data
+        asked = self.read(request)
         try:
             beside = {name: value for name, value in asked.items() if name not in {"planner", "own_worker"}}
             data = services.SubmissionData(planner=_received(asked["planner"], user=user_of(request)), **beside)
@@ -138,17 +137,18 @@ def submissions_for(reader: Reader) -> QuerySet[Submission]:
     )
 
 
-class SubmissionView(Selected, generics.RetrieveAPIView[Submission]):
+class SubmissionView(Selected, RetrieveView[Submission]):
     """One submission, but for the planner's address. What is not public is seen by who may act on it and by staff."""
 
     serializer_class = SubmissionOutput
     lookup_url_kwarg = "submission_id"
     scope = Scope.SUBMIT
+    bodies = {"PATCH": VisibilityInput}
 
     def get_queryset(self) -> QuerySet[Submission]:
         return submissions_for(self.request.user)
 
-    @extend_schema(request=VisibilityInput, responses={200: SubmissionOutput, 409: _STAYS_PUBLIC})
+    @extend_schema(responses={200: SubmissionOutput, 409: _STAYS_PUBLIC})
     def patch(self, request: Request, submission_id: UUID) -> Response:
         """Say who sees it from now on. Everything may be made public at any time; what a published snapshot of a board
         holds stays public."""
@@ -157,10 +157,9 @@ class SubmissionView(Selected, generics.RetrieveAPIView[Submission]):
         submission = get_object_or_404(submissions_for(request.user), pk=submission_id)
         if not may_act(user=request.user, submission=submission):
             raise PermissionDenied("You may not act on this submission.")
-        body = VisibilityInput(data=request.data)
-        body.is_valid(raise_exception=True)
+        entered = self.read(request)
         try:
-            set_visibility(submission, **body.validated_data, by=request.user)
+            set_visibility(submission, **entered, by=request.user)
         except FieldErrors as error:
             raise FieldValidationError(error.errors) from error
         after = submissions_for(request.user).get(pk=submission_id)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from evaluator.client.errors import UsageError
 from evaluator.client.remembered import Remembered, state_file
@@ -115,3 +116,15 @@ def test_all_commands_but_verify_need_four_small_packages_only():
     loaded = {name for name in done.stdout.split() if not name.startswith(("_", "evaluator"))}
     assert {"httpx", "pydantic", "typer"} <= loaded, done.stderr
     assert not {"numpy", "cryptography", "PIL", "jinja2", "torch", "platformdirs", "psutil"} & loaded
+
+
+@pytest.mark.parametrize(
+    "entered",
+    [
+        {"planner": {"name": "a", "kind": "bundled"}, "suites": ["s"], "visibilty": "private"},
+        {"planner": {"name": "a", "kind": "bundled", "modelname": "b"}, "suites": ["s"]},
+    ],
+)
+def test_a_mistyped_field_of_a_submission_is_refused(entered):
+    with pytest.raises(ValidationError, match=r"visibilty|modelname"):
+        NewSubmission.model_validate(entered)

@@ -44,7 +44,7 @@ def test_a_submission_makes_an_evaluation_with_shards_for_what_can_run(settings)
         ({"name": "a" * 81}, ("planner", "name"), "at most 80"),
         ({"name": "a\nb"}, ("planner", "name"), "unprintable"),
         ({"name": "a\x00b"}, ("planner", "name"), "Null"),
-        ({"name": "\ud800"}, ("planner", "name"), "Surrogate"),
+        ({"name": "\ud800"}, ("planner", "name"), "surrogate pair"),
         ({"name": ["a"]}, ("planner", "name"), "string"),
         ({"kind": "magic"}, ("planner", "kind"), "choice"),
         ({"bundled_name": "hugginggpt:chat:http://10.0.0.1/v1#m"}, ("planner", "bundled_name"), "Choose one of gold"),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from django.urls import get_resolver
 from rest_framework.serializers import BaseSerializer, ModelSerializer
 
-from leaderboard.site.api.shapes import ModelOutput
+from leaderboard.site.api.shapes import Input, ModelOutput
 
 WRITABLE = {
     "PlannerInput": {
@@ -59,6 +59,11 @@ def test_every_serializer_writes_what_the_table_says():
     }
     assert {name: fields for name, fields in writable.items() if fields} == WRITABLE
     assert len(writable) > len(WRITABLE)
+
+
+def test_every_serializer_with_writable_fields_refuses_unknown_ones():
+    found = dict(serializers_of_the_api())
+    assert not [name for name in WRITABLE if not issubclass(found[name], Input)]
 
 
 def test_every_model_serializer_lists_its_fields():

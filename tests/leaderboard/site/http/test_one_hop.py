@@ -38,7 +38,7 @@ def client():
         (LEASE, {"headers": {"Authorization": "Bearer wrong"}}, 403),
         (LEASE, {"content": b"{", "headers": {"Content-Type": "application/json"}}, 401),
         ("/api/v1/worker/nothing/", {}, 404),
-        ("/api/v1/worker/lease", {}, 301),
+        ("/api/v1/worker/lease", {}, 401),
     ],
 )
 def test_what_is_wrong_gets_the_answer_that_it_would_get_from_django(client, path, options, status):

@@ -1,0 +1,158 @@
+"""Nothing that a request of the API says is ignored: unknown fields and parameters are refused by name."""
+
+import json
+
+import pytest
+from django.db import transaction
+from django.test import Client
+
+from leaderboard.evaluations.models import Submission
+from leaderboard.queue.worker_api import urls as worker_api_urls
+from tests.leaderboard.factories import make_evaluation, make_suite, make_user
+from tests.leaderboard.site.api.helpers import client_of
+from tests.leaderboard.test_permissions import World, address, world  # noqa: F401 - a fixture
+from tests.routes import ROLES, Route, named_routes, table
+
+pytestmark = pytest.mark.django_db
+CHANGING = ("post", "put", "patch", "delete")
+MAY = frozenset({200, 201, 202, 204, 400, 409, 415, 429, 503})
+
+
+def for_people() -> list[tuple[Route, list[str]]]:
+    """The API's routes but for workers' calls, whose contract lets newer workers say more, and for uploaded bytes."""
+    workers = {f"api:{pattern.name}" for pattern in worker_api_urls.urlpatterns}
+    left_out = workers | {"api:nowhere", "api:upload"}
+    return [
+        (table()[name], parameters)
+        for name, parameters in named_routes()
+        if name.startswith("api:") and name not in left_out
+    ]
+
+
+def role_for(route: Route, method: str) -> str:
+    """Somebody who may call it."""
+    statuses = dict(zip(ROLES, route.statuses[method], strict=True))
+    possible = (role for role in ("owner", "member", "stranger", "staff") if statuses[role] in MAY)
+    return next(possible, "owner")
+
+
+def call(world: World, *, role: str, path: str, method: str, **kwargs):  # noqa: F811
+    with transaction.atomic():
+        headers = {"Authorization": f"Bearer {world.tokens[role]}"}
+        answer = getattr(Client(), method)(path, headers=headers, **kwargs)
+        transaction.set_rollback(True)
+    return answer
+
+
+def test_every_body_refuses_unknown_fields_by_name(world):  # noqa: F811
+    silent, walked = [], 0
+    for route, parameters in for_people():
+        for method in CHANGING:
+            if method not in route.statuses:
+                continue
+            walked += 1
+            path = address(route, parameters, world)
+            sent = {"data": json.dumps({"visibilty": "private"}), "content_type": "application/json"}
+            if route.name == "api:checkpoints":
+                sent = {"data": {"visibilty": "private"}}
+            answer = call(world, role=role_for(route, method), path=path, method=method, **sent)
+            if answer.status_code != 400 or "visibilty" not in answer.json().get("errors", {}):
+                silent.append(f"{method} {path}: {answer.status_code} {answer.content[:200]}")
+    assert not silent, "\n".join(silent)
+    assert walked > 25
+
+
+def test_every_address_refuses_unknown_parameters_by_name(world):  # noqa: F811
+    silent, walked = [], 0
+    for route, parameters in for_people():
+        for method in route.statuses:
+            walked += 1
+            path = address(route, parameters, world) + "?visibilty=private"
+            answer = call(world, role=role_for(route, method), path=path, method=method)
+            if answer.status_code != 400 or "visibilty" not in answer.json().get("errors", {}):
+                silent.append(f"{method} {path}: {answer.status_code} {answer.content[:200]}")
+    assert not silent, "\n".join(silent)
+    assert walked > 70
+
+
+PLANNER = {"name": "mine", "kind": "bundled", "bundled_name": "gold"}
+
+
+@pytest.fixture
+def ada(launcher):
+    make_suite(slug="openagi")
+    return client_of(make_user("ada"))
+
+
+def submission(**more):
+    return {"planner": PLANNER, "suites": ["openagi"], **more}
+
+
+@pytest.mark.parametrize(
+    ("body", "errors"),
+    [
+        (submission(visibilty="private"), {"visibilty": ["Unknown field. Did you mean 'visibility'?"]}),
+        (
+            submission(planner={**PLANNER, "modelname": "x"}),
+            {"planner.modelname": ["Unknown field. Did you mean 'model_name'?"]},
+        ),
+    ],
+)
+def test_a_mistyped_field_publishes_nothing(ada, body, errors):
+    answer = ada.post("submissions/", body)
+    assert (answer.status_code, answer.json()["errors"]) == (400, errors)
+    assert not Submission.objects.exists()
+
+
+def test_an_unknown_field_far_from_all_others_lists_what_there_is(ada):
+    answer = ada.post("webhooks/", {"url": "https://example.org/hook", "qqq": 1})
+    assert answer.json()["errors"] == {"qqq": ["Unknown field. Possible: url."]}
+    answer = ada.post(f"evaluations/{make_evaluation().pk}/cancel/", {"qqq": 1})
+    assert answer.json()["errors"] == {"qqq": ["Unknown field. None is possible here."]}
+
+
+def test_unknown_fields_of_objects_in_lists_are_named_with_their_place(ada):
+    plans = [{"task": "14", "completion": "a"}, {"task": "14", "completion": "a", "modle": "x"}]
+    answer = ada.post("rewards/", {"suite": "openagi", "plans": plans})
+    assert list(answer.json()["errors"]) == ["plans.1.modle"]
+
+
+def test_a_key_that_appears_twice_is_refused(ada):
+    body = json.dumps(submission())[:-1] + ', "visibility": "private", "visibility": "public"}'
+    answer = ada.post_bytes("submissions/", body.encode(), "application/json")
+    assert (answer.status_code, answer.json()["code"]) == (400, "parse_error")
+    assert "'visibility' appears more than once" in answer.json()["detail"]
+    assert not Submission.objects.exists()
+
+
+def test_a_parameter_that_is_given_twice_is_refused(ada):
+    answer = ada.get("evaluations/", state=["completed", "failed"])
+    assert answer.json()["errors"] == {"state": ["Give this parameter once."]}
+
+
+@pytest.mark.parametrize("body", [b"[]", b"null", b'"x"', b"7", b'[{"planner": {}}]'])
+def test_a_body_that_is_no_object_is_refused(ada, body):
+    assert ada.post_bytes("submissions/", body, "application/json").status_code == 400
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "text/csv", ""])
+def test_a_body_of_another_type_is_refused(ada, content_type):
+    body = json.dumps(submission()).encode()
+    assert ada.post_bytes("submissions/", body, content_type).status_code == 415
+    assert not Submission.objects.exists()
+
+
+def test_half_a_surrogate_pair_is_refused(ada):
+    sentence = "This holds half of a surrogate pair, which is no character."
+    for body, place in (
+        (rb'{"url": "https://example.org/\ud800"}', "url"),
+        (rb'{"\uDfffx": 1}', ""),
+        (rb'{"url": [{"a": "b\udeadc"}]}', "url.0.a"),
+    ):
+        answer = ada.post_bytes("webhooks/", body, "application/json")
+        assert (answer.status_code, answer.json()["errors"]) == (400, {place: [sentence]})
+
+
+def test_a_byte_order_mark_is_no_part_of_a_body(ada):
+    body = b"\xef\xbb\xbf" + json.dumps(submission()).encode()
+    assert ada.post_bytes("submissions/", body, "application/json").status_code == 201
