@@ -7,12 +7,13 @@ missing extra work in every installation.
 import os
 import re
 import sys
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Mapping, MutableMapping, Sequence
 from difflib import get_close_matches
 from importlib import metadata
 from typing import NoReturn
 
 from evaluator import __version__
+from evaluator.cli.program.streams import settle_streams
 from evaluator.cli.program.table import COMPLETE, listed, top_level
 from evaluator.provenance import SHIPPED, version_line
 
@@ -58,6 +59,7 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 def main() -> None:
     """Entry point of the console script."""
+    settle_streams()
     sys.exit(run(sys.argv[1:]))
 
 
@@ -88,9 +90,9 @@ def run(arguments: Sequence[str], environment: MutableMapping[str, str] = os.env
     if arguments[0] in {"-V", "--version", "version"}:
         sys.stdout.write(version_line(__version__) + "\n")
         return 0
-    command = next((word for word in arguments if not word.startswith("-")), "")
-    if command not in EXTRA_OF:
-        return _fail(_unknown(command or arguments[0]))
+    if sentence := refusal(arguments):
+        return _fail(sentence)
+    command = _command(arguments)
     extras = [EXTRA_OF[command], *([_ALSO[command]] if command in _ALSO else [])]
     if (command in PROGRAMS or command == "dev") and (missing := missing_packages(extras)):
         return _fail(_sentence(command=command, extras=extras, missing=missing))
@@ -103,11 +105,24 @@ def run(arguments: Sequence[str], environment: MutableMapping[str, str] = os.env
         return _fail(_sentence(command=command, extras=extras, missing=[package]))
 
 
-def _unknown(command: str) -> str:
-    """That there is no such command, with those that are spelled like it."""
+def check() -> None:
+    """Exit with a sentence if the arguments name no command, as the script of a checkout asks before it installs."""
+    if sentence := refusal(sys.argv[1:], known=[*EXTRA_OF, *CHECKOUT]):
+        sys.exit(_fail(sentence))
+
+
+def refusal(arguments: Sequence[str], *, known: Collection[str] = tuple(EXTRA_OF)) -> str:
+    """Why arguments name no command, with those that are spelled like it; empty: they name one."""
+    command = _command(arguments)
+    if command in known:
+        return ""
     near = get_close_matches(command, [*EXTRA_OF, *(CHECKOUT if _IS_CHECKOUT else ())])
     meant = f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
-    return f"there is no command {command!r}. {meant}planarena --help lists them."
+    return f"there is no command {command or arguments[0]!r}. {meant}planarena --help lists them."
+
+
+def _command(arguments: Sequence[str]) -> str:
+    return next((word for word in arguments if not word.startswith("-")), "")
 
 
 def _dispatch(*, command: str, arguments: Sequence[str], environment: MutableMapping[str, str]) -> int:

@@ -1,6 +1,5 @@
 """Progress of an evaluation: a bar on a terminal, else a line every ten seconds."""
 
-from threading import Event, Thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -9,11 +8,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bars
 from rich.table import Column
 
+from evaluator.cli.progress_lines import ProgressLines
+
 if TYPE_CHECKING:
     from evaluator.engine.progress import Progress
-
-LINE_SECONDS = 10.0
-"""Pipelines take a job for hung that prints nothing for some minutes."""
 
 
 class ProgressView:
@@ -23,11 +21,8 @@ class ProgressView:
         self._tasks = tasks
         self._completed = 0
         self._title = title
-        self._console = console
         self._text = ""
-        self._ended = Event()
-        # A thread: lines go on while a model is loaded or an endpoint thinks.
-        self._lines = Thread(target=self._print_lines, name="progress", daemon=True)
+        self._lines = ProgressLines(self._line, stream=console.file)
         self._bars = Bars(
             TextColumn("{task.description}"),
             BarColumn(bar_width=10),
@@ -43,16 +38,13 @@ class ProgressView:
 
     def __enter__(self) -> Self:
         self._bars.start()
-        if not self._console.is_terminal:
-            self._lines.start()
+        self._lines.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._ended.set()
-        if self._lines.is_alive():
-            self._lines.join()
+        self._lines.__exit__(kind, error, trace)
         self._bars.stop()
 
     def task_completed(self) -> None:
@@ -68,10 +60,9 @@ class ProgressView:
     def _show(self) -> None:
         self._bars.update(self._bar, completed=self._completed, execution=self._text)
 
-    def _print_lines(self) -> None:
-        while not self._ended.wait(LINE_SECONDS):
-            line = f"{self._title}: {self._completed}/{self._tasks} tasks"
-            self._console.print(f"{line}; {self._text}" if self._text else line, highlight=False, soft_wrap=True)
+    def _line(self) -> str:
+        line = f"{self._title}: {self._completed}/{self._tasks} tasks"
+        return f"{line}; {self._text}" if self._text else line
 
 
 def describe(progress: "Progress") -> str:

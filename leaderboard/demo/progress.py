@@ -59,8 +59,9 @@ def follow(
     on_tick: Callable[[], None],
     end_when_stalled: bool,
     stall_seconds: float = STALL_SECONDS,
+    note: Callable[[str], None] = lambda _: None,
 ) -> str | None:
-    """Show progress until every evaluation has ended.
+    """Show progress until every evaluation has ended: bars, and `note` is called with the same in one line.
 
     When nothing moves for `stall_seconds` it says so, once, and again when something moves. With `end_when_stalled` it
     returns instead.
@@ -81,6 +82,7 @@ def follow(
                     title = f"{row.suite.slug} {row.submission.planner.name}"
                     bars[row.pk] = progress.add_task(title, total=total, state="")
                 progress.update(bars[row.pk], completed=row.done, state=_state(row))  # type: ignore[attr-defined]  # annotated by `_rows`
+            note(_line(rows))
             if all(row.state in _ENDED for row in rows):
                 return _unpublished(rows)
             where = [(row.state, row.done) for row in rows]  # type: ignore[attr-defined]  # annotated by `_rows`
@@ -90,6 +92,17 @@ def follow(
             if changed:
                 _say_stall(console=console, stalled=watch.stalled, seconds=stall_seconds)
             time.sleep(POLL_SECONDS)
+
+
+def _line(rows: Sequence[Evaluation]) -> str:
+    """`demo: 3 of 14 evaluations ended; openagi gold: 34/185 tasks, Running`."""
+    ended = sum(row.state in _ENDED for row in rows)
+    going = next((row for row in rows if row.state not in _ENDED), None)
+    if going is None:
+        return f"demo: all {ended} evaluations ended"
+    tasks = f"{going.done}/{going.tasks_total - going.tasks_not_run} tasks"  # type: ignore[attr-defined]  # annotated by `_rows`
+    title = f"{going.suite.slug} {going.submission.planner.name}"
+    return f"demo: {ended} of {len(rows)} evaluations ended; {title}: {tasks}, {_state(going)}"
 
 
 def _say_stall(*, console: Console, stalled: bool, seconds: float) -> None:

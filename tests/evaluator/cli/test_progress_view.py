@@ -1,12 +1,15 @@
 """The bar of an evaluation."""
 
 import io
+import sys
 import time
+from threading import Event
 
 import pytest
 from rich.console import Console
 
-from evaluator.cli import progress_view
+from evaluator.cli import main as program
+from evaluator.cli import progress_lines
 from evaluator.cli.progress_view import ProgressView
 from evaluator.engine.progress import Progress
 
@@ -17,7 +20,7 @@ BUSY = Progress(
 
 
 def test_without_a_terminal_lines_go_on_while_nothing_happens(monkeypatch):
-    monkeypatch.setattr(progress_view, "LINE_SECONDS", 0.01)
+    monkeypatch.setattr(progress_lines, "LINE_SECONDS", 0.01)
     output = io.StringIO()
     console = Console(file=output, force_terminal=False)
     with ProgressView(title="gold on openagi", tasks=185, console=console) as view:
@@ -32,6 +35,30 @@ def test_without_a_terminal_lines_go_on_while_nothing_happens(monkeypatch):
     first, *_, last = output.getvalue().splitlines()
     assert first == "gold on openagi: 1/185 tasks"
     assert last.startswith("gold on openagi: 1/185 tasks; Visual Question Answering; 8000 calls")
+
+
+def test_without_a_terminal_every_long_command_says_that_it_is_running(monkeypatch, capsys):
+    class Stream(io.StringIO):
+        def write(self, text):
+            lines.append(text)
+            printed.set()
+            return len(text)
+
+    lines, printed = [], Event()
+
+    def command(*, args, prog_name):
+        printed.clear()
+        # A command with a line of its own, or of a site, prints none here.
+        printed.wait(60 if args[0] == "bench" else 0.1)
+        raise SystemExit(0)
+
+    monkeypatch.setattr(progress_lines, "LINE_SECONDS", 0.01)
+    monkeypatch.setattr(program, "app", command)
+    monkeypatch.setattr(sys, "stderr", Stream())
+    for words in (["evaluate"], ["mcp"], ["status"], ["nothing"], ["bench", "execution", "--only", "cold"]):
+        with pytest.raises(SystemExit):
+            program.main(words)
+    assert set(lines) == {"planarena bench execution: 0 s\n"}
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

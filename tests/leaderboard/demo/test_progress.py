@@ -1,13 +1,19 @@
 """What the demo's terminal shows while its planners are evaluated."""
 
 import io
+import sys
 from collections.abc import Callable, Iterator
 from itertools import count
+from threading import Event
 
 import pytest
+from django.core.management import CommandError, call_command
 from rich.console import Console
 
+from evaluator.cli import progress_lines
 from evaluator.metrics.statistics import TOO_FEW
+from leaderboard.demo.management.commands import demo
+from leaderboard.demo.processes import DemoError
 from leaderboard.demo.progress import StallWatch, follow, print_board
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from tests.leaderboard.factories import make_evaluation, make_suite
@@ -63,6 +69,50 @@ def test_a_demo_that_only_prints_the_board_ends_with_what_does_not_move():
     assert problem is not None
     assert problem.startswith(f"{name} was not published: nothing moved for 0.2 seconds: Queued")
     assert STALLED not in output
+
+
+def test_one_line_says_what_the_bars_show():
+    first, second = make_evaluation(state="running"), make_evaluation()
+    lines = []
+
+    def tick() -> None:
+        if lines:
+            Evaluation.objects.filter(state="running").update(state="failed")
+        if len(lines) > 1:
+            Evaluation.objects.update(state="failed")
+
+    console = Console(file=io.StringIO(), width=200)
+    follow(evaluations=[first, second], console=console, on_tick=tick, end_when_stalled=True, note=lines.append)
+    titles = [f"{one.suite.slug} {one.submission.planner.name}" for one in (first, second)]
+    assert lines == [
+        f"demo: 0 of 2 evaluations ended; {titles[0]}: 0/{first.tasks_total} tasks, Running",
+        f"demo: 1 of 2 evaluations ended; {titles[1]}: 0/{second.tasks_total} tasks, Queued: {second.reason_text}",
+        "demo: all 2 evaluations ended",
+    ]
+
+
+def test_without_a_terminal_the_demo_prints_lines(monkeypatch, settings, tmp_path):
+    """From its first second on: also while it prepares the database, and until its evaluations have ended."""
+    printed, output = Event(), io.StringIO()
+
+    class Stream(io.StringIO):
+        def write(self, text):
+            if "\n" in text:
+                printed.set()
+            return output.write(text)
+
+    def slow():
+        printed.clear()
+        assert printed.wait(60)
+        raise DemoError("enough seen")
+
+    monkeypatch.setattr(progress_lines, "LINE_SECONDS", 0.01)
+    monkeypatch.setattr(demo, "prepare_database", slow)
+    monkeypatch.setattr(sys, "stderr", Stream())
+    settings.DATA_DIR, settings.DEMO = tmp_path, True
+    with pytest.raises(CommandError, match="enough seen"):
+        call_command("demo", once=True)
+    assert "demo: preparing the database and the site\n" in output.getvalue()
 
 
 def test_a_stall_begins_after_its_time_and_ends_with_the_next_change():

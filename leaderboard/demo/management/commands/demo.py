@@ -1,6 +1,7 @@
 """`./planarena demo`: from nothing to a published board, and a site that stays up."""
 
 import os
+import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management import call_command
 
+from evaluator.cli.progress_lines import ProgressLines
 from evaluator.planners.bundled import bundled_names, each_once
 from evaluator.suites.registry import default_suite
 from leaderboard.demo.filling import fill_boards
@@ -27,6 +29,7 @@ class Command(SiteCommand):
     """Starts everything, evaluates the bundled planners, and stays up until Ctrl-C."""
 
     title, name = "The demo", "demo"
+    _line = "demo: starting"
     help = "Run the whole arena on this machine and evaluate the bundled planners."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -47,7 +50,8 @@ class Command(SiteCommand):
     def run_site(self, **options: Any) -> None:
         once, port, console = options["once"], options["port"], self.console
         names = options["planner"] or ()
-        with only_demo_of(settings.DATA_DIR) as note, listening_socket(port) as listener:
+        lines = ProgressLines(self._present, stream=sys.stderr)
+        with only_demo_of(settings.DATA_DIR) as note, listening_socket(port) as listener, lines:
             number = listener.getsockname()[1]
             url = f"http://127.0.0.1:{number}"
             note.write_text(url)
@@ -55,6 +59,7 @@ class Command(SiteCommand):
                 console.print(f"127.0.0.1:{FIRST_PORT} is in use, so the site will be at {url}")
                 console.print("Another port: --port NUMBER")
             console.print(f"Preparing the database and the site, which will be at {url} ...")
+            self._note("demo: preparing the database and the site")
             prepare_database()
             call_command("collectstatic", verbosity=0, interactive=False)
             environment = os.environ | {"PLANARENA_DEMO": "1", "PLANARENA_API_URL": url, "PYTHONUNBUFFERED": "1"}
@@ -65,10 +70,18 @@ class Command(SiteCommand):
                 console.print(f"The site is at [link={url}]{url}[/link]")
                 evaluations = self._evaluate(url=url, once=once, names=names, supervisor=supervisor)
                 if not once and not names:
+                    self._note("demo: filling the boards of all suites")
                     self._go_on(evaluations)
+                lines.end()
                 while not once:
                     supervisor.watch()
                     time.sleep(POLL_SECONDS)
+
+    def _note(self, line: str) -> None:
+        self._line = line
+
+    def _present(self) -> str:
+        return self._line
 
     def _go_on(self, evaluations: Sequence[Evaluation]) -> None:
         """In the background, the cheap ones first: reliability where nothing is executed, all boards, the rest."""
@@ -90,7 +103,9 @@ class Command(SiteCommand):
             for suite in suites
             for evaluation in submit_anchors(suite=suite, names=names_for(suite=suite, chosen=names))
         ]
-        problem = follow(evaluations=evaluations, console=console, on_tick=supervisor.watch, end_when_stalled=once)
+        problem = follow(
+            evaluations=evaluations, console=console, on_tick=supervisor.watch, end_when_stalled=once, note=self._note
+        )
         for suite in suites:
             print_board(console=console, url=url, suite=suite)
         if problem is None:
