@@ -4,7 +4,7 @@ JSON, one object with a plan for each task:
 
     {"image_detection/0": <plan>, "QA/0": {"plan": <plan>, "alternatives": [<plan>, ...]}}
 
-or JSON lines (and a JSON list of the same objects):
+or JSON lines (and a JSON list of the same objects), also a single one:
 
     {"task": "image_detection/0", "plan": <plan>}
     {"task": "QA/0", "plan": <plan>, "alternatives": [<plan>, ...]}
@@ -13,15 +13,19 @@ Where no plan can meet a request, the plan is null, and `reason` may say why.
 
 A plan is in any form that `plans/read.py` has in its table. Up to four alternatives are the further candidates, best
 first. A file is refused as a whole, with all that is wrong in it; a task that it leaves out has no plan.
+
+This is the only reader of such files: of uploads, of the API, of `submit`, of `evaluate` and of `score-plans`.
 """
 
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from evaluator.canonical_json import JsonValue, digest
+from evaluator.did_you_mean import did_you_mean
 from evaluator.planners.endpoint import MAX_RESPONSE_BYTES
 from evaluator.planners.protocol import MAX_ALTERNATIVES
 from evaluator.planners.storable import unkeepable
@@ -58,6 +62,8 @@ class PlansFile:
     """A file that was read."""
 
     plans: Mapping[str, GivenPlan]
+    places: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """Of each plan, by task: `line 3`; without those of an object with a plan for each task."""
 
     def digest(self) -> str:
         """SHA-256 over tasks and plans, whatever the order and form of the file."""
@@ -75,7 +81,8 @@ class PlansFile:
         example = min(tasks, default="")
         raise PlansFileError(
             f"{_count(len(unknown), 'key')} of the file {'is' if len(unknown) == 1 else 'are'} no task of {suite}: "
-            f"{_some(unknown)}. Its tasks are called like {example!r}."
+            f"{_some(unknown, places=self.places)}.{did_you_mean(unknown[0], tasks)} "
+            f"Its tasks are called like {example!r}."
         )
 
     def missing(self, tasks: Set[str]) -> list[str]:
@@ -94,7 +101,14 @@ def read_plans(data: bytes) -> PlansFile:
     text = _text(data)
     if not text.strip():
         raise PlansFileError("The file is empty.")
-    return plans_of(_value(text))
+    try:
+        value = _loaded(text)
+    except json.JSONDecodeError as error:
+        first, _, rest = text.lstrip().partition("\n")
+        if not rest.strip() or not _is_json(first):
+            raise _not_json(error, line=error.lineno) from None
+        return _plans([_listed(item, f"line {number}") for number, item in _lines(text)])
+    return plans_of(value)
 
 
 def plans_of(value: Any) -> PlansFile:
@@ -105,21 +119,41 @@ def plans_of(value: Any) -> PlansFile:
     """
     if isinstance(value, Mapping | list) and len(value) > MAX_PLANS:
         raise PlansFileError(f"The file has {len(value):,} plans; at most {MAX_PLANS:,} are read.")
-    if isinstance(value, Mapping):
-        repeated = getattr(value, "repeated", [])
-        entries = [_Entry(task=str(task), where=f"task {task!r}", value=given) for task, given in value.items()]
-    elif isinstance(value, list):
-        repeated, entries = [], [_listed(item, number) for number, item in enumerate(value, start=1)]
-    else:
+    if isinstance(value, list):
+        return _plans([_listed(item, f"entry {number}") for number, item in enumerate(value, start=1)])
+    if not isinstance(value, Mapping):
         raise PlansFileError(
             "A plans file is an object with a plan for each task, or lines like "
             '{"task": "...", "plan": ...}; this is neither.'
         )
-    counts = Counter(entry.task for entry in entries)
-    repeated = [*repeated, *(task for task, count in counts.items() if count > 1)]
+    repeated = getattr(value, "repeated", [])
+    if _is_line(value):
+        if repeated:
+            raise PlansFileError(f"Line 1 has {repeated[0]!r} twice.")
+        return _plans([_listed(value, "line 1")])
     problems = [f"The file has two plans for {_some(repeated)}."] if repeated else []
+    entries = [_Entry(task=str(task), where=f"task {task!r}", value=given) for task, given in value.items()]
+    return _plans(entries, problems=problems)
+
+
+def _is_line(value: Mapping[Any, Any]) -> bool:
+    """Whether an object is the only line of its file. No task of any suite is called "task"."""
+    return isinstance(value.get("task"), str)
+
+
+def _plans(entries: "Sequence[_Entry]", *, problems: Sequence[str] = ()) -> PlansFile:
+    problems = list(problems)
     plans: dict[str, GivenPlan] = {}
+    places: dict[str, str] = {}
     for entry in entries:
+        if entry.task in places:
+            problems.append(
+                f"{_capital(entry.place)} has a second plan for {_some([entry.task])}; "
+                f"{places[entry.task]} has the first."
+            )
+            continue
+        if entry.place:
+            places[entry.task] = entry.place
         try:
             plans[entry.task] = _given(entry)
         except PlansFileError as error:
@@ -129,7 +163,7 @@ def plans_of(value: Any) -> PlansFile:
         raise PlansFileError(*problems[:_NAMED], *more)
     if not plans:
         raise PlansFileError("The file holds no plan.")
-    return PlansFile(plans=plans)
+    return PlansFile(plans=plans, places=places)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +171,8 @@ class _Entry:
     task: str
     where: str
     value: Any
+    place: str = ""
+    """`line 3` or `entry 3`; empty: an object has it by its key."""
 
 
 class _Object(dict[str, Any]):
@@ -160,18 +196,7 @@ def _text(data: bytes) -> str:
         raise PlansFileError(f"Line {line} is no UTF-8 text: a plans file is JSON or JSON lines.") from None
 
 
-def _value(text: str) -> Any:
-    """The JSON of the whole text, or else of its lines."""
-    try:
-        return _loaded(text)
-    except json.JSONDecodeError as error:
-        first, _, rest = text.lstrip().partition("\n")
-        if not rest.strip() or not _is_json(first):
-            raise _not_json(error, line=error.lineno) from None
-    return list(_lines(text))
-
-
-def _lines(text: str) -> Iterator[Any]:
+def _lines(text: str) -> Iterator[tuple[int, Any]]:
     # Not `splitlines`: JSON texts may hold the other separators that it knows.
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
@@ -179,7 +204,7 @@ def _lines(text: str) -> Iterator[Any]:
         if number > MAX_PLANS:
             raise PlansFileError(f"The file has more than {MAX_PLANS:,} lines, the most that are read.")
         try:
-            yield _loaded(line)
+            yield number, _loaded(line)
         except json.JSONDecodeError as error:
             raise _not_json(error, line=number) from None
 
@@ -212,12 +237,15 @@ def _refuse_constant(name: str) -> float:
     raise PlansFileError(f"The file holds {name}, which is not JSON.")
 
 
-def _listed(item: Any, number: int) -> _Entry:
-    where = f"entry {number}"
+def _listed(item: Any, place: str) -> _Entry:
     if not isinstance(item, Mapping) or not isinstance(item.get("task"), str) or "plan" not in item:
-        raise PlansFileError(f'Of {where} something is missing: each is an object with "task" and "plan".')
+        lacking = [key for key in ("task", "plan") if not isinstance(item, Mapping) or key not in item]
+        wrong = f"lacks {lacking[0]!r}" if lacking else 'has a "task" that is no text'
+        raise PlansFileError(f'{_capital(place)} {wrong}: each is an object with "task" and "plan".')
+    if repeated := getattr(item, "repeated", ()):
+        raise PlansFileError(f"{_capital(place)} has {repeated[0]!r} twice.")
     given = {key: inner for key, inner in item.items() if key != "task"}
-    return _Entry(task=item["task"], where=f"{where} (task {item['task']!r})", value=given)
+    return _Entry(task=item["task"], where=f"{place} (task {item['task']!r})", value=given, place=place)
 
 
 def _given(entry: _Entry) -> GivenPlan:
@@ -253,10 +281,15 @@ def _check_candidate(value: Any, *, where: str) -> None:
         raise PlansFileError(f"{where} has a plan of {size:,} bytes; at most {MAX_PLAN_BYTES:,} are read.")
 
 
+def _capital(place: str) -> str:
+    return f"{place[:1].upper()}{place[1:]}"
+
+
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def _some(keys: Sequence[str]) -> str:
-    shown = ", ".join(repr(key if len(key) <= 60 else key[:59] + "…") for key in keys[:_NAMED])
+def _some(keys: Sequence[str], *, places: Mapping[str, str] = MappingProxyType({})) -> str:
+    named = ((repr(key if len(key) <= 60 else key[:59] + "…"), places.get(key)) for key in keys[:_NAMED])
+    shown = ", ".join(f"{key} ({place})" if place else key for key, place in named)
     return shown if len(keys) <= _NAMED else f"{shown} and {len(keys) - _NAMED} more"

@@ -86,11 +86,16 @@ def test_a_wrong_line_of_json_lines_is_named():
         (b"x" * (MAX_BYTES + 1), "at most 8,388,608 are read"),
         (b'{"a": "x"}\n\xff', "Line 2 is no UTF-8"),
         (b'{"a": "x", "a": "y"}', "two plans for 'a'"),
-        (b'{"task": "a", "plan": "x"}\n{"task": "a", "plan": "y"}', "two plans for 'a'"),
+        (b'{"task": "a", "plan": "x"}\n\n{"task": "a", "plan": "y"}', "Line 3 has a second plan for 'a'; line 1 has"),
+        (b'[{"task": "a", "plan": "x"}, {"task": "a", "plan": "y"}]', "Entry 2 has a second plan for 'a'"),
+        (b'{"task": "a", "plan": "x", "plan": "y"}\n', "Line 1 has 'plan' twice."),
+        (b'{"task": "b", "plan": "x"}\n{"task": "a", "task": "b", "plan": "y"}\n', "Line 2 has 'task' twice."),
+        (b'{"task": 3, "plan": "x"}\n{"task": "b", "plan": "x"}', 'Line 1 has a "task" that is no text'),
+        (b'{"task": "a", "plan": "x"}\n7', "Line 2 lacks 'task'"),
         (b'{"a": 3}', "task 'a' has a plan that is neither"),
         (b'{"a": NaN}', "NaN"),
         (b'{"a": "\\u0000"}', "NUL"),
-        (b'[{"task": "a"}]', "entry 1"),
+        (b'[{"task": "a"}]', "Entry 1 lacks 'plan'"),
         (b'{"a": {"plan": "x", "alternatives": ["1", "2", "3", "4", "5"]}}', "at most 4 plans"),
         (b'{"a": {"plan": "x", "notes": 1}}', "'notes'"),
         (b'{"a": {"plan": "x", "reason": "why"}}', "'reason'"),
@@ -102,6 +107,19 @@ def test_a_wrong_line_of_json_lines_is_named():
 )
 def test_what_is_wrong_is_said(data: bytes, sentence: str):
     assert sentence in problems(data)
+
+
+def test_a_single_line_is_a_file():
+    line = b'{"task": "a", "plan": "x", "alternatives": ["y"]}'
+    for data in (line, line + b"\r\n", b"\xef\xbb\xbf" + line):
+        assert read_plans(data).plans == {"a": GivenPlan("x", ("y",))}
+    assert "Line 1 lacks 'plan'" in problems('{"task": "a"}')
+
+
+def test_unknown_tasks_of_lines_are_named_with_their_lines():
+    found = read_plans(b'{"task": "QA/0", "plan": "x"}\r\n\r\n{"task": "QA/00", "plan": "x"}\r\n')
+    with pytest.raises(PlansFileError, match=r"'QA/00' \(line 3\)\. Did you mean 'QA/0'\?"):
+        found.check(tasks={"QA/0", "QA/1"}, suite="toolmini")
 
 
 def test_many_problems_are_cut():

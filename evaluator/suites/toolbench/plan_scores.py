@@ -1,28 +1,26 @@
 """Scoring a file of plans for a suite that judges plans."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evaluator.arbiters.protocol import Arbiter
 from evaluator.metrics.aggregate import TaskScore, summarise
 from evaluator.metrics.statistics import Interval, wilson
-from evaluator.plan_lines import PlanLine, tasks_by_name
 from evaluator.plans import PlanSyntaxError
+from evaluator.plans_file import GivenPlan
 from evaluator.records import Outcome
-from evaluator.suites.base import Suite, Task
+from evaluator.suites.base import Suite
 from evaluator.suites.toolbench.indicators import INDICATORS, LOWER_IS_BETTER, missing_plan
 from evaluator.suites.toolbench.judging import JudgedPlan, judge
 from evaluator.suites.toolbench.tasks import ToolTask
 
 
 @dataclass(frozen=True, slots=True)
-class ScoredLine:
-    """What came of one line."""
+class ScoredPlan:
+    """What came of one task's plan."""
 
-    line: PlanLine
-    task: ToolTask | None
-    """None if the suite has no such task."""
+    task: ToolTask
     judged: JudgedPlan | None
     """None if there is no readable plan, or no goal to judge it by."""
     indicators: Mapping[str, float | None]
@@ -33,9 +31,9 @@ class ScoredLine:
 class Report:
     """The scores of a file."""
 
-    rows: tuple[ScoredLine, ...]
+    rows: tuple[ScoredPlan, ...]
     missing: tuple[str, ...]
-    """Tasks with a goal that no line names; they count against the planner."""
+    """Tasks with a goal and no plan; they count against the planner."""
     summary: Mapping[str, Any]
     by_level: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     by_group: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -43,25 +41,23 @@ class Report:
     """Tasks of the suite without a goal."""
 
 
-def score_lines(
-    *, suite: Suite, lines: Iterable[PlanLine], active_only: bool = False, arbiter: Arbiter | None = None
+def score_given(
+    *, suite: Suite, plans: Mapping[str, GivenPlan], active_only: bool = False, arbiter: Arbiter | None = None
 ) -> Report:
-    """Judge every line, and sum up over the whole suite: tasks that no line names count as the worst plan there is.
+    """Judge the plans, and sum up over the whole suite: tasks without one count as the worst plan there is.
 
     Args:
         suite: a suite that judges plans.
-        lines: the plans; several lines for one task are several solutions.
+        plans: by the keys of its tasks (`PlansFile.check`).
         active_only: leave out the entries with defects that excuse a planner.
         arbiter: settles what the rules leave undecided.
     """
-    by_key = tasks_by_name(suite)
     tasks = [task for task in suite.tasks if isinstance(task, ToolTask) and (task.active or not active_only)]
-    chosen = {task.key for task in tasks}
-    found = (_score(suite=suite, line=line, task=_tool_task(by_key.get(line.task)), arbiter=arbiter) for line in lines)
-    rows = tuple(row for row in found if row.task is None or row.task.key in chosen)
-    named = {row.task.key for row in rows if row.task is not None}
-    missing = [task for task in tasks if task.goal is not None and task.key not in named]
-    scores = [(row.task, _task_score(row.task, row)) for row in rows if row.task is not None and row.task.goal]
+    rows = tuple(
+        _score(suite=suite, task=task, given=plans[task.key], arbiter=arbiter) for task in tasks if task.key in plans
+    )
+    missing = [task for task in tasks if task.goal is not None and task.key not in plans]
+    scores = [(row.task, _task_score(row.task, row)) for row in rows if row.task.goal is not None]
     scores += [(task, _task_score(task, None)) for task in missing]
     # The five indicators say nothing of requests that no plan can meet.
     solvable = [(task, score) for task, score in scores if task.goal is not None and task.goal.parts]
@@ -75,21 +71,13 @@ def score_lines(
     )
 
 
-def _tool_task(task: Task | None) -> ToolTask | None:
-    return task if isinstance(task, ToolTask) else None
-
-
-def _score(*, suite: Suite, line: PlanLine, task: ToolTask | None, arbiter: Arbiter | None) -> ScoredLine:
-    nothing: dict[str, float | None] = dict.fromkeys(INDICATORS)
-    if task is None:
-        why = {"error": f"{suite.slug} has no task {line.task!r}"}
-        return ScoredLine(line=line, task=None, judged=None, indicators=nothing, why=why)
+def _score(*, suite: Suite, task: ToolTask, given: GivenPlan, arbiter: Arbiter | None) -> ScoredPlan:
     if task.goal is None:
         why = {"error": f"there is no goal to judge by: {task.uncovered}"}
-        return ScoredLine(line=line, task=task, judged=None, indicators=nothing, why=why)
+        return ScoredPlan(task=task, judged=None, indicators=dict.fromkeys(INDICATORS), why=why)
     judged: list[JudgedPlan | None] = []
     problem = "no plan was given"
-    for value in line.plans:
+    for value in (given.plan, *given.alternatives):
         try:
             # Further plans count in SE_best alone, which takes their lower ends by the rules.
             asked = arbiter if not judged else None
@@ -102,11 +90,11 @@ def _score(*, suite: Suite, line: PlanLine, task: ToolTask | None, arbiter: Arbi
     if first is None:
         missing = missing_plan(problem)
         worst: dict[str, float | None] = {name: float(value) for name, value in missing.indicators().items()}
-        return ScoredLine(line, task, None, worst | {"SE_best": float(best)}, missing.why)
-    return ScoredLine(line, task, first, first.indicators | {"SE_best": float(best)}, first.judgement.why)
+        return ScoredPlan(task, None, worst | {"SE_best": float(best)}, missing.why)
+    return ScoredPlan(task, first, first.indicators | {"SE_best": float(best)}, first.judgement.why)
 
 
-def _task_score(task: ToolTask, row: ScoredLine | None) -> TaskScore:
+def _task_score(task: ToolTask, row: ScoredPlan | None) -> TaskScore:
     scored = row is not None and row.judged is not None
     indicators = {name: value for name, value in row.indicators.items() if value is not None} if row and scored else {}
     return TaskScore(
@@ -151,10 +139,9 @@ def report_to_json(report: Report) -> dict[str, Any]:
         "metrics": {key: value["mean"] for key, value in metrics.items()},
         "intervals": {key: [value["low"], value["high"]] for key, value in metrics.items()},
         "counts": {
-            "lines": len(report.rows),
+            "plans": len(report.rows),
             "missing": len(report.missing),
             "not_covered": report.not_covered,
-            "unknown_task": sum(row.task is None for row in report.rows),
         },
         "by_level": report.by_level,
         "by_group": report.by_group,
@@ -162,13 +149,13 @@ def report_to_json(report: Report) -> dict[str, Any]:
     }
 
 
-def row_to_json(row: ScoredLine) -> dict[str, Any]:
-    """One line's scores, with the line's other keys passed through."""
+def row_to_json(row: ScoredPlan) -> dict[str, Any]:
+    """One task's scores."""
     numbers = {name: None if value is None else _number(value) for name, value in row.indicators.items()}
     tolerated = list(row.judged.tolerated) if row.judged is not None else []
     pairs = [pair.model_dump(mode="json") for pair in row.judged.pairs] if row.judged is not None else []
     told = {"why": dict(row.why), "tolerated": tolerated, **({"pairs": pairs} if pairs else {})}
-    return {**row.line.rest, "task": row.line.task, **numbers, **told}
+    return {"task": row.task.key, **numbers, **told}
 
 
 def _number(value: float) -> float | int:

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.plans import plan_to_json
+from evaluator.suites import suite_of
+
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -97,9 +100,9 @@ def test_an_unreachable_endpoint_is_exit_code_4(tmp_path):
     assert f"endpoint_unavailable 1 14 {record['reason_text']}" in printed
 
 
-def test_score_plans_prints_indicators_reasons_and_passes_other_keys_through(tmp_path):
+def test_score_plans_prints_indicators_and_reasons(tmp_path):
     tasks = json.loads(planarena("suites", "show", "toolmini", "--json").stdout)
-    gold = {"task": tasks[0]["id"], "plan": tasks[0]["gold"], "note": "kept"}
+    gold = {"task": tasks[0]["id"], "plan": tasks[0]["gold"]}
     broken = {"task": tasks[1]["id"], "plan": "[Action(tool_name='magic', inputs={}, outputs=[])]"}
     unreadable = {"task": tasks[2]["id"], "plan": "[Action("}
     file = tmp_path / "plans.jsonl"
@@ -107,7 +110,7 @@ def test_score_plans_prints_indicators_reasons_and_passes_other_keys_through(tmp
     report = json.loads(planarena("score-plans", "--suite", "toolmini", str(file), "--json").stdout)
     assert set(report["metrics"]) >= {"IR", "NR", "HR", "CR", "SE"}
     first, second, third = report["tasks"]
-    assert (first["task"], first["note"]) == (gold["task"], "kept")
+    assert first["task"] == gold["task"]
     assert [first[name] for name in ("IR", "NR", "HR", "CR", "SE")] == [0, 1, 0, 1, 1]
     assert [second[name] for name in ("IR", "NR", "HR", "CR", "SE")] == [1, 0, 0, 1, 0]
     assert "magic" in second["why"]["IR"]
@@ -121,9 +124,23 @@ def test_score_plans_prints_indicators_reasons_and_passes_other_keys_through(tmp
 @pytest.mark.parametrize(
     ("content", "suite", "says"),
     [
-        ("{", "toolmini", "line 1 is not valid JSON"),
-        ('{"task": "QA/0"}', "toolmini", 'line 1 has no "plan"'),
-        ('{"task": "nope", "plan": ""}', "toolmini", "no line of"),
+        ("{", "toolmini", "Line 1, column 2 is not JSON"),
+        ('{"task": "QA/0"}\n{"task": "QA/0"}', "toolmini", "Line 1 lacks 'plan'"),
+        (
+            '{"task": "QA/1", "plan": ""}\n\n{"task": "QA/00", "plan": ""}',
+            "toolmini",
+            "'QA/00' (line 3). Did you mean 'QA/0'?",
+        ),
+        (
+            '{"task": "QA/0", "plan": ""}\n' * 1000,
+            "toolmini",
+            "Line 2 has a second plan for 'QA/0'; line 1 has the first.",
+        ),
+        ('{"QA/0": "", "QA/0": ""}', "toolmini", "two plans for 'QA/0'"),
+        ('{"task": "QA/0", "plan": "", "note": 1}', "toolmini", "line 1 (task 'QA/0') has 'note'"),
+        ("", "toolmini", "The file is empty."),
+        (" \n\n", "toolmini", "The file is empty."),
+        ("[]", "toolmini", "The file holds no plan."),
         ("", "openagi", "this command is for tool100"),
         ("", "nope", "there is no suite"),
     ],
@@ -132,6 +149,35 @@ def test_bad_plan_files_are_exit_code_2_with_a_sentence(tmp_path, content, suite
     file = tmp_path / "plans.jsonl"
     file.write_text(content)
     done = planarena("score-plans", "--suite", suite, str(file))
+    assert done.returncode == 2
+    assert says in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n", ""])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_the_suite_is_the_denominator_of_every_file(tmp_path, ends, mark):
+    """Byte order marks, line ends and a single line change nothing."""
+    task = suite_of("toolmini").tasks[0]
+    line = json.dumps({"task": task.key, "plan": plan_to_json(task.gold)})
+    file = tmp_path / "plans.jsonl"
+    file.write_bytes(mark + f"{line}{ends}".encode())
+    report = json.loads(planarena("score-plans", "--suite", "toolmini", str(file), "--json").stdout)
+    assert report["metrics"]["SE"] == pytest.approx(1 / 120)
+    assert report["counts"] == {"plans": 1, "missing": 119, "not_covered": 0}
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ('{"task": "QA/0", "decomposition": ""}\n' * 2, "line 2 has a second decomposition for 'QA/0'"),
+        ('{"task": "QA/00", "decomposition": ""}', "line 1: toolmini has no task 'QA/00'. Did you mean 'QA/0'?"),
+        ("", "is empty"),
+    ],
+)
+def test_bad_files_of_decompositions_are_exit_code_2_with_a_sentence(tmp_path, content, says):
+    file = tmp_path / "decompositions.jsonl"
+    file.write_text("\ufeff" + content)
+    done = planarena("score-decompositions", "--suite", "toolmini", str(file))
     assert done.returncode == 2
     assert says in " ".join(done.stderr.split())
 

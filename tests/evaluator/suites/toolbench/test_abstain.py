@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 from evaluator.cli.main import app
 from evaluator.episodes.judgement import JudgementEvaluator
 from evaluator.metrics.aggregate import TaskScore, summarise
-from evaluator.plan_lines import read_lines
 from evaluator.planners import PlannerReply, bundled_planner
 from evaluator.plans import plan_to_json
+from evaluator.plans_file import read_plans
 from evaluator.records import Outcome, PlannerCall
 from evaluator.suites import suite_of
 from evaluator.suites.base import ABSTENTION
@@ -20,7 +20,7 @@ from evaluator.suites.hidden import suite_on_split
 from evaluator.suites.toolbench.abstain import wordings
 from evaluator.suites.toolbench.abstain.requests import Need, abstain_requests, hidden_abstain_requests
 from evaluator.suites.toolbench.judging import ToolJudge, judge
-from evaluator.suites.toolbench.plan_scores import score_lines
+from evaluator.suites.toolbench.plan_scores import score_given
 from evaluator.suites.toolbench.search_benchmark import measure_search
 from evaluator.suites.toolbench.tasks import tool_task
 from evaluator.suites.toolbench.terms import file_names
@@ -240,7 +240,7 @@ def test_alternatives_do_not_help_where_no_plan_can_meet_the_request():
 
 def test_a_file_of_plans_with_null_plans_is_scored():
     lines = [f'{{"task": "{task.key}", "plan": null, "reason": "no"}}' for task in UNSOLVABLE]
-    report = score_lines(suite=SUITE, lines=read_lines(lines))
+    report = score_given(suite=SUITE, plans=read_plans("\n".join(lines).encode()).plans)
     metrics = report.summary["metrics"]
     assert (metrics["accuracy"]["mean"], metrics["misses"]["mean"]) == (0.5, 0.0)
     assert len(report.missing) == 120

@@ -6,29 +6,31 @@ import time
 import pytest
 import typer
 
-from evaluator.plan_lines import PlanLine
 from evaluator.plans import plan_to_json
+from evaluator.plans_file import GivenPlan
 from evaluator.suites import suite_of
 from evaluator.suites.toolbench.commands import score_plans
-from evaluator.suites.toolbench.plan_scores import score_lines
+from evaluator.suites.toolbench.plan_scores import score_given
 from tests.evaluator.arbiters.arbiter_server import MODEL, serving
 from tests.leaderboard.planning import make_questions_undecided
 
 MINI = suite_of("toolmini")
 
 
-def test_positions_name_the_same_task_whether_or_not_defective_entries_are_left_out(suites):
+def given(tasks):
+    return {task.key: GivenPlan(plan_to_json(task.gold)) for task in tasks}
+
+
+def test_defective_entries_that_excuse_a_planner_can_be_left_out(suites):
     suite = suites.get("tool100", MINI)
-    lines = [PlanLine(n, str(n), (plan_to_json(task.gold),), {}) for n, task in enumerate(suite.tasks)]
-    report = score_lines(suite=suite, lines=lines, active_only=True)
+    report = score_given(suite=suite, plans=given(suite.tasks), active_only=True)
     assert report.summary["metrics"]["SE"]["mean"] == 1.0
     assert len(report.rows) == sum(task.active for task in suite.tasks)
 
 
 def test_tasks_without_a_plan_count_as_the_worst_there_is():
     task = MINI.tasks[0]
-    line = PlanLine(number=1, task=task.key, plans=(plan_to_json(task.gold),), rest={"note": "kept"})
-    report = score_lines(suite=MINI, lines=[line])
+    report = score_given(suite=MINI, plans=given([task]))
     metrics = report.summary["metrics"]
     assert metrics["SE"]["mean"] == pytest.approx(1 / 120)
     assert metrics["IR"]["mean"] == pytest.approx(119 / 120)
@@ -37,18 +39,18 @@ def test_tasks_without_a_plan_count_as_the_worst_there_is():
 
 def test_the_best_of_five_candidates_is_a_separate_column():
     task = MINI.tasks[0]
-    line = PlanLine(number=1, task=task.key, plans=({"steps": [], "answers": []}, plan_to_json(task.gold)), rest={})
-    (row,) = score_lines(suite=MINI, lines=[line]).rows
+    plans = {task.key: GivenPlan({"steps": [], "answers": []}, (plan_to_json(task.gold),))}
+    (row,) = score_given(suite=MINI, plans=plans).rows
     assert (row.indicators["SE"], row.indicators["SE_best"]) == (0.0, 1.0)
 
 
 def test_scoring_2500_plans_is_fast_enough_to_do_it_often(suites):
     """The bound for one idle core is 1.5 s; the test allows for a busy machine."""
     suite = suites.get("tool2k", MINI)
-    tasks = [task for task in suite.tasks if task.gold is not None]
-    lines = [PlanLine(n, t.key, (plan_to_json(t.gold),), {}) for n, t in enumerate((tasks * 25)[:2500])]
+    plans = given(task for task in suite.tasks if task.gold is not None)
     started = time.process_time()
-    score_lines(suite=suite, lines=lines)
+    for _ in range(2500 // len(plans)):
+        score_given(suite=suite, plans=plans)
     assert time.process_time() - started < 4.5
 
 
