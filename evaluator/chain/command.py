@@ -11,7 +11,7 @@ from evaluator.canonical_json import digest
 from evaluator.cli.execution_settings import ExecutionSettings, prepare, setting_of
 from evaluator.cli.listing import Listing
 from evaluator.cli.program.exit_codes import ExitCode
-from evaluator.cli.program.options import JsonFlag, OutputFile, VerboseOption
+from evaluator.cli.program.options import JsonFlag, OutputFile, VerboseOption, writable_folder
 from evaluator.cli.usage import chosen_suite, log, out, usage_error, write_json
 
 if TYPE_CHECKING:
@@ -38,7 +38,12 @@ def chain(
     ] = True,
     results: Annotated[
         Path | None,
-        typer.Option("--out", help="Folder of the result files. Default: one in the data folder.", show_default=False),
+        typer.Option(
+            "--out",
+            help="Folder of the result files. Default: one in the data folder.",
+            show_default=False,
+            callback=writable_folder,
+        ),
     ] = None,
     profile: Annotated[str, typer.Option(help="Profile of the experts.")] = "lilliput",
     store: Annotated[str, typer.Option(help="Store of artefacts, kept between runs; in memory if empty.")] = "",
@@ -149,9 +154,9 @@ def _report(
         raise usage_error(f"{target} cannot be written: {error.strerror}") from None
     document = transcript(request=asked.request, planner=planner, finished=finished)
     document["files_written"] = [str(path) for path in paths]
+    write_json(document, printed=as_json, file=output)
     if not as_json:
         _print(document)
-    write_json(document, printed=as_json, file=output)
 
 
 def _default_folder(asked: "ChainRequest") -> Path:

@@ -147,12 +147,12 @@ def rewards(
     prepared = prepare(suite=chosen, settings=ExecutionSettings(profile=profile, split=split, samples=samples))
     keys = evenly([task.key for task in chosen.tasks], count=limit_tasks)
     report = measure_rewards(prepared=prepared, tasks=keys)
+    write_json(report.to_json(), printed=as_json, file=output)
     if not as_json:
         listing = Listing("", "plans per second", "per CPU second", title=f"{report.conditions['plans']} plans")
         for name, phase in report.phases.items():
             listing.add_row(f"{name}: {phase.what}", f"{phase.rate:,.1f}", f"{phase.cpu_rate:,.1f}")
         listing.show(out)
-    write_json(report.to_json(), printed=as_json, file=output)
     check_claims(report.claims, console=log if as_json else out)
 
 
@@ -183,6 +183,7 @@ def measure_profile(
         prepared=prepared, episode=episode_of(chosen.slug), planner=asked, runs=runs,
         tasks=evenly([task.key for task in chosen.tasks], count=limit_tasks),
     )  # fmt: skip
+    write_json(report.to_json(), printed=as_json, file=output)
     if not as_json:
         title = f"{planner} on {chosen.slug}: {report.conditions['tasks']} tasks, {samples} samples"
         listing = Listing("", "CPU seconds", "of the planner", "expert calls", title=title)
@@ -190,7 +191,6 @@ def measure_profile(
             listing.add_row(name, f"{cost.cpu:.1f}", f"{cost.planner_cpu:.1f}", str(cost.calls))
         listing.show(out)
         out.print(f"ratio: {report.ratio:.2f}")
-    write_json(report.to_json(), printed=as_json, file=output)
     check_claims(report.claims, console=log if as_json else out)
 
 
@@ -227,9 +227,9 @@ def measure_corrections(
         raise usage_error(error) from None
     except LanguageModelError as error:
         raise usage_error(error.failure.message) from None
+    write_json(report.to_json(), printed=as_json, file=output)
     if not as_json:
         _print_chain(report)
-    write_json(report.to_json(), printed=as_json, file=output)
 
 
 def _print_chain(report: "ChainReport") -> None:
@@ -264,13 +264,13 @@ def chat(
 
     server = ServerSettings(latency_seconds=latency, capacity=capacity, retry_after=retry_after or None)
     report = measure_chat(count=count, server=server, highest=highest)
+    write_json(report.to_json(), printed=as_json, file=output)
     if not as_json:
         out.print(
             f"{report.count} requests in {report.seconds:.2f} s; ideal {report.ideal_seconds:.2f} s; ratio "
             f"{report.ratio:.3f}; CPU of this process {report.cpu_seconds:.2f} s; {report.failed} failed, "
             f"{report.progress['retried']} retried; at most {report.progress['highest_limit']} at once"
         )
-    write_json(report.to_json(), printed=as_json, file=output)
     check_claims({"every request gets its plan": report.failed == 0}, console=log if as_json else out)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from pydantic_core import to_json
 
 from evaluator.canonical_json import JsonValue
 from evaluator.causes.command import causes_document, print_causes
@@ -20,7 +21,7 @@ from evaluator.cli.listing import Listing
 from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.cli.program.options import JsonFlag, OutputFile, VerboseOption
 from evaluator.cli.progress_view import ProgressView
-from evaluator.cli.usage import chosen_suite, log, out, usage_error, write_json
+from evaluator.cli.usage import chosen_suite, log, out, plans_of, usage_error, write_bytes, write_json
 from evaluator.episode_summary import EpisodeFigures, figures_of, summary_of
 from evaluator.episodes.base import Evaluator, Setting, SettingError
 from evaluator.metrics.statistics import ends_in_words
@@ -28,6 +29,7 @@ from evaluator.metrics.undecided import range_text, ranged, undecided_words
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.registry import PlannerNameError
+from evaluator.records import Outcome
 from evaluator.suites import Suite, episode_of
 from evaluator.suites.base import shown_columns
 from evaluator.suites.hidden import suite_on_split
@@ -82,8 +84,8 @@ def evaluate(
 ) -> None:
     """Evaluate a planner without a server.
 
-    Exit code 0 if all tasks that can run were measured, 2 for bad usage, 4 if some tasks failed for reasons that are
-    not the planner's.
+    Exit code 0 if all tasks that can run were measured, 2 for bad usage, 3 if none of the planner's answers could be
+    used, 4 if some tasks failed for reasons that are not the planner's.
     """
     chosen = chosen_suite(suite)
     keys = selected_tasks(suite=chosen, text=tasks)
@@ -102,7 +104,9 @@ def evaluate(
     if gaps := getattr(evaluator, "gaps", ""):
         log.print(gaps, markup=False, highlight=False, soft_wrap=True)
     try:
-        document = _document(evaluator=evaluator, planner=chosen_planner, keys=keys, view=view, samples=samples)
+        document = _document(
+            evaluator=evaluator, planner=chosen_planner, keys=keys, view=view, samples=samples, store=store, file=output
+        )
         found = None
         if is_reliability:
             found = _reliability(
@@ -112,6 +116,7 @@ def evaluate(
     finally:
         if isinstance(chosen_planner, StrategyPlanner):
             chosen_planner.close()
+    write_json(document, printed=as_json, file=output)
     if not as_json:
         _print_summary(suite=chosen, document=document)
         print_causes(document["causes"], tasks=len(document["results"]))
@@ -119,9 +124,17 @@ def evaluate(
             from evaluator.reliability.command import print_profile
 
             print_profile(found)
-    write_json(document, printed=as_json, file=output)
-    if document["summary"]["outcomes"].get("infra_fault"):
-        raise typer.Exit(ExitCode.INFRASTRUCTURE)
+    if (code := _code_of(document["summary"]["outcomes"])) is not ExitCode.PASSED:
+        raise typer.Exit(code)
+
+
+def _code_of(outcomes: Mapping[str, int]) -> ExitCode:
+    if outcomes.get(Outcome.INFRA_FAULT):
+        return ExitCode.INFRASTRUCTURE
+    if outcomes.get(Outcome.PLANNER_FAULT) and not outcomes.get(Outcome.SCORED):
+        log.print("planarena: no plan of the planner could be used", style="red", highlight=False)
+        return ExitCode.PLANNER_FAULT
+    return ExitCode.PASSED
 
 
 def _reliability(
@@ -148,22 +161,51 @@ def _asked(*, suite: Suite, setting: Setting) -> Suite:
 
 
 def _document(
-    *, evaluator: Evaluator, planner: "Planner", keys: Sequence[str], view: ProgressView, samples: int
+    *,
+    evaluator: Evaluator,
+    planner: "Planner",
+    keys: Sequence[str],
+    view: ProgressView,
+    samples: int,
+    store: str,
+    file: Path | None,
 ) -> dict[str, Any]:
-    """Run the evaluation with a progress view. Returns summary, provenance and records as one JSON object."""
+    """Run the evaluation with a progress view. Returns summary, provenance and records as one JSON object.
+
+    Raises:
+        typer.Exit: Ctrl-C. The records of the tasks that have ended are kept beside the file of the results.
+    """
     from evaluator.records import ResultRecord
 
     records = list[ResultRecord]()
-    with view:
-        for record in evaluator.run(planner=planner, tasks=keys):
-            records.append(record)
-            view.task_completed()
+    try:
+        with view:
+            for record in evaluator.run(planner=planner, tasks=keys):
+                records.append(record)
+                view.task_completed()
+    except KeyboardInterrupt:
+        _keep(records, of=len(keys), store=store, file=file)
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
     identity = planner.identity() if isinstance(planner, StrategyPlanner) else {}
     records.sort(key=lambda record: keys.index(record.task))
     document = evaluation_document(
         evaluator=evaluator, planner=planner.name, identity=identity, keys=keys, records=records, samples=samples
     )
     return {**document, "causes": causes_document(suite=evaluator.suite, records=records)}
+
+
+def _keep(records: "Sequence[ResultRecord]", *, of: int, store: str, file: Path | None) -> None:
+    """Write the records of an evaluation that was interrupted, and say what is where."""
+    sentences = [f"interrupted after {len(records)} of {of} tasks"]
+    if file is not None and records:
+        kept = file.with_name(f"{file.name}.part.jsonl")
+        write_bytes(b"".join(to_json(record) + b"\n" for record in records), file=kept)
+        sentences.append(f"their records are in {kept}, a line for each, and {file} was not written")
+    elif file is not None:
+        sentences.append(f"{file} was not written")
+    if store:
+        sentences.append(f"{store} keeps what was executed, so that the same command goes on from there")
+    log.print(f"planarena: {'; '.join(sentences)}.", markup=False, highlight=False, soft_wrap=True)
 
 
 def evaluation_document(
@@ -252,13 +294,5 @@ def _planner(*, name: str, suite: Suite, timeout: float) -> "Planner":
 
 def _given(file: Path, *, suite: Suite) -> "Planner":
     from evaluator.planners.given import GivenPlans
-    from evaluator.plans_file import PlansFileError, read_plans
 
-    try:
-        found = read_plans(file.read_bytes())
-        found.check(tasks={task.asked_as or task.key for task in suite.tasks}, suite=suite.slug)
-    except OSError as error:
-        raise usage_error(f"{file} cannot be read: {error.strerror}") from None
-    except PlansFileError as error:
-        raise usage_error(f"{file}: {error}") from None
-    return GivenPlans(found.plans, name=file.name)
+    return GivenPlans(plans_of(file, suite=suite).plans, name=file.name)

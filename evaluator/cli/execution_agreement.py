@@ -46,11 +46,11 @@ def compare_with_execution(
         )
     except ValueError as error:
         raise usage_error(error) from None
+    write_json(report.to_json(), printed=as_json, file=output)
     if markdown and not as_json:
         sys.stdout.write(f"{as_markdown(tables(report))}\n")
     elif not as_json:
         show_all([*tables(report), _disagreements(report)], console=out)
-    write_json(report.to_json(), printed=as_json, file=output)
     if report.good_if_solved.mean <= report.good_if_not.mean:
         log.print("planarena: plans with SE = 1 are not better than the others", highlight=False)
         raise typer.Exit(ExitCode.CHECK_FAILED)

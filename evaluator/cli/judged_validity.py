@@ -38,11 +38,11 @@ def compare_judged(
         )
     except NotComparableError as error:
         raise usage_error(error) from None
+    write_json(report.to_json(), printed=as_json, file=output)
     if markdown and not as_json:
         sys.stdout.write(f"{as_markdown(tables(report))}\n")
     elif not as_json:
         show_all([*tables(report), kinds_of_damage()], console=out)
-    write_json(report.to_json(), printed=as_json, file=output)
     if report.failures:
         log.print(f"planarena: gold plans are not above: {', '.join(report.failures)}", highlight=False)
         raise typer.Exit(ExitCode.CHECK_FAILED)

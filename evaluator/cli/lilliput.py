@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from evaluator.cli.listing import Listing
-from evaluator.cli.program.options import JsonFlag
+from evaluator.cli.program.options import JsonFlag, writable
 from evaluator.cli.usage import out, print_json
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _secret(seed: str | None) -> str:
 def scene(
     split: Annotated[str, typer.Option(help="train, validation, public or hidden.")],
     index: Annotated[int, typer.Option(min=0, help="Index of the scene.")],
-    out: Annotated[Path, typer.Option(help="PNG file to write.")],
+    out: Annotated[Path, typer.Option(help="PNG file to write.", callback=writable)],
     degradation: Annotated[list[str] | None, typer.Option(help="Degradation to apply; may be repeated.")] = None,
     hidden_seed: Annotated[
         str | None, typer.Option(envvar="PLANARENA_HIDDEN_SEED", help="Secret of the hidden split.")

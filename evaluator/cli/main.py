@@ -2,7 +2,9 @@
 
 import os
 import sys
+import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated, NoReturn
 
 import typer
@@ -11,7 +13,9 @@ from evaluator import __version__
 from evaluator.cli.program.completion import complete
 from evaluator.cli.program.lazy import AllCommands
 from evaluator.cli.program.options import VerboseOption
-from evaluator.cli.program.table import COMPLETE
+from evaluator.cli.program.streams import settle_streams
+from evaluator.cli.program.table import COMPLETE, top_level
+from evaluator.cli.progress_lines import ProgressLines
 from evaluator.cli.quiet import VERBOSE, only_downloads, quieten
 from evaluator.process_settings import settle_process
 from evaluator.provenance import version_line
@@ -35,6 +39,27 @@ def planarena(
     """PlanArena: evaluate planners."""
 
 
+_WITH_OWN_LINES = frozenset({"evaluate", "mcp"})
+_CLIENT = "client"
+"""Extra of the commands of a site: those that wait print where their evaluations are."""
+
+
+def _lines(words: Sequence[str]) -> AbstractContextManager[object]:
+    """Says without a terminal that a command is still running, unless it says more itself."""
+    names = [word for word in words if not word.startswith("-")][:2]
+    if (
+        not names
+        or names[0] in _WITH_OWN_LINES
+        or (entry := top_level().get(names[0])) is None
+        or entry.extra == _CLIENT
+    ):
+        return nullcontext()
+    # Groups have a help of their own.
+    command = " ".join(names if entry.help else names[:1])
+    began = time.monotonic()
+    return ProgressLines(lambda: f"planarena {command}: {time.monotonic() - began:.0f} s", stream=sys.stderr)
+
+
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Entry point of `python -m evaluator`: runs a command, by default the one of the process, and exits."""
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -42,7 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         os.environ[VERBOSE] = "1"
     if COMPLETE in os.environ:
         complete()
+    settle_streams()
     quieten(bars=only_downloads(words))
     settle_process(os.environ)
-    app(args=words, prog_name="planarena")
+    with _lines(words):
+        app(args=words, prog_name="planarena")
     raise AssertionError("the program exits")

@@ -7,7 +7,7 @@ import typer
 
 from evaluator.cli.listing import Listing, show_all
 from evaluator.cli.program.exit_codes import ExitCode
-from evaluator.cli.program.options import JsonFlag
+from evaluator.cli.program.options import JsonFlag, writable
 from evaluator.cli.usage import log, out, print_json, usage_error
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def fetch_profile(
 @app.command("convert")
 def convert_file(
     source: Annotated[Path, typer.Argument(help="A .pth, .pt or .bin file with parameters.")],
-    target: Annotated[Path, typer.Argument(help="The safetensors file to write.")],
+    target: Annotated[Path, typer.Argument(help="The safetensors file to write.", callback=writable)],
 ) -> None:
     """Convert a PyTorch checkpoint to safetensors. Refuses files that hold anything but tensors."""
     from evaluator.experts.checkpoints import FetchError

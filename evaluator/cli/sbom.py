@@ -7,7 +7,9 @@ from typing import Annotated
 import typer
 
 from evaluator import __version__
-from evaluator.cli.usage import usage_error
+from evaluator.cli.program.options import writable
+from evaluator.cli.program.streams import as_printable_json
+from evaluator.cli.usage import usage_error, write_text
 from evaluator.provenance import SHIPPED, code_version
 
 _NAME = "package-lock.json"
@@ -16,7 +18,7 @@ NPM_LOCK = SHIPPED / _NAME if SHIPPED.is_dir() else Path(__file__).resolve().par
 
 def print_sbom(
     output: Annotated[
-        Path | None, typer.Option("--output", help="Write it to this file instead of printing it.")
+        Path | None, typer.Option("--output", help="Write it to this file instead of printing it.", callback=writable)
     ] = None,
 ) -> None:
     """Print the installed packages and those of the front end as a CycloneDX document (JSON)."""
@@ -29,6 +31,6 @@ def print_sbom(
     except SbomError as error:
         raise usage_error(error) from None
     if output is None:
-        sys.stdout.write(document + "\n")
+        sys.stdout.write(as_printable_json(document + "\n"))
     else:
-        output.write_text(document + "\n", encoding="utf-8")
+        write_text(document + "\n", file=output)

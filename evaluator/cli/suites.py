@@ -1,6 +1,7 @@
 """The commands `planarena suites ...`."""
 
 import random
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -10,8 +11,9 @@ import typer
 
 from evaluator.canonical_json import JsonValue
 from evaluator.cli.listing import Listing
-from evaluator.cli.program.options import JsonFlag
-from evaluator.cli.usage import chosen_suite, in_short_lines, out, print_json, usage_error
+from evaluator.cli.program.options import JsonFlag, writable_folder
+from evaluator.cli.program.streams import as_printable_json
+from evaluator.cli.usage import chosen_suite, in_short_lines, out, print_json, usage_error, write_bytes, write_text
 from evaluator.suites import suite_names, suite_of
 from evaluator.suites.base import Suite, Task
 from evaluator.suites.facets import STRUCTURE, Facet
@@ -149,7 +151,10 @@ def _groups(task: Task, *, suite: Suite) -> dict[str, str]:
 def describe_suite(
     suite: Annotated[str, typer.Argument(help="Slug of the suite, as `suites list` has it.")],
     folder: Annotated[
-        Path | None, typer.Option("--out", help="Write croissant.json and the requests into this folder instead.")
+        Path | None,
+        typer.Option(
+            "--out", help="Write croissant.json and the requests into this folder instead.", callback=writable_folder
+        ),
     ] = None,
     url: Annotated[str, typer.Option(help="Page of the data set. Default: that of its release.")] = "",
 ) -> None:
@@ -163,12 +168,11 @@ def describe_suite(
     except LookupError as error:
         raise usage_error(error) from None
     if folder is None:
-        out.print(as_text(described), markup=False, highlight=False, soft_wrap=True, end="")
+        sys.stdout.write(as_printable_json(as_text(described)))
         return
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "croissant.json").write_text(as_text(described), encoding="utf-8")
+    write_text(as_text(described), file=folder / "croissant.json")
     if not metadata_of(chosen.slug).files:
-        (folder / REQUESTS).write_bytes(request_lines(chosen))
+        write_bytes(request_lines(chosen), file=folder / REQUESTS)
     out.print(f"{folder / 'croissant.json'}", markup=False, highlight=False, soft_wrap=True)
 
 

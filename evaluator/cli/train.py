@@ -9,8 +9,8 @@ import typer
 
 from evaluator.cli.execution_settings import ExecutionSettings, prepare
 from evaluator.cli.listing import Listing
-from evaluator.cli.program.options import JsonFlag, OutputFile
-from evaluator.cli.usage import ExecutedSuiteOption, chosen_suite, log, out, usage_error, write_json
+from evaluator.cli.program.options import JsonFlag, MarkdownFile, OutputFile
+from evaluator.cli.usage import ExecutedSuiteOption, chosen_suite, log, out, usage_error, write_json, write_text
 
 if TYPE_CHECKING:
     from evaluator.suites import Suite
@@ -176,7 +176,7 @@ def table(
     steps: Annotated[int | None, typer.Option(min=1, help="Steps of task feedback.")] = None,
     plans: Annotated[int | None, typer.Option(min=1, help="Plans sampled per task and step.")] = None,
     learning_rate: RateOption = None,
-    out_: Annotated[Path | None, typer.Option("--out", help="Also write the table to this file, as Markdown.")] = None,
+    out_: MarkdownFile = None,
     as_json: JsonFlag = False,
     output: OutputFile = None,
     threads: ThreadsOption = 1,
@@ -209,15 +209,13 @@ def table(
     rows = [make_row(variant=variant, seeds=measured) for variant in chosen(measured)]
     differences = [make_difference(better=RLTF, worse=FINE_TUNED, seeds=measured)]
     shown = cells(rows=rows, differences=differences)
-    if out_ is not None:
-        out_.parent.mkdir(parents=True, exist_ok=True)
-        out_.write_text(markdown(table=shown, seeds=numbers), encoding="utf-8")
+    write_text(markdown(table=shown, seeds=numbers), file=out_)
+    write_json(to_json(rows=rows, differences=differences, seeds=numbers), printed=as_json, file=output)
     if not as_json:
         listing = Listing(*HEADINGS, title=caption(numbers))
         for row in shown:
             listing.add_row(*row)
         listing.show(out)
-    write_json(to_json(rows=rows, differences=differences, seeds=numbers), printed=as_json, file=output)
 
 
 # Long: one line for each option.
@@ -239,7 +237,7 @@ def estimators(
     plans: Annotated[int, typer.Option(min=1, help="Plans sampled per task and step.")] = 16,
     learning_rate: Annotated[float, typer.Option(min=0, help="Peak learning rate.")] = 1e-3,
     sampling: SamplingOption = "beams",
-    out_: Annotated[Path | None, typer.Option("--out", help="Also write the table to this file, as Markdown.")] = None,
+    out_: MarkdownFile = None,
     as_json: JsonFlag = False,
     output: OutputFile = None,
     threads: ThreadsOption = 1,
@@ -274,12 +272,10 @@ def estimators(
                  for seed in numbers}
     )  # fmt: skip
     found = table_of(measured=measured, metrics={task.key: task.metric for task in chosen.tasks})
-    if out_ is not None:
-        out_.parent.mkdir(parents=True, exist_ok=True)
-        out_.write_text(markdown(found), encoding="utf-8")
+    write_text(markdown(found), file=out_)
+    write_json(to_json(found), printed=as_json, file=output)
     if not as_json:
         out.print(markdown(found), markup=False, soft_wrap=True)
-    write_json(to_json(found), printed=as_json, file=output)
 
 
 @app.command()

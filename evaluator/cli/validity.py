@@ -92,9 +92,9 @@ def _compare_executed(
     )
     compared = measure_images(images=images, profile=prepared.profile)
     floors = _floors(prepared=prepared, tasks=keys)
+    write_json(_document(report=report, images=compared, floors=floors), printed=as_json, file=output)
     if not as_json:
         _print(report=report, images=compared, floors=floors)
-    write_json(_document(report=report, images=compared, floors=floors), printed=as_json, file=output)
     if not is_valid(report=report, images=compared):
         log.print("planarena: the scores do not distinguish the gold plans from degraded ones")
         raise typer.Exit(ExitCode.CHECK_FAILED)

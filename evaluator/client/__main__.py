@@ -3,6 +3,7 @@
 import typer
 
 from evaluator.cli.program.lazy import SiteCommands
+from evaluator.cli.program.streams import settle_streams
 
 app = typer.Typer(cls=SiteCommands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -13,4 +14,5 @@ def planarena() -> None:
 
 
 if __name__ == "__main__":
+    settle_streams()
     app(prog_name="planarena")

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from evaluator.cli.program.options import writable
 from evaluator.client.api import URL_VARIABLE
 
 _MOMENTS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
@@ -47,7 +48,9 @@ IdArgument = Annotated[
 ]
 
 
-JunitFile = Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write a JUnit report to FILE.")]
+JunitFile = Annotated[
+    Path | None, typer.Option("--junit", metavar="FILE", help="Write a JUnit report to FILE.", callback=writable)
+]
 
 
 ResultsFile = Annotated[
@@ -56,6 +59,7 @@ ResultsFile = Annotated[
         "--output",
         metavar="FILE",
         help="Write the JSON to FILE; a name that ends in .csv or .parquet: a table of one evaluation's tasks.",
+        callback=writable,
     ),
 ]
 
@@ -63,7 +67,10 @@ ResultsFile = Annotated[
 SummaryFile = Annotated[
     Path | None,
     typer.Option(
-        "--summary", metavar="FILE", help="Append a summary in Markdown to FILE, such as $GITHUB_STEP_SUMMARY."
+        "--summary",
+        metavar="FILE",
+        help="Append a summary in Markdown to FILE, such as $GITHUB_STEP_SUMMARY.",
+        callback=writable,
     ),
 ]
 

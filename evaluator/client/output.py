@@ -14,6 +14,7 @@ import typer
 
 from evaluator.cli.listing import printable
 from evaluator.cli.program.exit_codes import ExitCode
+from evaluator.cli.program.streams import as_printable_json
 from evaluator.client.errors import RefusedError, UnreachableError, UsageError
 from evaluator.client.markdown import markdown
 from evaluator.client.reports import document, junit
@@ -37,7 +38,7 @@ def exit_codes() -> Iterator[None]:
         raise _failed(f"{error} (HTTP {error.problem.status})", code=code) from None
     except KeyboardInterrupt:
         text = "interrupted; the evaluations go on. Run the same command again to follow them."
-        raise _failed(text, code=ExitCode.INFRASTRUCTURE) from None
+        raise _failed(text, code=ExitCode.INTERRUPTED) from None
 
 
 def _failed(text: str, *, code: ExitCode) -> typer.Exit:
@@ -98,16 +99,16 @@ class Reports:
 
 
 def write_json(found: Mapping[str, Any], *, printed: bool, file: Path | None) -> None:
-    """Print and write what `JsonFlag` and `OutputFile` ask for.
+    """Write and print what `OutputFile` and `JsonFlag` ask for; the file comes first.
 
     Raises:
         UsageError: the file cannot be written.
     """
     text = json.dumps(found, ensure_ascii=False, indent=1) + "\n"
-    if printed:
-        sys.stdout.write(text)
     if file is not None:
         _write(file, text)
+    if printed:
+        sys.stdout.write(as_printable_json(text))
 
 
 def table_form(file: Path | None) -> TableForm | None:

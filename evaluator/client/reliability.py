@@ -48,9 +48,9 @@ def reliability(
         found = (
             follow(client=client, evaluation=evaluation, timeout=timeout) if wait else client.reliability(evaluation)
         )
+        write_json(found.model_dump(), printed=as_json, file=output)
         if not as_json:
             sys.stdout.writelines(f"{printable(line)}\n" for line in lines_of(found))
-        write_json(found.model_dump(), printed=as_json, file=output)
     raise typer.Exit(ExitCode.INFRASTRUCTURE if found.is_measured and found.gaps else ExitCode.PASSED)
 
 

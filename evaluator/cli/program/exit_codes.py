@@ -18,3 +18,5 @@ class ExitCode(IntEnum):
     INFRASTRUCTURE = 4
     """Not measured, and not by the planner's fault: the site or a model could not be reached, some tasks failed for
     other reasons, the quota is used up, or somebody cancelled."""
+    INTERRUPTED = 130
+    """Ctrl-C. Standard error says what was kept, and where."""

@@ -1,6 +1,7 @@
 """Groups of commands that import a command when it runs."""
 
 import inspect
+import sys
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
@@ -9,6 +10,7 @@ import typer
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
+from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.cli.program.table import Entry, members_of, top_level
 
 _PANELS = {"client": "With a site"}
@@ -51,6 +53,14 @@ def unloaded(entries: Mapping[str, Entry]) -> dict[str, Any]:
 
 class AllCommands(LazyGroup):
     """All commands of the library, and those of a site."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run one. Ctrl-C is a sentence and an exit code of its own; commands that keep something say it themselves."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            sys.stderr.write("planarena: interrupted; no result was written.\n")
+            raise typer.Exit(ExitCode.INTERRUPTED) from None
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**{**attributes, "commands": unloaded(top_level())})

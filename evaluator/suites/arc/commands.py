@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
+from evaluator.cli.program.options import MarkdownFile
 from evaluator.cli.suites import fetching
-from evaluator.cli.usage import log, out, usage_error
+from evaluator.cli.usage import log, out, usage_error, write_text
 from evaluator.suites.arc.source import RELEASE
 
 _DATA, _WORK = Path(".data/arc-writer"), Path(".data/planners/arc")
@@ -60,7 +61,7 @@ def compare(
     seeds: Annotated[str, typer.Option(help="Seeds: numbers and ranges, such as 0-2.")] = "0-2",
     split: Annotated[str, typer.Option(help="Split of the tasks: public or validation.")] = "public",
     each: Annotated[int, typer.Option("--tasks", min=1, help="Tasks of each family; the suite has ten.")] = 10,
-    out_: Annotated[Path | None, typer.Option("--out", help="Also write the tables to this file, as Markdown.")] = None,
+    out_: MarkdownFile = None,
 ) -> None:
     """Measure the trained writers with single views and all of them, with and without feedback, and print the paper's
     comparison."""
@@ -79,9 +80,7 @@ def compare(
         raise usage_error(f"--seeds: {error}") from None
     measured = measure_all(work=work, seeds=numbers, tasks=tasks, evaluator=evaluator, say=log.print)
     found = markdown(measured=measured, seeds=numbers, tasks=tasks.name)
-    if out_ is not None:
-        out_.parent.mkdir(parents=True, exist_ok=True)
-        out_.write_text(found, encoding="utf-8")
+    write_text(found, file=out_)
     out.print(found, markup=False, highlight=False, soft_wrap=True)
 
 

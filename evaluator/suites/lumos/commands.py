@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
+from evaluator.cli.program.options import MarkdownFile, writable
 from evaluator.cli.suites import fetching
-from evaluator.cli.usage import log, out, usage_error
+from evaluator.cli.usage import log, out, usage_error, write_text
 from evaluator.suites.lumos.maths import source as maths
 from evaluator.suites.lumos.questions import source as questions
 from evaluator.suites.lumos.sql import source as sql
@@ -66,7 +67,7 @@ def compare(
     work: Annotated[Path, typer.Option(help="Folder of the trained modules.")] = _WORK,
     seeds: Annotated[str, typer.Option(help="Seeds: numbers and ranges, such as 0-2.")] = "0-2",
     profile: Annotated[str, typer.Option(help="Profile of the experts.")] = "lilliput",
-    out_: Annotated[Path | None, typer.Option("--out", help="Also write the table to this file, as Markdown.")] = None,
+    out_: MarkdownFile = None,
 ) -> None:
     """Measure all trained modules on lumos-mini's public tasks, and print LUMOS's comparison."""
     from evaluator.cli.execution_settings import ExecutionSettings, setting_of
@@ -83,9 +84,7 @@ def compare(
     evaluator = episode_of(SLUG).evaluator(suite=suite_of(SLUG), setting=setting)
     measured = measure_all(work=work, seeds=numbers, evaluator=evaluator, say=log.print)
     found = markdown(measured=measured, seeds=numbers)
-    if out_ is not None:
-        out_.parent.mkdir(parents=True, exist_ok=True)
-        out_.write_text(found, encoding="utf-8")
+    write_text(found, file=out_)
     out.print(found, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -107,7 +106,10 @@ def ship(
 def mind2web(
     pages: Annotated[Path, typer.Option(help="Folder with the released JSON files of a test split.")],
     ranks: Annotated[Path, typer.Option(help="JSON file of the ranks of the elements.")],
-    out_: Annotated[Path | None, typer.Option("--out", help="The file. Default: where the suite looks for it.")] = None,
+    out_: Annotated[
+        Path | None,
+        typer.Option("--out", help="The file. Default: where the suite looks for it.", callback=writable),
+    ] = None,
 ) -> None:
     """Make the file of the suite mind2web from the released pages and ranks."""
     from evaluator.suites.lumos.web.building import build

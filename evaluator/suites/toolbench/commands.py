@@ -1,8 +1,7 @@
 """The commands of ControlLLM's suites: scores of plans and decompositions, search benchmark, fetching."""
 
 import json
-import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,15 +17,25 @@ from evaluator.cli.arbiter_options import (
 )
 from evaluator.cli.listing import Listing, show_all
 from evaluator.cli.program.options import JsonFlag, OutputFile
-from evaluator.cli.usage import LinesArgument, chosen_suite, lines_text, log, out, print_json, usage_error, write_json
+from evaluator.cli.usage import (
+    LinesArgument,
+    PlansArgument,
+    chosen_suite,
+    lines_text,
+    out,
+    plans_of,
+    print_json,
+    usage_error,
+    write_json,
+)
+from evaluator.did_you_mean import did_you_mean
 from evaluator.metrics.decomposition import Verdict, deacc, judge_decomposition
 from evaluator.metrics.statistics import ends_in_words
 from evaluator.metrics.undecided import range_text, ranged, undecided_words
-from evaluator.plan_lines import PlanFileError, read_lines, task_at
 from evaluator.suites import Suite
 from evaluator.suites.base import shown_columns
 from evaluator.suites.released_files import FetchError
-from evaluator.suites.toolbench.plan_scores import Report, ScoredLine, report_to_json, score_lines
+from evaluator.suites.toolbench.plan_scores import Report, ScoredPlan, report_to_json, score_given
 from evaluator.suites.toolbench.released import source
 from evaluator.suites.toolbench.suite import is_tool_suite
 from evaluator.suites.toolbench.tasks import ToolTask
@@ -39,7 +48,7 @@ SuiteOption = Annotated[str, typer.Option(help="tool100, tool2k, toolmini or too
 
 
 def score_plans(
-    plans: Annotated[Path, typer.Argument(help='A file of {"task": ..., "plan": ...} lines; - reads standard input.')],
+    plans: PlansArgument,
     suite: SuiteOption,
     as_json: JsonFlag = False,
     active: Annotated[bool, typer.Option("--active", help="Omit tasks with known defects.")] = False,
@@ -51,18 +60,8 @@ def score_plans(
     """Score plans by ControlLLM's metrics: IR, NR, HR, CR, SE. Tasks without a plan count against the planner."""
     chosen = _tool_suite(suite)
     asked = arbiter_opened(arbiter, threshold=arbiter_threshold, key_env=arbiter_key_env)
-    try:
-        text = sys.stdin.read() if str(plans) == "-" else plans.read_text(encoding="utf-8")
-        report = score_lines(suite=chosen, lines=read_lines(text.split("\n")), active_only=active, arbiter=asked)
-    except (PlanFileError, UnicodeDecodeError) as error:
-        raise usage_error(f"{plans}: {error}") from None
-    except OSError as error:
-        raise usage_error(f"{plans} cannot be read: {error.strerror}") from None
-    unknown = [row for row in report.rows if row.task is None]
-    for row in unknown[:5]:
-        log.print(f"planarena: line {row.line.number}: {row.why['error']}", markup=False, highlight=False)
-    if report.rows and len(unknown) == len(report.rows):
-        raise usage_error(f"no line of {plans} names a task of {suite}")
+    read = plans_of(plans, suite=chosen)
+    report = score_given(suite=chosen, plans=read.plans, active_only=active, arbiter=asked)
     if explain:
         _explain(suite=chosen, report=report, key=explain)
     elif as_json:
@@ -103,20 +102,20 @@ def _breakdown(*, title: str, rows: Mapping[str, Mapping[str, Any]]) -> Listing:
 
 
 def _explain(*, suite: Suite, report: Report, key: str) -> None:
-    task = task_at(suite=suite, key=key)
-    if not isinstance(task, ToolTask):
-        raise usage_error(f"{suite.slug} has no task {key!r}")
-    rows = [row for row in report.rows if row.task is not None and row.task.key == task.key]
+    tasks = {task.key: task for task in suite.tasks if isinstance(task, ToolTask)}
+    if key not in tasks:
+        raise usage_error(f"{suite.slug} has no task {key!r}.{did_you_mean(key, tasks)}")
+    task = tasks[key]
+    rows = [row for row in report.rows if row.task.key == key]
     for row in rows:
         _explain_row(suite=suite, row=row)
     if not rows:
-        out.print(f"{suite.slug} {task.key}: no line has a plan for it", highlight=False)
+        out.print(f"{suite.slug} {task.key}: there is no plan for it", highlight=False)
         out.print("\n".join(_goal_lines(task)), markup=False, highlight=False)
 
 
-def _explain_row(*, suite: Suite, row: ScoredLine) -> None:
-    assert row.task is not None
-    lines = [f"{suite.slug} {row.task.key}, line {row.line.number}", f"Request: {row.task.text}", "Goal:"]
+def _explain_row(*, suite: Suite, row: ScoredPlan) -> None:
+    lines = [f"{suite.slug} {row.task.key}", f"Request: {row.task.text}", "Goal:"]
     lines += _goal_lines(row.task)
     if row.judged is not None:
         lines.append("Plan, with the result of each step:")
@@ -147,7 +146,7 @@ def score_decompositions(
 ) -> None:
     """DeAcc: share of correct decompositions in {"task": ..., "decomposition": ...} lines; missing ones are wrong."""
     chosen = _tool_suite(suite)
-    predictions = _predictions(suite=chosen, rows=_objects(file))
+    predictions = _predictions(file=file, suite=chosen)
     tasks = {task.key: task for task in chosen.tasks if isinstance(task, ToolTask) and task.decomposition is not None}
     if not set(predictions) & set(tasks):
         raise usage_error(f"no line of {file} names a task of {suite} that has a gold decomposition")
@@ -161,17 +160,25 @@ def score_decompositions(
     out.print(f"{len(set(tasks) - set(predictions))} requests without a decomposition count as wrong", highlight=False)
 
 
-def _predictions(*, suite: Suite, rows: list[dict[str, Any]]) -> dict[str, object]:
-    """Decompositions by task key. The first line of a task counts; warns of further ones and of unknown tasks."""
+def _predictions(*, file: Path, suite: Suite) -> dict[str, object]:
+    """Decompositions by task key.
+
+    Raises:
+        typer.Exit: the file cannot be read, or a line of it is no decomposition of a task that has none yet.
+    """
+    tasks = {task.key for task in suite.tasks}
     found: dict[str, object] = {}
-    for row in rows:
-        task = task_at(suite=suite, key=str(row["task"]))
-        if task is None:
-            log.print(f"planarena: {suite.slug} has no task {row['task']!r}", markup=False, highlight=False)
-        elif task.key in found:
-            log.print(f"planarena: {task.key} has more than one line; the first counts", markup=False, highlight=False)
-        else:
-            found[task.key] = row["decomposition"]
+    for number, row in _objects(file):
+        key = row["task"]
+        if key not in tasks:
+            raise usage_error(
+                f"{file}: line {number}: {suite.slug} has no task {key!r}.{did_you_mean(str(key), tasks)}"
+            )
+        if key in found:
+            raise usage_error(f"{file}: line {number} has a second decomposition for {key!r}")
+        found[key] = row["decomposition"]
+    if not found:
+        raise usage_error(f"{file} is empty")
     return found
 
 
@@ -189,8 +196,7 @@ def _tool_suite(slug: str) -> Suite:
     return suite
 
 
-def _objects(file: Path) -> list[dict[str, Any]]:
-    rows = []
+def _objects(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in enumerate(lines_text(file).split("\n"), start=1):
         if not line.strip():
             continue
@@ -198,10 +204,9 @@ def _objects(file: Path) -> list[dict[str, Any]]:
             row = json.loads(line)
         except (ValueError, RecursionError):
             raise usage_error(f"{file}: line {number} is not valid JSON") from None
-        if not isinstance(row, dict) or "task" not in row or "decomposition" not in row:
+        if not isinstance(row, dict) or not isinstance(row.get("task"), str) or "decomposition" not in row:
             raise usage_error(f'{file}: line {number} must be an object with "task" and "decomposition"')
-        rows.append(row)
-    return rows
+        yield number, row
 
 
 def search(
@@ -233,9 +238,9 @@ def search(
         suite=chosen, gold=gold_decompositions, prior_knowledge=not without_prior_knowledge,
         thresholds=_thresholds(thresholds), per_step=per_step,
     )  # fmt: skip
+    write_json(report.to_json(), printed=as_json, file=output)
     if not as_json:
         _print_search(report)
-    write_json(report.to_json(), printed=as_json, file=output)
 
 
 def _thresholds(text: str) -> list[float]:
@@ -285,6 +290,7 @@ def decompositions(
         ]
     except ValueError as error:
         raise usage_error(error) from None
+    write_json([one.to_json() for one in reports], printed=as_json, file=output)
     if not as_json:
         fields = tuple(reports[0].fields)
         table = Listing("decomposer", "n", "DeAcc", "95 % interval", "but description", *fields, title=chosen.title)
@@ -293,7 +299,6 @@ def decompositions(
             ends = one.deacc.in_words(form=".3f")
             table.add_row(one.decomposer, str(one.deacc.count), f"{one.deacc.mean:.3f}", ends, *shares)
         show_all((table,), console=out)
-    write_json([one.to_json() for one in reports], printed=as_json, file=output)
 
 
 def fetch_released(folder: Path | None) -> Mapping[Path, str]:
