@@ -26,8 +26,7 @@ from typing import Any
 
 from evaluator.canonical_json import JsonValue, digest
 from evaluator.did_you_mean import did_you_mean
-from evaluator.planners.endpoint import MAX_RESPONSE_BYTES
-from evaluator.planners.protocol import MAX_ALTERNATIVES
+from evaluator.planners.protocol import MAX_ALTERNATIVES, MAX_RESPONSE_BYTES
 from evaluator.planners.storable import unkeepable
 from evaluator.plans.abstaining import abstention
 

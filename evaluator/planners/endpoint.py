@@ -19,14 +19,20 @@ from evaluator.bounded_answers import (
 from evaluator.canonical_json import JsonValue
 from evaluator.network import asked_to_wait, error_in, is_html, is_transient
 from evaluator.planners.guarded_connections import EgressRefusedError, call_deadline
-from evaluator.planners.protocol import PlannerError, PlannerReply, PlannerRequest, PlannerResponse, ignored_options
+from evaluator.planners.protocol import (
+    MAX_RESPONSE_BYTES,
+    PlannerError,
+    PlannerReply,
+    PlannerRequest,
+    PlannerResponse,
+    ignored_options,
+)
 from evaluator.planners.secret_header import HIDDEN, SecretHeader
 from evaluator.planners.ssrf_guard import egress_client
 from evaluator.planners.storable import unkeepable
 from evaluator.planners.turns.protocol import Formulation, TurnReply, TurnRequest, TurnResponse
 from evaluator.records import PlannerCall, Reason
 
-MAX_RESPONSE_BYTES = 1024 * 1024
 MAX_TRIES = 4
 CONNECT_SECONDS = 5.0
 BACKOFF_SECONDS = (0.5, 1.0, 2.0)

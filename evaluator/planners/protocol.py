@@ -20,6 +20,8 @@ from evaluator.records import PlannerCall, Reason
 from evaluator.suites.base import Suite, Task
 from evaluator.tools.types import Catalogue
 
+MAX_RESPONSE_BYTES = 1024 * 1024
+"""Of an answer of an endpoint, and of a plan in a file."""
 MAX_ALTERNATIVES = 4
 """Further plans that an answer may have besides the first."""
 _MOST_TOKENS = 2**31
