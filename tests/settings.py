@@ -50,5 +50,6 @@ HUB_URL = "http://127.0.0.1:9"
 LAUNCHER = "tests.fakes.launcher.fake_launcher"
 # A test changes rows and reads the page at once.
 KEEP_PAGES_SECONDS = 0
+KEEP_HEALTH_SECONDS = 0
 # Or moves the time of leases, and asks whose turn it is.
 FAIR_SHARE_RECOUNT_SECONDS = 0

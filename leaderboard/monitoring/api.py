@@ -1,5 +1,7 @@
 """`GET /api/v1/status/`: how the site is doing, for everybody."""
 
+from typing import Any
+
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -9,6 +11,19 @@ from leaderboard.monitoring.status import checked_status, verdict
 from leaderboard.site.api.examples import LATER, WHEN, example
 from leaderboard.site.api.shapes import Output
 from leaderboard.site.api.views import ApiView
+from leaderboard.site.health import Code, Facts, health
+from leaderboard.site.probes import DATABASE
+from leaderboard.site.problems import ProblemError
+
+
+class DatabaseDownError(ProblemError):
+    """The database does not answer."""
+
+    status = 503
+    code = "database_down"
+
+    def __init__(self) -> None:
+        super().__init__(next(finding.sentence for finding in health(Facts(database_problem="no answer"))))
 
 
 class StandingOutput(Output):
@@ -19,10 +34,18 @@ class StandingOutput(Output):
     longest_seconds = serializers.FloatField(help_text="How long the oldest of them has been in it.")
 
 
+class HealthFindingOutput(Output):
+    """Something that is wrong."""
+
+    code = serializers.ChoiceField(choices=[code.value for code in Code])
+    tone = serializers.ChoiceField(choices=["error", "warning"])
+    sentence = serializers.CharField()
+
+
 @example({
     "at": LATER, "code": "running", "sentence": "All systems operational. Workers are processing the queue.",
     "shards": 12, "leased": 4, "standing": [{"state": "running", "evaluations": 2, "longest_seconds": 95.0}],
-    "workers": 4, "last_lease": LATER, "published": WHEN,
+    "workers": 4, "last_lease": LATER, "published": WHEN, "findings": [],
 })  # fmt: skip
 class StatusOutput(Output):
     """How the site is doing."""
@@ -30,8 +53,7 @@ class StatusOutput(Output):
     at = serializers.DateTimeField()
     code = serializers.CharField(
         default="",
-        help_text="`running`, `idle`, `no_workers`, `paused`, `messages_late`, `control_late`, `disk_full` or "
-        "`store_unavailable`.",
+        help_text="`running`, `idle`, or the code of the first finding.",
     )
     sentence = serializers.CharField(default="")
     shards = serializers.IntegerField(source="queue.shards", help_text="Not done.")
@@ -40,10 +62,18 @@ class StatusOutput(Output):
     workers = serializers.IntegerField(help_text="Workers of the site that took tasks within the last ten minutes.")
     last_lease = serializers.DateTimeField(allow_null=True)
     published = serializers.DateTimeField(allow_null=True, help_text="When a board was last published.")
+    findings = HealthFindingOutput(many=True, help_text="What is wrong, the worst first.")
 
 
 class StatusView(ApiView):
-    """How the site is doing: what waits, for how long, and why."""
+    """How the site is doing: what waits, for how long, and why. While the database does not answer: 503 with the code
+    `database_down`."""
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Refuse before who asks, and how often, is looked up in the database."""
+        if DATABASE.result():
+            raise DatabaseDownError
+        super().initial(request, *args, **kwargs)
 
     @extend_schema(responses=StatusOutput)
     def get(self, request: Request) -> Response:  # noqa: ARG002 - the view's signature

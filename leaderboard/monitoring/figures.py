@@ -13,11 +13,13 @@ from prometheus_client.metrics_core import Metric
 
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
+from leaderboard.monitoring.facts import site_facts
 from leaderboard.monitoring.messages import broker_figures, outbox_figures
 from leaderboard.monitoring.models import EndedAttempts, ToolUsage
 from leaderboard.monitoring.moments import moment_figures
 from leaderboard.monitoring.volumes import damage_figures, space_figures
 from leaderboard.queue.pools.demand import demands, evaluations_without_pool
+from leaderboard.site.health import Code, Facts, health, late_tasks
 
 CACHE_SECONDS = 10.0
 """How long figures are shown again, so that scraping often costs the database nothing."""
@@ -48,16 +50,37 @@ class DatabaseFigures:
 
 
 def _figures() -> Iterator[Metric]:
+    facts = site_facts()
+    yield from health_figures(facts)
+    yield from broker_figures()
+    yield from space_figures()
+    if facts.work is None:
+        # No value is better than a wrong one, and the others say why.
+        return
     yield from _evaluations()
     yield _shards()
     yield from _attempts()
     yield from _tools()
     yield from _pools()
     yield from outbox_figures()
-    yield from broker_figures()
     yield from moment_figures()
     yield from damage_figures()
-    yield from space_figures()
+
+
+def health_figures(facts: Facts) -> Iterator[Metric]:
+    """What is wrong with the site, as the status page says it."""
+    found = {finding.code for finding in health(facts)}
+    wrong = GaugeMetricFamily(
+        "planarena_health", "1 if something is wrong with the site, else 0, by what.", labels=["finding"]
+    )
+    for code in Code:
+        wrong.add_metric([code], float(code in found))
+    late = GaugeMetricFamily("planarena_task_late", "1 if a periodic task is late, else 0.", labels=["task"])
+    if facts.work is not None:
+        tasks = late_tasks(facts.work)
+        for name in facts.work.tasks:
+            late.add_metric([name], float(name in tasks))
+    yield from (wrong, late)
 
 
 def _evaluations() -> Iterator[Metric]:

@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db.models import Count, F, Max
@@ -15,10 +15,13 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 
 from leaderboard.notifications.models import Kind, OutboxMessage
+from leaderboard.site.bounded_check import BoundedCheck
 from leaderboard.site.celery import SENT_HEADER, app
 
 _PATIENCE_SECONDS = 2
 """For a broker to answer."""
+_DEADLINE_SECONDS = 4
+"""For everything that is asked."""
 _UNKNOWN_QUEUE = "404"
 
 
@@ -48,6 +51,17 @@ def outbox_figures() -> Iterator[Metric]:
     yield from (count, oldest, late)
 
 
+class BrokerState(NamedTuple):
+    """What the broker says."""
+
+    problem: str = ""
+    """Why it does not answer; empty if it does."""
+    messages: int | None = None
+    """That no process has taken yet."""
+    oldest: float | None = None
+    """Seconds for which the oldest of them has waited; None if the broker cannot tell."""
+
+
 def broker_figures() -> Iterator[Metric]:
     """Of messages that no process has taken yet. While the broker is away there are none of them."""
     up = GaugeMetricFamily("planarena_broker_up", "Whether the broker of the queue answers.")
@@ -55,6 +69,16 @@ def broker_figures() -> Iterator[Metric]:
     oldest = GaugeMetricFamily(
         "planarena_broker_oldest_seconds", "How long the oldest of them has waited, where the broker can tell."
     )
+    found = BROKER.result()
+    up.add_metric([], 0 if found.problem else 1)
+    if found.messages is not None:
+        count.add_metric([], found.messages)
+    if found.oldest is not None:
+        oldest.add_metric([], found.oldest)
+    yield from (up, count, oldest)
+
+
+def _ask_broker() -> BrokerState:
     queue = app.conf.task_default_queue
     limits = {"socket_timeout": _PATIENCE_SECONDS, "socket_connect_timeout": _PATIENCE_SECONDS}
     options = {**settings.CELERY_BROKER_TRANSPORT_OPTIONS, **limits}
@@ -63,13 +87,21 @@ def broker_figures() -> Iterator[Metric]:
         away: tuple[type[BaseException], ...] = (OSError, OperationalError, *errors)
         try:
             broker.ensure_connection(max_retries=1, timeout=_PATIENCE_SECONDS)
-            count.add_metric([], _waiting(broker=broker, queue=queue))
-            if (age := _oldest(broker=broker, queue=queue)) is not None:
-                oldest.add_metric([], age)
-            up.add_metric([], 1)
-        except away:
-            up.add_metric([], 0)
-    yield from (up, count, oldest)
+            messages = _waiting(broker=broker, queue=queue)
+            return BrokerState(messages=messages, oldest=_oldest(broker=broker, queue=queue))
+        except away as error:
+            # Its text has the broker's address.
+            return BrokerState(problem=type(error).__name__)
+
+
+BROKER = BoundedCheck(
+    _ask_broker,
+    name="broker-probe",
+    deadline=_DEADLINE_SECONDS,
+    late=BrokerState(problem=f"no answer within {_DEADLINE_SECONDS} seconds"),
+    keep=lambda: settings.KEEP_HEALTH_SECONDS,
+)
+"""What the broker says."""
 
 
 def _waiting(*, broker: Connection, queue: str) -> int:

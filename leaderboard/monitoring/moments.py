@@ -12,7 +12,8 @@ from prometheus_client.metrics_core import Metric
 from leaderboard.monitoring.models import Moment
 
 BACKUP = "backup"
-_TASK = "task:"
+TASK = "task:"
+"""Begins the names of periodic tasks."""
 _AGAIN_SECONDS = 5.0
 """A process notes a task at most so often."""
 _noted: dict[str, float] = {}
@@ -28,7 +29,7 @@ def note_task(task: str, clock: Callable[[], float] = time.monotonic) -> None:
     now = clock()
     for name, entry in settings.CELERY_BEAT_SCHEDULE.items():
         if entry["task"] == task and now - _noted.get(name, float("-inf")) >= _AGAIN_SECONDS:
-            _note(_TASK + name)
+            _note(TASK + name)
             _noted[name] = now
 
 
@@ -51,7 +52,7 @@ def moment_figures() -> Iterator[Metric]:
     for name, entry in settings.CELERY_BEAT_SCHEDULE.items():
         interval.add_metric([name], entry["schedule"].total_seconds())
         # One that has never run may not be due yet.
-        if (at := found.get(_TASK + name)) is not None:
+        if (at := found.get(TASK + name)) is not None:
             last.add_metric([name], at)
     yield from (backup, last, interval)
 

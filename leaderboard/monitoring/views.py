@@ -8,6 +8,7 @@ from ipaddress import ip_address
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
@@ -58,8 +59,11 @@ def pool_demand(request: HttpRequest, pool: str) -> HttpResponse:
 def status(request: HttpRequest) -> HttpResponse:
     """How the site is doing, for everybody: what waits, for how long, and why."""
     found = checked_status()
-    shown = {"status": found, "verdict": verdict(found), "is_operator": is_operator(request.user)}
-    return render(request, "monitoring/status.html", shown)
+    shown = {"status": found, "verdict": verdict(found), "others": found.findings[1:]}
+    if not found.is_known:
+        # Who asks is in the database, too.
+        return HttpResponse(render_to_string("monitoring/status.html", shown), status=503)
+    return render(request, "monitoring/status.html", {**shown, "is_operator": is_operator(request.user)})
 
 
 def _refusal(request: HttpRequest) -> HttpResponse | None:

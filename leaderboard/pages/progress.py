@@ -6,8 +6,8 @@ from uuid import UUID
 from evaluator.records import Outcome
 from leaderboard.evaluations.events import LATEST, NewResult, describe
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
-from leaderboard.queue.estimates import Place, place_of
-from leaderboard.site.storage.bucket import why_nothing_is_stored
+from leaderboard.queue.estimates import Place, WaitsFor, place_of
+from leaderboard.site.health import QUEUE, STORAGE, Code, current_health
 
 MOVING = frozenset(
     {EvaluationState.QUEUED, EvaluationState.LAUNCHING, EvaluationState.RUNNING, EvaluationState.AGGREGATING}
@@ -25,9 +25,18 @@ def progress(evaluation: Evaluation) -> dict[str, Any]:
 
 def waiting_sentence(*, evaluation: Evaluation, place: Place | None) -> str:
     """What an evaluation at a place of the queue waits for; empty if for nothing."""
-    if evaluation.state in MOVING and (why := why_nothing_is_stored()):
-        return why
-    return place.sentence if place else ""
+    if evaluation.state not in MOVING:
+        return place.sentence if place else ""
+    findings = {finding.code: finding.sentence for finding in current_health()}
+    hindering = STORAGE if evaluation.state == EvaluationState.RUNNING else STORAGE | QUEUE
+    for code, sentence in findings.items():
+        if code in hindering:
+            return sentence
+    if place is None:
+        return ""
+    # Whoever waits for others is told too that nobody works.
+    behind = place.waits_for in {WaitsFor.SHARE, WaitsFor.TURN, WaitsFor.FREE_WORKER}
+    return f"{place.sentence} {findings.get(Code.NO_WORKERS, '') if behind else ''}".strip()
 
 
 def latest_results(evaluation_id: UUID) -> list[NewResult]:

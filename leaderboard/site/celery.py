@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from celery import Celery, Task, bootsteps, signals
+from celery import Celery, Task, signals
 from celery import shared_task as _shared_task  # noqa: TID251 - the one place where it may be used
 from celery.states import FAILURE
 from django.conf import settings
@@ -24,8 +24,8 @@ from kombu.transport import TRANSPORT_ALIASES
 from gpu_jobs.logs.lines import named, present_ids
 from gpu_jobs.tracing.options import name_service
 from gpu_jobs.tracing.spans import failed, flush, ids_for_logs, traceparent
-from leaderboard.site.health import alive_file
 from leaderboard.site.hooks import Hook
+from leaderboard.site.liveness import show_signs_of_life
 from leaderboard.site.tracing.tasks import HEADER as TRACE_HEADER
 from leaderboard.site.tracing.tasks import task_span
 
@@ -109,18 +109,7 @@ def _export_spans(**_: Any) -> None:
     flush()
 
 
-class SignOfLife(bootsteps.StartStopStep):
-    """Touches a file from the worker's main loop, which a probe looks at: remote control, by which one could ask, is
-    off."""
-
-    requires = ("celery.worker.components:Timer",)
-
-    def start(self, parent: Any) -> None:
-        """Begin with it when the worker starts."""
-        parent.timer.call_repeatedly(10, alive_file())
-
-
-app.steps["worker"].add(SignOfLife)
+show_signs_of_life(app)
 
 for _folder in ("data_folder_in", "control_folder"):
     if _path := settings.CELERY_BROKER_TRANSPORT_OPTIONS.get(_folder):

@@ -15,6 +15,11 @@ def direct_settings() -> dict[str, Any]:
 
 
 def direct_parameters() -> dict[str, Any]:
-    """The same as psycopg's parameters of a connection, without what only Django's own connections understand."""
-    found = DatabaseWrapper(direct_settings(), "direct").get_connection_params()
+    """The same as psycopg's parameters of a connection."""
+    return parameters_of(direct_settings())
+
+
+def parameters_of(database: dict[str, Any]) -> dict[str, Any]:
+    """Settings of a database as psycopg's parameters, without what only Django's own connections understand."""
+    found = DatabaseWrapper(dict(database), "direct").get_connection_params()
     return {name: value for name, value in found.items() if name in _OF_PSYCOPG}

@@ -25,12 +25,11 @@ from leaderboard.site.http.bodies import BoundedBodies  # noqa: E402
 from leaderboard.site.http.collecting import collect_seldom  # noqa: E402
 from leaderboard.site.http.one_hop import WORKER_CALLS, OneHop, Receive, Scope, Send  # noqa: E402
 from leaderboard.site.http.requests import api_with_slash  # noqa: E402
+from leaderboard.site.probes import Probes  # noqa: E402
 from leaderboard.uploads.receiving import TicketedUploads  # noqa: E402
 from leaderboard.wiring.body_limits import LIMITS  # noqa: E402
 
 _site = OneHop(threads=settings.REQUESTS_AT_ONCE, name="requests")
-# However long others take: a process that answers no probe is ended.
-_probes = OneHop(threads=2, name="probes")
 _worker_calls = OneHop(threads=settings.WORKER_CALLS_AT_ONCE, name="worker-calls")
 # Loads every view, which the first request would otherwise wait for.
 get_resolver().url_patterns  # noqa: B018
@@ -38,14 +37,13 @@ collect_seldom()
 
 
 async def _routed(scope: Scope, receive: Receive, send: Send) -> None:
-    """The site; workers' calls, probes and agents have handlers of their own."""
+    """The site; workers' calls and agents have handlers of their own."""
     path = scope["path"] if scope["type"] == "http" else ""
     if path in AGENT_PATHS:
         await agents(scope, receive, send)
         return
-    handler = _worker_calls if path.startswith(WORKER_CALLS) else _probes if path.startswith("/health/") else _site
-    await handler(scope, receive, send)
+    await (_worker_calls if path.startswith(WORKER_CALLS) else _site)(scope, receive, send)
 
 
 _bounded = api_with_slash(TicketedUploads(BoundedBodies(_routed, limits=LIMITS)))
-application = FrontDoor(_bounded, note=note_answered)
+application = Probes(FrontDoor(_bounded, note=note_answered))

@@ -5,6 +5,7 @@ from leaderboard.agents import presence
 from leaderboard.backups import services as backups
 from leaderboard.boards.services import publish_changed
 from leaderboard.evaluations import states
+from leaderboard.monitoring.facts import site_facts
 from leaderboard.monitoring.moments import note_backup, note_task
 from leaderboard.monitoring.usage import count_steps
 from leaderboard.notifications import notices, passwords
@@ -15,7 +16,7 @@ from leaderboard.quotas.refunds import refund_if_due
 from leaderboard.reliability.measuring import measure_when_ended
 from leaderboard.results import results
 from leaderboard.results.finding_causes import renew_causes
-from leaderboard.site import celery, problems
+from leaderboard.site import celery, health, problems
 from leaderboard.submissions.readiness import report_unavailable
 
 
@@ -34,3 +35,4 @@ def register() -> None:
     celery.task_succeeded.register(note_task)
     credentials.password_set.register(passwords.tell_user)
     credentials.SOURCES.append(WorkerTokens())
+    health.SOURCES.append(site_facts)

@@ -2,14 +2,13 @@
 
 from django.urls import include, path
 
-from leaderboard.boards.pages.page_cache import for_everybody
 from leaderboard.boards.signing.views import keys
 from leaderboard.monitoring.views import metrics, pool_demand, status
 from leaderboard.results.objects import artefact, hidden_artefact
 from leaderboard.site.admin import site
-from leaderboard.site.health import live, ready
 from leaderboard.site.http.icon import icon
 from leaderboard.site.http.security_txt import security_txt
+from leaderboard.site.probes import live, ready
 
 _ACCOUNT_PAGES = [
     path("", include("leaderboard.accounts.urls")),
@@ -27,9 +26,8 @@ urlpatterns = [
     path(".well-known/planarena-keys.json", keys, name="signing-keys"),
     path(".well-known/security.txt", security_txt, name="security-txt"),
     path("favicon.ico", icon, name="icon"),
-    # Kept for a moment as boards are: many probes cost one look.
-    path("health/live", for_everybody(live), name="live"),
-    path("health/ready", for_everybody(ready), name="ready"),
+    path("health/live", live, name="live"),
+    path("health/ready", ready, name="ready"),
     path("metrics", metrics, name="metrics"),
     path("metrics/pools/<slug:pool>", pool_demand, name="pool-demand"),
     path("status/", status, name="status"),

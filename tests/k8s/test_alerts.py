@@ -17,7 +17,7 @@ ROWS = re.findall(r"^\| \[(\w+)\]\(#\w+\) \| `([^`]+)` \| ([^|]+) \|$", RUNBOOK,
 
 
 def test_the_runbook_names_the_same_alerts_conditions_and_times():
-    words = {None: "at once"} | {f"{minutes}m": f"{minutes} minutes" for minutes in (2, 5, 10, 15)}
+    words = {None: "at once"} | {f"{minutes}m": f"{minutes} minutes" for minutes in (2, 5, 10, 15)} | {"1m": "1 minute"}
     listed = [(rule["alert"], rule["expr"], words[rule.get("for")]) for rule in RULES]
     assert listed == [(name, condition.replace(r"\|", "|"), time) for name, condition, time in ROWS]
 

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from leaderboard.monitoring.messages import BROKER
 from leaderboard.site.celery import app
 from leaderboard.site.lru_cache import clear_all
+from leaderboard.site.probes import forget_probes
 from tests.fakes.launcher import FakeLauncher, reset_launcher
 
 
@@ -43,6 +45,8 @@ def nothing_kept_in_memory() -> Iterator[None]:
     """Each test begins with processes that remember no suite and no evaluation: its database is another one."""
     yield
     clear_all()
+    forget_probes()
+    BROKER.forget()
 
 
 @pytest.fixture

@@ -43,20 +43,20 @@ class Follower:
         """Follow the pods until stopped.
 
         Args:
-            beat: called after every list and watch, as a sign of life.
+            beat: called after every list and watch, also one that failed, as a sign of life.
         """
         version, wait = "", self._pause
         while not self._stopped.is_set():
             try:
                 version = self._watch(version or self._list())
                 wait = self._pause
-                beat()
             except ExpiredError:
                 # Events were missed; the next list tells about everything that is there.
                 version = ""
             except ClusterError as error:
                 logger.warning("watching pods: %s", error)
                 wait = min(wait * 2, _LONGEST_WAIT_SECONDS)
+            beat()
             self._stopped.wait(wait)
 
     def _list(self) -> str:

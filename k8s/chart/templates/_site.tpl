@@ -138,7 +138,7 @@ resources:
   limits: {memory: 512Mi, ephemeral-storage: 1Gi}
 {{- end }}
 
-{{/* A process that shows that it lives by a file. Takes `find`, the arguments of find. */}}
+{{/* A process that shows by a file that its own loop goes round, whatever is away. Takes `find`, the arguments of find. */}}
 {{- define "planarena.fileProbes" -}}
 startupProbe:
   exec:

@@ -7,7 +7,6 @@ for readers who are not signed in, for `KEEP_PAGES_SECONDS`, without a query.
 import gzip
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
@@ -103,16 +102,6 @@ def shareable(response: HttpResponse, *, read: float | None = None) -> HttpRespo
     """
     response.shareable_since = time.monotonic() if read is None else read  # type: ignore[attr-defined]  # of `_keep`
     return response
-
-
-def for_everybody(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """A view whose answer is the same for everybody who is not signed in."""
-
-    @wraps(view)
-    def shared(request: HttpRequest) -> HttpResponse:
-        return shareable(view(request))
-
-    return shared
 
 
 def serve_kept_pages(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:

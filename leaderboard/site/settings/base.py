@@ -56,9 +56,9 @@ CSRF_COOKIE_SECURE = HTTPS
 SECURE_HSTS_SECONDS = 86_400 * 30 if HTTPS else 0
 TRUST_PROXY = env.flag("PLANARENA_TRUST_PROXY")
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUST_PROXY else None
-# Only the proxy's word tells that somebody came without TLS. Workers, probes and Prometheus come past it.
+# Only the proxy's word tells that somebody came without TLS. Workers and Prometheus come past it.
 SECURE_SSL_REDIRECT = HTTPS and TRUST_PROXY
-SECURE_REDIRECT_EXEMPT = [r"^api/v1/worker/", r"^health/", r"^metrics(/|$)"]
+SECURE_REDIRECT_EXEMPT = [r"^api/v1/worker/", r"^metrics(/|$)"]
 PROXIES = 1 if TRUST_PROXY else 0
 """How many of the last addresses in `X-Forwarded-For` proxies of ours have written. What stands before them is the
 caller's own invention, and with none nothing in it counts: limits on guessing passwords go by address."""

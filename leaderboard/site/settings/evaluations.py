@@ -36,6 +36,8 @@ API_URL = env.text("PLANARENA_API_URL", "http://127.0.0.1:8000")
 """Where workers that this installation starts reach the API."""
 KEEP_PAGES_SECONDS = 1.0
 """For so long boards and the start page are served to strangers from memory; 0: never."""
+KEEP_HEALTH_SECONDS = 5.0
+"""For so long pages show what was wrong with the site when it was last looked at; 0: they look each time."""
 SITE_URL = env.text("PLANARENA_SITE_URL").rstrip("/")
 """Where people reach the site; begins the links in mails. Mails have none if it is empty."""
 if STORE_ORIGIN and origin_of(SITE_URL) == STORE_ORIGIN:

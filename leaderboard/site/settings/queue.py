@@ -53,6 +53,9 @@ elif CELERY_BROKER_URL.startswith(("redis:", "rediss:")):
         # messages would come twice; kombu's default of an hour only means that the sweep is always faster.
         "visibility_timeout": 600,
         "socket_keepalive": True,
+        # A Redis that accepts connections and does not answer fails like one that refuses them.
+        "socket_connect_timeout": 5,
+        "socket_timeout": 30,
         "health_check_interval": 30,
     }
 # Celery's own way is to end the whole pool of connections before and after each task, so that each begins with a new

@@ -15,18 +15,13 @@ from django.conf import settings
 
 from evaluator.engine.store import StoreUnavailableError
 from leaderboard.site.problems import ProblemError
-from leaderboard.site.storage.disk_space import RETRY_SECONDS, SENTENCE, chain, full_volumes
+from leaderboard.site.storage.disk_space import RETRY_SECONDS, chain
 
 if TYPE_CHECKING:
     from evaluator.engine.s3.bucket import Bucket
 
 logger = logging.getLogger(__name__)
 
-UNAVAILABLE = (
-    "The site's object store does not take data at present. Workers keep their results and send them once it does; "
-    "nothing that was stored is lost."
-)
-"""For owners of evaluations and everybody else."""
 _PROBE_KEY = "probe"
 _PROBE_SECONDS = 15.0
 """The result of a probe counts for so long."""
@@ -87,13 +82,6 @@ def note_unavailable(error: BaseException) -> None:
 def store_problem() -> str:
     """Why the bucket takes nothing, as a phrase for the operator; empty if it does, or if the store is a folder."""
     return _probe.problem() if settings.STORE_URL else ""
-
-
-def why_nothing_is_stored() -> str:
-    """Why the site can store nothing at present, as a sentence for owners; empty if it can."""
-    if full_volumes():
-        return SENTENCE
-    return UNAVAILABLE if store_problem() else ""
 
 
 def _write_problem(url: str) -> str:

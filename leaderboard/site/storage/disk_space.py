@@ -19,11 +19,6 @@ from leaderboard.site.problems import ProblemError
 logger = logging.getLogger(__name__)
 
 RETRY_SECONDS = 15
-SENTENCE = (
-    "The site's disk is full. Workers keep their results and send them once the operator has made room; "
-    "nothing that was stored is lost."
-)
-"""For owners of evaluations and everybody else."""
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _NOTED_SECONDS = 60.0
 """For so long a failed write counts, on a disk that seems to have room: a quota shows in no other way, and neither does

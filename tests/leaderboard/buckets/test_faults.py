@@ -13,6 +13,7 @@ from leaderboard.evaluations.models import Attempt, TaskResult
 from leaderboard.monitoring.volumes import damage_figures
 from leaderboard.queue.models import OwnWorkerRun
 from leaderboard.results.objects import server_store
+from leaderboard.site.health import STORE_UNAVAILABLE
 from leaderboard.site.storage import bucket as site_bucket
 from tests.fakes.s3 import Fault
 from tests.leaderboard.factories import make_record, make_submission, make_user
@@ -103,7 +104,7 @@ def test_owner_operator_and_probe_read_why(bucket, fault, reason):
     assert reason in ready.content.decode()
     assert Client().get("/health/live").status_code == 200
     assert Client().get("/health/ready?disks=0").status_code == 200, "for probes that decide who gets requests"
-    assert case.waiting() == site_bucket.UNAVAILABLE
+    assert case.waiting().startswith(f"{STORE_UNAVAILABLE} Reason: the bucket ")
     page = Client().get("/status/").content.decode()
     assert reason in page
     assert bucket.url not in page

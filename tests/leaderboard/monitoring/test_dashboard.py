@@ -10,7 +10,8 @@ from tests.leaderboard.monitoring.promql import SCRAPED, faults, given_series, p
 
 FILE = CHART / "files" / "dashboards" / "planarena.json"
 DASHBOARD = json.loads(FILE.read_text(encoding="utf-8"))
-EQUAL = ("evaluations", "shards", "attempts", "live", "pool", "store", "expert", "outbox", "broker_m", "task", "backup")
+EQUAL = ("evaluations", "shards", "attempts", "live", "pool", "store", "expert", "outbox", "broker_m", "task", "backup",
+         "health")  # fmt: skip
 """How names of metrics begin that every process tells alike."""
 QUERIES = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
 

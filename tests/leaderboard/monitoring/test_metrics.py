@@ -150,11 +150,11 @@ def test_a_scrape_asks_the_database_once_for_each_figure_and_then_waits():
     ) as queries:
         figures.collect()
         figures.collect()
-    assert len(queries) == 6
+    assert len(queries) == 7
     now[0] = 10.0
     with CaptureQueriesContext(connection) as queries:
         figures.collect()
-    assert len(queries) == 6
+    assert len(queries) == 7
 
 
 @pytest.mark.django_db

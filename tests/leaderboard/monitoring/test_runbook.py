@@ -6,7 +6,8 @@ import promql_parser
 import pytest
 
 from leaderboard.docs_pages.chapters import DOCS
-from tests.leaderboard.monitoring.promql import faults, given_series
+from leaderboard.monitoring.figures import DatabaseFigures
+from tests.leaderboard.monitoring.promql import faults, given_series, parsed
 
 TEXT = (DOCS / "runbook.md").read_text()
 ALERTS = re.findall(r"^\| \[(\w+)\]\(#(\w+)\) \| `([^`]+)` \|", TEXT, re.MULTILINE)
@@ -28,7 +29,27 @@ def test_conditions_use_metrics_labels_and_values_that_exist():
         text = condition.replace(r"\|", "|")
         assert list(faults(text, given)) == [], name
         # What is true of every series would always alert.
-        assert str(promql_parser.parse(text).op) in {"==", ">", "<", "and", "or"}
+        expression = promql_parser.parse(text)
+        is_absence = isinstance(expression, promql_parser.Call) and expression.func.name == "absent"
+        assert is_absence or str(expression.op) in {"==", ">", "<", "and", "or"}, name
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("own_store", "file_broker")
+def test_a_site_on_which_nothing_has_happened_gives_every_series_that_alerts_look_at():
+    """Nothing alerts of a series that is not there: but for `SiteDown`, by which there is no process at all."""
+    there = {sample.name for family in DatabaseFigures(cache_seconds=0).collect() for sample in family.samples}
+    measured = {"up"} | {name for name in parsed_names() if name.startswith(MEASURED)}
+    assert parsed_names() - there == measured
+    assert ALERTS[0][::2] == ("SiteDown", 'absent(up{job=~"planarena.*"} == 1)')
+
+
+MEASURED = ("planarena_request_seconds", "planarena_database_")
+"""By each process, of its own requests."""
+
+
+def parsed_names() -> set[str]:
+    return set().union(*(parsed(condition.replace(r"\|", "|")).names for _, _, condition in ALERTS))
 
 
 @pytest.mark.django_db

@@ -1,7 +1,7 @@
 """What everybody may know of how the site is doing."""
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from django.db import connection
@@ -12,42 +12,23 @@ from django.utils import timezone
 from leaderboard.evaluations.models import Attempt, Evaluation
 from leaderboard.monitoring.status import SiteStatus, site_status, verdict
 from leaderboard.notifications.models import OutboxMessage
-from leaderboard.queue.estimates import Queue
+from leaderboard.site.health import Facts, Work, health
 from leaderboard.submissions.own_workers import mark
 from tests.leaderboard.factories import make_evaluation, make_lease
 
-NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-
-
-def status(**changed):
-    usual = {
-        "at": NOW,
-        "queue": Queue(0, 0, 0),
-        "standing": [],
-        "late_for": timedelta(days=-1),
-        "unsent_for": timedelta(days=-1),
-        "workers": 0,
-        "last_lease": None,
-        "published": None,
-    }
-    return SiteStatus(**{**usual, **changed})
-
 
 @pytest.mark.parametrize(
-    ("changed", "code", "says"),
+    ("work", "code", "says"),
     [
-        ({}, "idle", "The queue is empty"),
-        ({"queue": Queue(1, 3, 1)}, "running", "All systems operational"),
-        ({"queue": Queue(1, 3, 0), "last_lease": NOW - timedelta(minutes=1)}, "running", "All systems operational"),
-        ({"queue": Queue(1, 3, 0), "last_lease": NOW - timedelta(minutes=12)}, "no_workers", "for 12 minutes"),
-        ({"queue": Queue(1, 3, 0)}, "no_workers", "no worker has leased any."),
-        ({"unsent_for": timedelta(hours=3)}, "messages_late", "late by 3 hours"),
-        ({"late_for": timedelta(minutes=6), "unsent_for": timedelta(hours=3)}, "control_late", "6 minutes ago"),
-        ({"late_for": timedelta(minutes=4)}, "idle", "All systems operational"),
+        (Work(), "idle", "The queue is empty"),
+        (Work(shards=3, leased=1), "running", "All systems operational"),
+        (Work(shards=3, since_lease=timedelta(minutes=12)), "no_workers", "for 12 minutes"),
+        (None, "database_down", "does not answer"),
     ],
 )
-def test_the_worst_is_said_first(changed, code, says):
-    found = verdict(status(**changed))
+def test_the_verdict_is_the_worst_finding_or_what_the_queue_does(work, code, says):
+    facts = Facts(work=work, database_problem="" if work else "OperationalError")
+    found = verdict(SiteStatus(at=timezone.now(), facts=facts, findings=health(facts)))
     assert (found.code, says in found.sentence) == (code, True), found.sentence
 
 
@@ -67,7 +48,7 @@ class TestThePage:
     def test_what_is_past_its_deadline_is_found(self, launcher):
         late = make_evaluation()
         Evaluation.objects.filter(pk=late.pk).update(state_deadline=timezone.now() - timedelta(minutes=20))
-        assert verdict(site_status()).code == "control_late"
+        assert verdict(site_status()).code == "queue_stopped"
 
     def test_waiting_for_a_worker_is_not_late_however_long_it_lasts(self, launcher):
         waiting = make_evaluation(state="launching")

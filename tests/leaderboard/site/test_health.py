@@ -1,100 +1,104 @@
-"""What probes ask."""
+"""What is wrong with a site, by its facts alone."""
 
-import os
-import subprocess
-import sys
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from datetime import timedelta
 
-import httpx
 import pytest
-from django.db import DatabaseError, connection
-from django.test import Client
 
-from leaderboard.site import healthcheck
-from leaderboard.site.health import ALIVE_FILE, alive_file
-from leaderboard.wiring import asgi
-from leaderboard.wiring.urls import urlpatterns
-from tests.leaderboard.serving import server
+from leaderboard.site.health import PATIENCE, Code, Facts, Tone, Work, health, is_ready, late_tasks
+
+MINUTE = timedelta(minutes=1)
+INTERVALS = {"sweep": timedelta(seconds=15), "prune": timedelta(hours=1)}
+FRESH = {"sweep": timedelta(seconds=20), "prune": 30 * MINUTE}
 
 
-def test_the_process_is_alive_without_a_database():
-    assert Client().get("/health/live").status_code == 200
-    assert any(getattr(one, "name", "") == "ready" for one in urlpatterns)
+def work(**changed):
+    return Work(**{"tasks": FRESH, "intervals": INTERVALS, **changed})
 
 
-@pytest.mark.django_db
-def test_it_is_ready_while_the_database_answers(monkeypatch):
-    assert Client().get("/health/ready").status_code == 200
-
-    def away():
-        raise DatabaseError("it is away")
-
-    monkeypatch.setattr(connection, "cursor", away)
-    assert Client().get("/health/ready").status_code == 503
+def codes(**facts):
+    return [finding.code for finding in health(Facts(**{"work": work(), **facts}))]
 
 
-def test_the_sign_of_life_is_a_file(tmp_path, monkeypatch):
-    monkeypatch.delenv(ALIVE_FILE, raising=False)
-    alive_file()()
-    monkeypatch.setenv(ALIVE_FILE, str(tmp_path / "alive"))
-    alive_file()()
-    assert (tmp_path / "alive").exists()
+def sentence(**facts):
+    return health(Facts(**{"work": work(), **facts}))[0].sentence
 
 
-def test_the_celery_worker_gives_it(monkeypatch, tmp_path):
-    from leaderboard.site.celery import SignOfLife, app
-
-    assert SignOfLife in app.steps["worker"]
-    monkeypatch.setenv(ALIVE_FILE, str(tmp_path / "alive"))
-
-    class Worker:
-        class timer:
-            @staticmethod
-            def call_repeatedly(seconds, call):
-                call()
-
-    SignOfLife(Worker()).start(Worker())
-    assert (tmp_path / "alive").exists()
-
-
-def test_nobody_loads_the_kubernetes_client_who_does_not_use_it():
-    code = "import gpu_jobs.launchers, gpu_jobs.__main__, sys; raise SystemExit('kubernetes' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], env=os.environ, check=False).returncode == 0
-
-
-@pytest.mark.parametrize(("status", "code"), [(200, 0), (503, 1), (None, 1)])
-def test_the_images_healthcheck_asks_by_a_name_of_the_site(status, code, monkeypatch):
-    asked = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):
-            asked.append((self.path, self.headers["Host"]))
-            self.send_response(status)
-            self.end_headers()
-
-        def log_message(self, *arguments):
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    monkeypatch.setenv("PORT", str(server.server_port))
-    monkeypatch.setenv("PLANARENA_ALLOWED_HOSTS", "arena.example, other.example")
-    if status is None:
-        server.server_close()
-    else:
-        threading.Thread(target=server.handle_request, daemon=True).start()
-    assert healthcheck.main() == code
-    assert asked == ([("/health/live", "arena.example")] if status else [])
-    server.server_close()
+CASES = [
+    ({}, []),
+    ({"database_problem": "OperationalError", "work": None}, [Code.DATABASE_DOWN]),
+    ({"full_disks": ["store"]}, [Code.DISK_FULL]),
+    ({"store_problem": "it refuses"}, [Code.STORE_UNAVAILABLE]),
+    ({"broker_problem": "ConnectionError"}, [Code.BROKER_DOWN]),
+    ({"waiting_messages": 5, "oldest_message": timedelta(seconds=3)}, []),
+    ({"waiting_messages": 5, "oldest_message": 6 * MINUTE}, [Code.MESSAGES_UNREAD]),
+    ({"waiting_messages": 1001}, [Code.MESSAGES_UNREAD]),
+    ({"work": work(tasks=FRESH | {"sweep": 5 * MINUTE})}, []),
+    ({"work": work(tasks=FRESH | {"sweep": 6 * MINUTE})}, [Code.QUEUE_STOPPED]),
+    ({"work": work(tasks=FRESH | {"prune": 4 * 60 * MINUTE})}, [Code.TASKS_LATE]),
+    ({"work": work(late_for=4 * MINUTE)}, []),
+    ({"work": work(late_for=6 * MINUTE)}, [Code.QUEUE_STOPPED]),
+    ({"work": work(late_for=-60 * MINUTE)}, []),
+    ({"work": work(unsent_for=6 * MINUTE)}, [Code.MESSAGES_LATE]),
+    ({"work": work(paused=["openagi"])}, [Code.PAUSED]),
+    ({"work": work(shards=3, leased=1)}, []),
+    ({"work": work(shards=3, since_lease=MINUTE)}, []),
+    ({"work": work(shards=3, since_lease=6 * MINUTE)}, [Code.NO_WORKERS]),
+    ({"work": work(shards=3)}, [Code.NO_WORKERS]),
+    ({"work": work(since_lease=60 * MINUTE)}, []),
+]
 
 
-def test_probes_are_answered_while_all_threads_of_the_site_are_busy(settings):
-    settings.KEEP_PAGES_SECONDS = 0
-    go_on = threading.Event()
-    busy = [asgi._site._threads.submit(go_on.wait, 30) for _ in range(settings.REQUESTS_AT_ONCE)]
-    try:
-        with server() as url, httpx.Client(base_url=url, trust_env=False, timeout=20) as client:
-            assert client.get("/health/live").text == "alive\n"
-    finally:
-        go_on.set()
-    assert all(one.result() for one in busy)
+@pytest.mark.parametrize(("facts", "expected"), CASES)
+def test_each_fact_has_its_finding(facts, expected):
+    assert codes(**facts) == expected
+
+
+def test_the_worst_is_said_first_and_nothing_is_left_out():
+    everything = {
+        "database_problem": "OperationalError", "full_disks": ["store"], "store_problem": "it refuses",
+        "broker_problem": "ConnectionError", "waiting_messages": 2000, "work": work(
+            tasks={"sweep": FRESH["sweep"], "prune": 600 * MINUTE}, late_for=6 * MINUTE, unsent_for=6 * MINUTE,
+            paused=["a"], shards=1,
+        ),
+    }  # fmt: skip
+    assert codes(**everything) == list(Code)
+    assert [finding.tone for finding in health(Facts(**everything))][:4] == [Tone.ERROR] * 4
+
+
+@pytest.mark.parametrize(
+    ("facts", "says"),
+    [
+        ({"broker_problem": "ConnectionError"}, "Their broker does not answer."),
+        ({"waiting_messages": 4}, "Messages wait for them, and none takes any."),
+        ({}, "No messages wait for them: the scheduler sends none, or they are busy."),
+    ],
+)
+def test_a_queue_that_has_stopped_says_what_is_probably_the_cause(facts, says):
+    stopped = work(tasks=FRESH | {"sweep": 12 * MINUTE})
+    found = sentence(work=stopped, **facts)
+    assert "have not completed a sweep for 12 minutes. " in found
+    assert says in found
+
+
+def test_spans_are_whole_minutes_and_then_hours():
+    assert "for 12 minutes." in sentence(work=work(shards=1, since_lease=12 * MINUTE))
+    assert "late by 3 hours." in sentence(work=work(unsent_for=180 * MINUTE))
+    assert "no worker has leased any." in sentence(work=work(shards=1))
+
+
+def test_a_task_is_late_after_three_intervals_and_five_minutes():
+    limit = 3 * INTERVALS["prune"] + PATIENCE
+    assert late_tasks(work(tasks=FRESH | {"prune": limit})) == []
+    assert late_tasks(work(tasks=FRESH | {"prune": limit + timedelta(seconds=1)})) == ["prune"]
+
+
+def test_only_what_keeps_a_process_from_answering_takes_it_away():
+    def ready(disks, **facts):
+        return is_ready(health(Facts(**facts)), disks=disks)
+
+    assert ready(True)
+    assert not ready(False, database_problem="x")
+    assert (ready(True, full_disks=["store"]), ready(False, full_disks=["store"])) == (False, True)
+    assert (ready(True, store_problem="x"), ready(False, store_problem="x")) == (False, True)
+    stopped = work(tasks=FRESH | {"sweep": 60 * MINUTE}, shards=5)
+    assert ready(True, broker_problem="x", work=stopped), "the queue's processes are others"

@@ -17,6 +17,7 @@ from leaderboard.evaluations.models import Attempt, TaskResult
 from leaderboard.queue.models import OwnWorkerRun
 from leaderboard.results import objects
 from leaderboard.results.objects import server_store
+from leaderboard.site.health import DISK_FULL
 from leaderboard.site.storage import disk_space
 from tests.leaderboard.factories import make_record, make_submission, make_user
 from tests.leaderboard.queue.workers.test_tokens import launching, lease, own_evaluation, token_of
@@ -64,7 +65,8 @@ class Case:
         owner.force_login(self.evaluation.submission.submitted_by)
         page = owner.get(f"/evaluations/{self.evaluation.pk}/").content.decode()
         place = owner.get(f"/api/v1/evaluations/{self.evaluation.pk}/place/").json()
-        assert (disk_space.SENTENCE.replace("'", "&#x27;") in page) == (place["why"] == disk_space.SENTENCE)
+        full = f"{DISK_FULL} Without room: store."
+        assert (full.replace("'", "&#x27;") in page) == (place["why"] == full)
         return place["why"] or ""
 
 
@@ -95,7 +97,7 @@ def test_owner_operator_and_probe_read_why(disk):
     assert (ready.status_code, ready.content) == (503, b"disk full: store\n")
     assert Client().get("/health/live").status_code == 200
     assert Client().get("/health/ready?disks=0").status_code == 200, "for probes that decide who gets requests"
-    assert case.waiting() == disk_space.SENTENCE
+    assert case.waiting() == f"{DISK_FULL} Without room: store."
     assert "Without room: store." in Client().get("/status/").content.decode()
     assert json.loads(Client().get("/api/v1/status/").content)["code"] == "disk_full"
     ballast.unlink()

@@ -1,0 +1,150 @@
+"""Whatever is wrong with a site, status page, API, probe, metrics, alerts and reasons of waiting evaluations agree."""
+
+from datetime import timedelta
+
+import pytest
+import yaml
+from django.db import OperationalError
+from django.test import Client
+from django.utils import timezone
+from prometheus_client.parser import text_string_to_metric_families
+
+from leaderboard.evaluations.models import Evaluation, Shard
+from leaderboard.monitoring import facts, views
+from leaderboard.monitoring.figures import DatabaseFigures
+from leaderboard.monitoring.models import Moment
+from leaderboard.pages.progress import progress
+from leaderboard.site.health import Code, health
+from leaderboard.site.storage import disk_space
+from tests.k8s.chart import CHART
+from tests.leaderboard.factories import make_evaluation
+from tests.leaderboard.site.test_probes import database_away
+from tests.silent import AWAY
+
+ALERTS = yaml.safe_load((CHART / "files" / "alerts.yaml").read_text(encoding="utf-8"))["groups"][0]["rules"]
+TOKEN = "the-token-of-these-tests"
+LONG_AGO = timedelta(minutes=20)
+
+
+@pytest.fixture
+def waiting(settings, monkeypatch, own_store, file_broker):
+    """An evaluation that waits on a site with nothing wrong."""
+    settings.METRICS_TOKEN = TOKEN
+    monkeypatch.setattr(views, "_FIGURES", DatabaseFigures(cache_seconds=0))
+    monkeypatch.setattr(facts, "_STARTED", facts.time.monotonic())
+    evaluation = make_evaluation(state="queued")
+    Shard.objects.create(evaluation=evaluation, number=99, task_keys=["0"], available_at=timezone.now(), state="done")
+    for name in settings.CELERY_BEAT_SCHEDULE:
+        Moment.objects.create(name=f"task:{name}", at=timezone.now())
+    return evaluation
+
+
+def said(evaluation=None):
+    """What each place says: code of the API, codes of the metrics, whether page and reason have the sentence."""
+    findings = health(facts.site_facts())
+    sentence = findings[0].sentence if findings else "All systems operational."
+    page = Client().get("/status/")
+    api = Client().get("/api/v1/status/").json()
+    ready = Client().get("/health/ready")
+    metrics = Client().get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+    assert metrics.status_code == 200
+    families = {one.name: one for one in text_string_to_metric_families(metrics.content.decode())}
+    found = {one.labels["finding"]: one.value for one in families["planarena_health"].samples}
+    assert set(found) == set(Code)
+    return {
+        "api": api["code"],
+        "metrics": [code for code, value in found.items() if value],
+        "page": sentence.replace("'", "&#x27;") in page.content.decode(),
+        "status": (page.status_code, ready.status_code),
+        "ready": ready.content.decode().partition(":")[0].strip(),
+        "reason": evaluation and progress(evaluation)["waiting"],
+        "sentence": sentence,
+    }
+
+
+def is_alerted(code):
+    return [rule for rule in ALERTS if f'planarena_health{{finding="{code}"}}' in rule["expr"]]
+
+
+@pytest.mark.django_db
+def test_with_nothing_wrong_all_say_so(waiting):
+    Evaluation.objects.filter(pk=waiting.pk).update(state="completed", summary={})
+    found = said()
+    assert (found["api"], found["metrics"], found["page"], found["status"]) == ("idle", [], True, (200, 200))
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("how", AWAY)
+def test_database_away(waiting, monkeypatch, how):
+    with database_away(monkeypatch, how):
+        found = said()
+    assert (found["api"], found["metrics"]) == ("database_down", ["database_down"])
+    assert found["page"]
+    assert found["status"] == (503, 503)
+    assert found["ready"] == "no database"
+    assert is_alerted("database_down")
+
+
+@pytest.mark.django_db
+def test_database_that_goes_away_between_probe_and_query(waiting, monkeypatch):
+    def fails():
+        raise OperationalError("the connection is lost")
+
+    monkeypatch.setattr(facts, "_work", fails)
+    found = said()
+    assert (found["metrics"], found["status"][0], found["page"]) == (["database_down"], 503, True)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("how", AWAY)
+def test_broker_away_with_zero_workers_is_not_operational(waiting, broker, how):
+    with AWAY[how]() as port:
+        broker(f"redis://127.0.0.1:{port}/0")
+        found = said(waiting)
+        assert (found["api"], found["metrics"]) == ("broker_down", ["broker_down", "no_workers"])
+        assert found["page"]
+        assert found["status"] == (200, 200), "pages do not need the broker"
+        Moment.objects.update(at=timezone.now() - LONG_AGO)
+        found = said(waiting)
+        assert (found["api"], found["metrics"][0]) == ("queue_stopped", "queue_stopped")
+        assert "Their broker does not answer." in found["sentence"]
+        assert found["reason"] == found["sentence"]
+    assert is_alerted("broker_down")
+    assert is_alerted("queue_stopped")
+
+
+@pytest.mark.django_db
+def test_an_old_sweep_since_the_scheduler_is_dead(waiting):
+    Moment.objects.filter(name="task:sweep").update(at=timezone.now() - LONG_AGO)
+    found = said(waiting)
+    assert (found["api"], found["page"]) == ("queue_stopped", True)
+    assert "have not completed a sweep for 20 minutes. No messages wait for them" in found["sentence"]
+    assert found["reason"] == found["sentence"]
+
+
+@pytest.mark.django_db
+def test_a_sweep_that_never_was_counts_from_the_start_of_the_process(waiting, monkeypatch):
+    Moment.objects.all().delete()
+    assert "queue_stopped" not in said()["metrics"]
+    monkeypatch.setattr(facts, "_STARTED", facts.time.monotonic() - 1200)
+    assert said(waiting)["api"] == "queue_stopped"
+
+
+@pytest.mark.django_db
+def test_no_workers(waiting):
+    found = said(waiting)
+    assert (found["api"], found["metrics"], found["page"]) == ("no_workers", ["no_workers"], True)
+    assert found["reason"] == "Next in the queue. Waiting for a worker; none is active."
+    other = make_evaluation(state="queued", suite=waiting.suite)
+    assert progress(other)["waiting"].endswith(found["sentence"]), "those behind it read it, too"
+    assert is_alerted("no_workers")
+
+
+@pytest.mark.django_db
+def test_a_full_disk(waiting, monkeypatch):
+    monkeypatch.setattr(disk_space, "_failed", {"store": disk_space.time.monotonic()})
+    found = said(waiting)
+    assert (found["api"], found["metrics"][0], found["page"]) == ("disk_full", "disk_full", True)
+    assert (found["status"], found["ready"]) == ((200, 503), "disk full")
+    assert found["reason"] == found["sentence"]
+    assert is_alerted("disk_full")

@@ -1,0 +1,123 @@
+"""What probes ask of the web process."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import httpx
+import pytest
+from django.db import connections
+from django.test import Client
+
+from leaderboard.site import healthcheck, probes
+from leaderboard.site.bounded_check import BoundedCheck
+from leaderboard.wiring import asgi
+from tests.leaderboard.serving import server
+from tests.silent import AWAY
+
+
+@contextmanager
+def database_away(monkeypatch, how):
+    """The site's database, for probes and requests, in a place where none is."""
+    probes.forget_probes()
+    with AWAY[how]() as port, monkeypatch.context() as patched:
+        place = {"HOST": "127.0.0.1", "PORT": str(port)}
+        patched.setitem(connections.settings, "default", {**connections.settings["default"], **place})
+        yield
+    probes.forget_probes()
+
+
+@pytest.fixture
+def site():
+    """A client of the site as it is served."""
+    with server() as url, httpx.Client(base_url=url, trust_env=False, timeout=30) as client:
+        yield client
+
+
+def test_a_process_lives_while_all_its_threads_are_busy_and_without_a_name(site, settings):
+    go_on = threading.Event()
+    busy = [asgi._site._threads.submit(go_on.wait, 30) for _ in range(settings.REQUESTS_AT_ONCE)]
+    try:
+        answer = site.get("/health/live", headers={"Host": "10.0.0.7"})
+        assert (answer.status_code, answer.text) == (200, "alive\n")
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert site.head("/health/live").content == b""
+    finally:
+        go_on.set()
+    assert all(one.result() for one in busy)
+
+
+@pytest.mark.django_db
+def test_it_is_ready_while_the_database_answers(site):
+    assert (site.get("/health/ready").status_code, site.get("/health/ready?disks=0").text) == (200, "ready\n")
+    assert Client().get("/health/ready").content == b"ready\n", "as other servers of the site answer"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("how", AWAY)
+def test_a_database_that_is_away_costs_one_thread_and_no_liveness(site, monkeypatch, how):
+    with database_away(monkeypatch, how), ThreadPoolExecutor(20) as callers:
+        asked = [callers.submit(site.get, "/health/ready?disks=0") for _ in range(20)]
+        assert site.get("/health/live").text == "alive\n"
+        answers = [one.result() for one in asked]
+        assert {answer.status_code for answer in answers} == {503}
+        assert all(answer.text.startswith("no database: ") for answer in answers)
+        assert len([one for one in threading.enumerate() if one.name == "database-probe"]) <= 1
+        assert Client().get("/health/ready").status_code == 503
+    assert site.get("/health/ready").text == "ready\n"
+
+
+@pytest.mark.django_db
+def test_a_server_that_is_replaced_is_found_again(site):
+    assert site.get("/health/ready").status_code == 200
+    with connections["default"].cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE pid <> pg_backend_pid() AND datname = current_database()"
+        )
+    site.get("/health/ready")
+    assert site.get("/health/ready").text == "ready\n"
+
+
+def test_a_check_that_hangs_is_asked_once_and_nobody_waits_for_it_twice():
+    answer, began = threading.Event(), []
+
+    def hangs():
+        began.append(1)
+        answer.wait(30)
+        return "an answer"
+
+    check = BoundedCheck(hangs, name="hangs", deadline=0.05, late="late", keep=lambda: 0)
+    assert [check.result() for _ in range(5)] == ["late"] * 5
+    assert len(began) == 1
+    future = check._future
+    answer.set()
+    assert future is not None
+    assert future.result(timeout=30) == "an answer"
+    slow = BoundedCheck(lambda: "an answer", name="answers", deadline=30, late="late", keep=lambda: 0)
+    assert slow.result() == "an answer"
+
+
+@pytest.mark.parametrize(("status", "code"), [(200, 0), (503, 1), (None, 1)])
+def test_the_images_healthcheck_asks_whether_the_process_lives(status, code, monkeypatch):
+    asked = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, *arguments):
+            pass
+
+    listening = HTTPServer(("127.0.0.1", 0), Handler)
+    monkeypatch.setenv("PORT", str(listening.server_port))
+    if status is None:
+        listening.server_close()
+    else:
+        threading.Thread(target=listening.handle_request, daemon=True).start()
+    assert healthcheck.main() == code
+    assert asked == (["/health/live"] if status else [])
+    listening.server_close()
