@@ -2,6 +2,7 @@
 
 import sys
 
+from gpu_jobs.signs import ALIVE, READY, forget_earlier_process, show
 from gpu_jobs.worker_secrets import (
     OPTION,
     TOKEN,
@@ -15,6 +16,7 @@ from gpu_jobs.worker_secrets import (
 
 if __name__ == "__main__":
     # First of all: what this process imported before would be imported again.
+    forget_earlier_process()
     restart_without_secrets(sys.orig_argv)
 
 import argparse
@@ -26,6 +28,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from uuid import UUID
 
@@ -187,9 +190,8 @@ def run(worker: Worker) -> int:
     """Say that the worker has started, let it work, and return its exit code."""
     name_service("planarena-worker")
     worker.look_on_signal()
-    if alive := os.environ.get("PLANARENA_ALIVE_FILE", "").strip():
-        Path(alive).touch()
-    return worker.run()
+    show(ALIVE)
+    return worker.run(on_session=partial(show, READY))
 
 
 if __name__ == "__main__":

@@ -156,10 +156,14 @@ class Worker:
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)
         raise Terminated
 
-    def run(self) -> int:
-        """Work until no work is left, or none came for `idle_seconds`, and return the exit code."""
+    def run(self, *, on_session: Callable[[], None] = lambda: None) -> int:
+        """Work until no work is left, or none came for `idle_seconds`, and return the exit code.
+
+        Args:
+            on_session: called once the site has opened a session for this worker and answered its first lease request.
+        """
         try:
-            return self._work_until_idle()
+            return self._work_until_idle(on_session)
         except Terminated:
             logger.info("told to stop")
             self._take_back_request()
@@ -174,13 +178,17 @@ class Worker:
             logger.error("%s", error)
             return Exit.TOKEN_REFUSED
 
-    def _work_until_idle(self) -> int:
+    def _work_until_idle(self, on_session: Callable[[], None]) -> int:
         last_work = time.monotonic()
         wait = self._poll
         lease: Lease | None = None
+        is_known = False
         while True:
             if lease is None:
                 answer = self._client.lease(self._lease_request())
+                if not is_known:
+                    is_known = True
+                    on_session()
                 lease = self._answered(answer.lease)
                 if lease is None and answer.work_left is False:
                     logger.info("no shard of evaluation %s is left", self._evaluation)

@@ -45,13 +45,23 @@ def restore(*, source: Path) -> None:
     _run("pg_restore", [*arguments, f"--dbname={_settings()['NAME']}", str(source)])
 
 
-def _run(program: str, arguments: Sequence[str]) -> None:
+def tables_in(dump: Path) -> int:
+    """How many tables a dump has data of, as PostgreSQL's own program reads its list.
+
+    Raises:
+        BackupError: it cannot be read.
+    """
+    return _run("pg_restore", ["--list", str(dump)]).count(" TABLE DATA ")
+
+
+def _run(program: str, arguments: Sequence[str]) -> str:
     found = _find(program)
     done = subprocess.run(  # noqa: S603 - a program of PostgreSQL, and no shell
         [found, *arguments], env={**os.environ, **_connection_variables()}, capture_output=True, text=True, check=False
     )
     if done.returncode:
         raise BackupError(f"{program} failed: {done.stderr.strip()[-2000:]}")
+    return done.stdout
 
 
 def _find(program: str) -> str:

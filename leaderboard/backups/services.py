@@ -16,7 +16,8 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from evaluator.engine.files import flush, write_atomically
-from evaluator.engine.store import LocalStore
+from evaluator.engine.store import LocalStore, ObjectDamagedError, ObjectMissingError
+from evaluator.experts.weights import file_digest
 from evaluator.provenance import code_version
 from leaderboard.backups import database
 from leaderboard.backups.database import BackupError
@@ -156,6 +157,50 @@ class Restored:
     def newly_lost(self) -> list[Loss]:
         """What the restored site lacks although the backup should have it. Needs tables of this release."""
         return [loss for loss in losses() if (loss.store, loss.digest) not in self.missing_before]
+
+
+def check(folder: Path, *, report: Callable[[str], None]) -> None:
+    """Read a whole backup: its dump, and every object and checkpoint in the folder.
+
+    Raises:
+        BackupError: there is no whole backup, or something in it is damaged or missing; all of that is reported.
+    """
+    manifest = _read_manifest(folder / MANIFEST)
+    dump = folder / manifest["dump"]["name"]
+    problems = []
+    if not dump.is_file():
+        problems.append(f"{dump.name} is missing")
+    elif _digest(dump) != manifest["dump"]["sha256"]:
+        problems.append(f"{dump.name} is damaged: its SHA-256 is not the one in {MANIFEST}")
+    else:
+        report(f"{dump.name}: {database.tables_in(dump)} tables with data")
+    for name in STORES:
+        # Damaged ones are moved into its quarantine, so that the next backup copies them again.
+        store = LocalStore(folder / name, durable=True)
+        digests = list(store.digests())
+        problems += [f"{name}/{digest} is damaged" for digest in digests if not _is_whole(store, digest)]
+        counted = manifest["objects"][name]
+        if len(digests) < (least := counted["new"] + counted["there"]):
+            problems.append(f"{name} has {len(digests)} objects, and {MANIFEST} counts {least}")
+        report(f"{name}: {len(digests)} objects")
+    checkpoints = CheckpointStore(folder / CHECKPOINTS)
+    for digest in (found := list(checkpoints.digests())):
+        with checkpoints.local(digest) as path:
+            problems += [] if file_digest(path) == digest else [f"{CHECKPOINTS}/{digest} is damaged"]
+    report(f"{CHECKPOINTS}: {len(found)} files")
+    for problem in problems:
+        report(problem)
+    if problems:
+        count = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}"
+        raise BackupError(f"{count} in the backup in {folder}: do not rely on it; make another one.")
+
+
+def _is_whole(store: LocalStore, digest: str) -> bool:
+    try:
+        store.get(digest)
+    except (ObjectDamagedError, ObjectMissingError):
+        return False
+    return True
 
 
 def _dump(folder: Path) -> Path:

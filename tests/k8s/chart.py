@@ -182,12 +182,17 @@ def named(manifests: list[Json], kind: str, name: str) -> Json:
 
 def pod_of(item: Json) -> Json | None:
     """The spec of the pods that a manifest makes, if it makes any."""
-    return item["spec"]["template"]["spec"] if item["kind"] in {"Deployment", "Job"} else None
+    return _job_of(item)["spec"]["template"]["spec"] if item["kind"] in {"Deployment", "Job", "CronJob"} else None
+
+
+def _job_of(item: Json) -> Json:
+    """A CronJob's template of Jobs; other manifests themselves."""
+    return item["spec"]["jobTemplate"] if item["kind"] == "CronJob" else item
 
 
 def labels_of(item: Json) -> dict[str, str]:
     """The labels of the pods that a manifest makes."""
-    return item["spec"]["template"]["metadata"]["labels"]
+    return _job_of(item)["spec"]["template"]["metadata"]["labels"]
 
 
 def containers_of(item: Json) -> list[Json]:

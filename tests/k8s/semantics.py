@@ -42,7 +42,11 @@ def problems(item: Json) -> Iterator[str]:
 
 def _names(item: Json) -> Iterator[str]:
     name = item["metadata"]["name"]
-    rule = _LABEL if item["kind"] in {"Service", "Namespace", "Deployment", "Job", "NetworkPolicy"} else _SUBDOMAIN
+    rule = (
+        _LABEL
+        if item["kind"] in {"Service", "Namespace", "Deployment", "Job", "CronJob", "NetworkPolicy"}
+        else _SUBDOMAIN
+    )
     if not rule.fullmatch(name):
         yield f"name {name}"
 

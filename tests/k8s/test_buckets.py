@@ -22,6 +22,9 @@ from tests.k8s.policies import Pod, allowed
 MINIO = Pod(namespace="storage", labels={"app": "minio"})
 
 
+MAINTENANCE = {f"planarena-{name}" for name in ("back-up", "check-store", "collect-garbage", "find-causes")}
+
+
 @pytest.fixture
 def manifests():
     return build("production with a bucket")
@@ -30,14 +33,14 @@ def manifests():
 def users_of_the_secret(manifests):
     return {
         item["metadata"]["name"]
-        for item in of_kind(manifests, "Deployment", "Job")
+        for item in of_kind(manifests, "Deployment", "Job", "CronJob")
         for container in containers_of(item)
         if {"secretRef": {"name": "site-bucket"}} in container.get("envFrom", [])
     }
 
 
 def users_of_the_volume(manifests):
-    pods = {item["metadata"]["name"]: pod_of(item) for item in of_kind(manifests, "Deployment")}
+    pods = {item["metadata"]["name"]: pod_of(item) for item in of_kind(manifests, "Deployment", "CronJob")}
     mounting = {
         name
         for name, pod in pods.items()
@@ -51,7 +54,7 @@ def users_of_the_volume(manifests):
 
 
 def test_without_a_bucket_the_same_pods_share_a_volume():
-    assert users_of_the_volume(build("production")) == {"planarena-web", "planarena-queue"}
+    assert users_of_the_volume(build("production")) == {"planarena-web", "planarena-queue", *MAINTENANCE}
 
 
 def test_processes_find_the_bucket_and_no_volume_is_made(manifests):
@@ -63,8 +66,8 @@ def test_processes_find_the_bucket_and_no_volume_is_made(manifests):
     assert users_of_the_volume(manifests) == set()
 
 
-def test_only_web_and_queue_pods_have_its_credentials(manifests):
-    assert users_of_the_secret(manifests) == {"planarena-web", "planarena-queue"}
+def test_only_pods_that_read_or_write_objects_have_its_credentials(manifests):
+    assert users_of_the_secret(manifests) == {"planarena-web", "planarena-queue", *MAINTENANCE}
     assert users_of_the_secret(build("production")) == set()
 
 

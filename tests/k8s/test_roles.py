@@ -1,5 +1,6 @@
 """Each process of the site with exactly what its manifest gives it: none needs what another role has."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -7,6 +8,7 @@ from django.utils import timezone
 
 from leaderboard.catalog.seasons import announce
 from leaderboard.evaluations.models import Evaluation, Shard, TaskResult
+from leaderboard.monitoring.models import Moment
 from leaderboard.notifications.models import Kind, Webhook
 from leaderboard.notifications.outbox import enqueue
 from leaderboard.notifications.signing import sealed
@@ -14,7 +16,7 @@ from leaderboard.planners.models import Planner
 from leaderboard.site.celery import app
 from leaderboard.site.secret_keys import ONLY_WEB
 from tests.fakes.kubernetes.api import FakeKubernetesApi
-from tests.k8s.chart import containers_of, named, render
+from tests.k8s.chart import CHART, build, containers_of, named, of_kind, render
 from tests.k8s.roles import environment_in, on_this_machine, run, values
 from tests.leaderboard.executed import BOXES, make_executed_evaluation
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_user
@@ -48,17 +50,23 @@ def site(settings, tmp_path):
         manifests = render(values(seed=SEED))
 
         def environment(kind, name):
-            container = named(manifests, kind, name)
-            (main,) = [one for one in containers_of(container) if one["name"] == name.removeprefix("planarena-")]
             broker = {"BROKER_URL": f"filesystem://{tmp_path}/"}
+            main = main_container(named(manifests, kind, name))
             return on_this_machine(environment_in(main, manifests) | broker, folder=tmp_path, api=api)
 
-        yield environment, evaluations[2]
+        yield environment, evaluations[2], manifests
+
+
+def main_container(item):
+    """The container with the name of its Deployment or CronJob."""
+    name = item["metadata"]["name"].removeprefix("planarena-")
+    (found,) = [one for one in containers_of(item) if one["name"] == name]
+    return found
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_queue_process_runs_every_task_without_the_keys_of_the_web_process(site):
-    environment_of, gold = site
+    environment_of, gold, _ = site
     environment = environment_of("Deployment", "planarena-queue")
     assert not set(ONLY_WEB) & set(environment)
     evaluation = str(gold.pk)
@@ -86,3 +94,41 @@ def test_a_queue_process_runs_every_task_without_the_keys_of_the_web_process(sit
     assert ended.returncode == 0, ended.stderr
     assert "All results are done." in ended.stdout, ended.stdout + ended.stderr
     assert not completed.exclude(causes_outdated_since=None).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_regular_work_runs_as_its_manifests_say(site, tmp_path):
+    environment_of, _, manifests = site
+    jobs = {item["metadata"]["name"]: item for item in of_kind(manifests, "CronJob")}
+    # A backup is checked after it is made.
+    assert list(jobs)[:2] == ["planarena-back-up", "planarena-check-backup"]
+    for name, item in jobs.items():
+        container = main_container(item)
+        writable = {mount["mountPath"] for mount in container["volumeMounts"]}
+        assert container["securityContext"]["readOnlyRootFilesystem"] is True
+        command = [part.replace("/backups", str(tmp_path / "backups")) for part in container["command"]]
+        assert ("/backups" in writable) is (command != container["command"])
+        ended = run(command, environment=environment_of("CronJob", name))
+        assert ended.returncode == 0, f"{name}: {ended.stderr}"
+        assert "Traceback" not in ended.stderr, ended.stderr
+    assert (tmp_path / "backups" / "arena" / "backup.json").is_file()
+    assert Moment.objects.filter(name="backup").exists()
+
+
+def test_the_documents_list_regular_work_as_it_is():
+    text = (CHART.parent.parent / "docs" / "operating.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `(planarena-[a-z-]+)` \| \[?`([^`]+)`", text, re.MULTILINE)
+    jobs = of_kind(build("production"), "CronJob")
+    assert sorted(listed) == sorted(
+        (item["metadata"]["name"], " ".join(main_container(item)["command"][2:])) for item in jobs
+    )
+    for item in jobs:
+        assert re.search(rf"^  {camel(item)}: .*{re.escape(item['spec']['schedule'])}", VALUES, re.MULTILINE)
+
+
+VALUES = (CHART / "values.yaml").read_text(encoding="utf-8")
+
+
+def camel(item):
+    first, *rest = item["metadata"]["name"].removeprefix("planarena-").split("-")
+    return first + "".join(part.title() for part in rest)

@@ -2,11 +2,13 @@
 
 import itertools
 
+import helm_python
 import pytest
 
 from tests.fakes.kubernetes.admission import refused_changes
 from tests.k8s.admission import check
 from tests.k8s.chart import (
+    CHART,
     PRODUCTION,
     VARIANTS,
     build,
@@ -120,13 +122,54 @@ def test_one_job_migrates_and_all_pods_of_the_site_wait_for_it(variant):
     for item in of_kind(build(variant), "Deployment", "Job"):
         commands = [" ".join(container.get("command", [])) for container in containers_of(item)]
         migrating += [item for command in commands if "manage.py migrate --no-input" in command]
-        waiting += [item["metadata"]["name"] for command in commands if "manage.py migrate --check" in command]
+        waiting += [item["metadata"]["name"] for command in commands if "manage.py wait_for_migrations" in command]
     (job,) = migrating
     assert job["kind"] == "Job"
     assert int(dict_of(containers_of(job)[0])["PLANARENA_MIGRATION_LOCK_SECONDS"]) == 10
     assert job["spec"]["backoffLimit"] >= 10, "a lock that was held is tried for again"
     assert pod_of(job)["restartPolicy"] == "Never"
     assert sorted(waiting) == ["planarena-beat", "planarena-queue", "planarena-watch", "planarena-web"]
+
+
+REPLICAS = """
+replicas: {{ include "planarena.replicasOf" (dict "found" .Values.found "hasCluster" .Values.hasCluster "first" 0) }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("found", "has_cluster", "expected"),
+    [
+        ({}, {"kind": "Namespace"}, "replicas: 0"),
+        ({"spec": {"replicas": 7}}, {"kind": "Namespace"}, "replicas: 7"),
+        ({"spec": {"replicas": 0}}, {"kind": "Namespace"}, "replicas: 0"),
+        ({}, {}, ""),
+    ],
+)
+def test_a_pool_begins_without_pods_and_an_upgrade_leaves_the_number_that_it_was_scaled_to(
+    tmp_path, found, has_cluster, expected
+):
+    """Without `replicas` Kubernetes starts one, and goes back to one when a number is taken away."""
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "Chart.yaml").write_text("{apiVersion: v2, name: part, version: 0.0.1}")
+    (tmp_path / "templates" / "_helpers.tpl").write_text((CHART / "templates" / "_helpers.tpl").read_text())
+    (tmp_path / "templates" / "part.yaml").write_text(REPLICAS)
+    files = helm_python.Chart.load(tmp_path).render({"found": found, "hasCluster": has_cluster}, name="part")
+    assert files["part/templates/part.yaml"].strip() == f"replicas: {expected}".strip()
+    for name in ("web.yaml", "pools.yaml"):
+        template = (CHART / "templates" / name).read_text()
+        assert template.count("planarena.scaledReplicas") == {"web.yaml": 1, "pools.yaml": 2}[name]
+
+
+def test_a_broken_image_of_workers_replaces_one_pod_and_no_more():
+    for item in of_kind(build("production"), "Deployment"):
+        if item["metadata"]["labels"]["app.kubernetes.io/component"] != "worker":
+            continue
+        (worker,) = [one for one in containers_of(item) if one["name"] == "worker"]
+        ready = dict_of(worker)["PLANARENA_READY_FILE"]
+        assert worker["readinessProbe"]["exec"]["command"] == ["test", "-e", ready]
+        assert ready != dict_of(worker)["PLANARENA_ALIVE_FILE"]
+        assert item["spec"]["strategy"]["rollingUpdate"] == {"maxSurge": 0, "maxUnavailable": 1}
+        assert item["spec"]["minReadySeconds"] < item["spec"]["progressDeadlineSeconds"]
 
 
 def dict_of(container):
@@ -136,7 +179,7 @@ def dict_of(container):
 def test_old_web_pods_answer_until_new_ones_do():
     web = named(build("production"), "Deployment", "planarena-web")
     assert web["spec"]["strategy"]["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": 0}
-    assert pod_of(web)["initContainers"][0]["command"][-2:] == ["migrate", "--check"]
+    assert pod_of(web)["initContainers"][0]["command"][-1] == "wait_for_migrations"
     assert web["spec"]["progressDeadlineSeconds"] >= 3600, "or the rollout would fail while the migrations run"
 
 
@@ -163,4 +206,4 @@ def test_what_must_survive_an_uninstallation_is_kept():
     for variant in VARIANTS:
         for item in of_kind(build(variant), "PersistentVolumeClaim"):
             kept = item["metadata"].get("annotations", {}).get("helm.sh/resource-policy") == "keep"
-            assert kept is (item["metadata"]["name"] == "planarena-store")
+            assert kept is (item["metadata"]["name"] in {"planarena-store", "planarena-backups"})

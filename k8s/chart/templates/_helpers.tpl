@@ -77,6 +77,23 @@ topologySpreadConstraints:
 {{- end }}
 {{- end }}
 
+{{/* The line `replicas` of a Deployment that an autoscaler owns. Omitted, Kubernetes would start one pod of each at the first
+     installation, and would go back to one when an upgrade no longer has a number that an earlier one had. So it is what the cluster
+     has now, or `first`. A renderer without a cluster (`helm template`) omits it. Takes `root`, `namespace`, `name` and `first`. */}}
+{{- define "planarena.scaledReplicas" -}}
+{{- $found := lookup "apps/v1" "Deployment" .namespace .name -}}
+{{- $hasCluster := lookup "v1" "Namespace" "" "kube-system" -}}
+{{ include "planarena.replicasOf" (dict "found" $found "hasCluster" $hasCluster "first" .first) }}
+{{- end }}
+
+{{- define "planarena.replicasOf" -}}
+{{- if .found -}}
+replicas: {{ int .found.spec.replicas }}
+{{- else if .hasCluster -}}
+replicas: {{ int .first }}
+{{- end -}}
+{{- end }}
+
 {{- define "planarena.placement" -}}
 {{- with .nodeSelector }}
 nodeSelector:

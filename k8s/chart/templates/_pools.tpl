@@ -169,13 +169,21 @@ containers:
     {{- end }}
     {{- include "planarena.poolResources" (dict "resources" $pool.resources "gpu" $pool.gpu "claim" $pool.gpu.claimTemplate) | nindent 4 }}
     {{- include "planarena.hardened" .root | nindent 4 }}
-    # Until the worker has loaded its libraries; a rollout waits for it. Later the site watches its heartbeats.
+    # Until the worker has loaded its libraries. Later the site watches its heartbeats.
     startupProbe:
       exec:
         command: [test, -e, /tmp/alive]
+      # A container that is started again in its pod removes first what the one before has left.
+      initialDelaySeconds: 5
       periodSeconds: 5
       timeoutSeconds: 5
       failureThreshold: 60
+    # Whether the site has opened a session for it. A rollout waits for that; nothing is sent to the pod.
+    readinessProbe:
+      exec:
+        command: [test, -e, /tmp/ready]
+      periodSeconds: 5
+      timeoutSeconds: 5
     # The last lines of the log stay with the pod's status when it fails.
     terminationMessagePolicy: FallbackToLogsOnError
     volumeMounts:
@@ -239,6 +247,7 @@ volumes:
 PLANARENA_API_URL: http://{{ include "planarena.webHost" .root }}:8000
 PLANARENA_DATA: /data
 PLANARENA_ALIVE_FILE: /tmp/alive
+PLANARENA_READY_FILE: /tmp/ready
 PLANARENA_DEVICE: {{ .pool.device }}
 # Libraries write caches into the home folder, and the root file system is read-only.
 HOME: /data

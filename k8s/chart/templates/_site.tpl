@@ -120,11 +120,11 @@ env:
     sizeLimit: 256Mi
 {{- end }}
 
-{{/* Fails, and is retried, until the release's migrations have run. Takes `root` and `role`. */}}
+{{/* Waits until the release's migrations have run. Takes `root` and `role`. */}}
 {{- define "planarena.migrated" -}}
 - name: migrated
   image: {{ include "planarena.image" (dict "root" .root "of" "web") }}
-  command: [python, manage.py, migrate, --check]
+  command: [python, manage.py, wait_for_migrations]
   {{- include "planarena.siteEnvironment" . | nindent 2 }}
   {{- include "planarena.smallResources" . | nindent 2 }}
   {{- include "planarena.hardened" . | nindent 2 }}

@@ -204,3 +204,28 @@ def test_uploaded_checkpoints_are_backed_up_and_restored(tmp_path, empty_databas
     checkpoint_store().path(digest).write_bytes(b"altered")
     with pytest.raises(CommandError, match=f"have lost 1 other object .checkpoints/{digest}"):
         call_command("back_up", tmp_path / "another")
+
+
+def test_a_backup_is_read_without_being_restored_and_damage_is_named(tmp_path, capsys):
+    finished_evaluation()
+    folder = tmp_path / "backup"
+    with pytest.raises(CommandError, match="holds no whole backup"):
+        call_command("check_backup", folder)
+    call_command("back_up", folder)
+    call_command("check_backup", folder)
+    said = capsys.readouterr().out
+    assert "tables with data" in said
+    assert said.endswith("The backup is whole.\n")
+    damaged = sorted((folder / "public" / "objects").rglob("*.txt"))[0]
+    damaged.write_bytes(b"something else")
+    with pytest.raises(CommandError, match="1 problem in the backup"):
+        call_command("check_backup", folder)
+    assert f"public/{damaged.parent.name}{damaged.stem} is damaged" in capsys.readouterr().out
+    call_command("back_up", folder)
+    call_command("check_backup", folder)
+    dump = next(folder.glob("database-*.dump"))
+    for path in folder.glob("database-*.dump"):
+        path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(CommandError, match="1 problem in the backup"):
+        call_command("check_backup", folder)
+    assert dump.is_file()
