@@ -44,6 +44,7 @@ ACCOUNT_RATE_LIMITS = False
 CELERY_TASK_ALWAYS_EAGER = False
 CELERY_BROKER_URL = "memory://nowhere/"
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {}
+RUN_JOBS = False
 EVALUATOR = "tests.fakes.evaluator.FakeEvaluator"
 # Nothing listens there: a test that needs a model hub serves one.
 HUB_URL = "http://127.0.0.1:9"

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 from collections.abc import Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -34,6 +35,27 @@ NAMES_OF_SUITES = {
 KIND_NAMES = re.compile(r"\bPlannerKind\.[A-Z]|\bkind (?:==|!=) \"(?:bundled|endpoint|chat|hub|checkpoint|plans)\"")
 """A kind of planner in the code: a member of the enumeration, or a comparison with its name."""
 KIND_FOLDERS = ("leaderboard/planners/kinds/", "leaderboard/planners/models.py")
+
+
+@pytest.mark.parametrize(
+    ("folder", "line", "replacement"),
+    [
+        ("leaderboard", "import httpx", "leaderboard.jobs.services.accept"),
+        ("leaderboard", "import requests", "leaderboard.notifications.outbox.enqueue"),
+        ("leaderboard", "from socket import getaddrinfo", "problem_of_address"),
+        ("leaderboard", "from urllib.request import urlopen", "leaderboard.jobs.services.accept"),
+        ("leaderboard", "from evaluator.planners.ssrf_guard import egress_client", "leaderboard.jobs"),
+        ("leaderboard", "from celery import shared_task", "leaderboard.site.celery.task"),
+        ("evaluator", "from socket import getaddrinfo", "name_resolution.NAMES"),
+        ("gpu_jobs", "from urllib.request import urlopen", "ssrf_guard"),
+    ],
+)
+def test_clients_that_would_wait_in_a_request_are_banned_with_a_replacement(folder, line, replacement):
+    ruff = [sys.executable, "-m", "ruff", "check", "--select", "TID251", "--output-format", "concise", "-"]
+    ruff += ["--stdin-filename", f"{folder}/example.py"]
+    found = subprocess.run(ruff, input=f"{line}\n", capture_output=True, text=True, cwd=ROOT, check=False)
+    assert found.returncode == 1, found.stderr
+    assert replacement in found.stdout
 
 
 @cache

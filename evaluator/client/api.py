@@ -4,7 +4,7 @@ import os
 import random
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +14,7 @@ from urllib.parse import quote
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from evaluator.client.errors import Problem, RefusedError, UnreachableError, UsageError, problem_of
+from evaluator.client.errors import Problem, RefusedError, UnreachableError, UsageError, problem_in, problem_of
 from evaluator.client.shapes import (
     TABLE_FORMS,
     Causes,
@@ -37,6 +37,8 @@ from evaluator.network import asked_to_wait, is_transient
 TOKEN_VARIABLE = "PLANARENA_TOKEN"  # noqa: S105 - a name
 URL_VARIABLE = "PLANARENA_URL"
 _LONGEST_WAIT_SECONDS = 15.0
+_LONGEST_JOB_SECONDS = 3600.0
+_LEAST_POLL_SECONDS = 0.2
 _ROWS_PER_PAGE = 500
 _PIECE = 1024 * 1024
 _TICKET_IS_OF_NO_USE = frozenset({401, 409})
@@ -104,6 +106,8 @@ class Client:
                 with the same key finds out.
         """
         answer = self._call("POST", "submissions/", json=new.model_dump(mode="json"), headers={"Idempotency-Key": key})
+        if answer.status_code == httpx.codes.ACCEPTED:
+            return _shaped(Submission, self._ended("submissions/pending/", answer))
         replayed = answer.headers.get("Idempotent-Replayed") == "true"
         return _shaped(Submission, {**_json(answer), "replayed": replayed})
 
@@ -245,7 +249,25 @@ class Client:
             "name",
         )
         body = {name: getattr(planner, name) for name in names} | {"suite": suite}
-        return _shaped(EndpointTrial, _json(self._call("POST", "endpoint-tests/", json=body)))
+        return _shaped(EndpointTrial, self._job("endpoint-tests/", body))
+
+    def rewards(self, *, suite: str, plans: Sequence[tuple[str, str]]) -> list[float | None]:
+        """Have the site score plans on the training split of a suite, to train a planner; waits for the scores.
+
+        Args:
+            suite: slug of a suite that executes plans.
+            plans: keys of tasks, each with what the planner wrote; at most 64.
+
+        Returns:
+            In the order of the plans: 0 to 1; 0 for one that cannot be read or is invalid; None where the execution
+            failed for reasons that are not the plan's.
+
+        Raises:
+            RefusedError: a suite or task is refused, the quota is used up, too many calls are unfinished, or executing
+                took too long.
+        """
+        body = {"suite": suite, "plans": [{"task": task, "completion": text} for task, text in plans]}
+        return _shaped(_Rewards, self._job("rewards/", body)).rewards
 
     def expected_wait(self, suite: str, *, priority: str = "normal") -> Wait:
         """How long an evaluation would probably wait and run if it was submitted now."""
@@ -270,6 +292,30 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _job(self, path: str, body: object, *, headers: Mapping[str, str] | None = None) -> object:
+        """Have the site do what it answers with 202, wait for its end, and return its result.
+
+        Raises:
+            RefusedError: it was not accepted, or it failed.
+            UnreachableError: it did not end within an hour: the site ends every job long before.
+        """
+        return self._ended(path, self._call("POST", path, json=body, headers=dict(headers or {})))
+
+    def _ended(self, path: str, accepted: httpx.Response) -> object:
+        job = _shaped(_Job, _json(accepted))
+        until = self._clock() + _LONGEST_JOB_SECONDS
+        answer = accepted
+        while job.state not in {"done", "failed"}:
+            if self._clock() > until:
+                raise UnreachableError(f"{path}{job.id}/ did not end within {_LONGEST_JOB_SECONDS:.0f} seconds")
+            self._sleep(max(_LEAST_POLL_SECONDS, asked_to_wait(answer.headers) or 0.0))
+            # Not the address in `Location`: behind a proxy it may not be the one to call.
+            answer = self._call("GET", f"{path}{_segment(job.id)}/")
+            job = _shaped(_Job, _json(answer))
+        if job.problem is not None:
+            raise RefusedError(problem_in(job.problem))
+        return job.result
 
     def _upload(self, file: Path) -> str:
         size = file.stat().st_size
@@ -329,6 +375,21 @@ class _Ids(BaseModel):
 
     id: str
     submission: str
+
+
+class _Job(BaseModel):
+    """Something that the site does outside of the request."""
+
+    id: str
+    state: str
+    result: Any = None
+    problem: dict[str, Any] | None = None
+
+
+class _Rewards(BaseModel):
+    """The scores of plans."""
+
+    rewards: list[float | None]
 
 
 class _Page(BaseModel):

@@ -57,6 +57,17 @@ def problem_of(response: httpx.Response) -> Problem:
     )
 
 
+def problem_in(body: Mapping[str, Any]) -> Problem:
+    """The problem of a job that failed."""
+    status = body.get("status")
+    return Problem(
+        status=status if isinstance(status, int) else 500,
+        detail=str(body.get("detail") or "it failed"),
+        code=str(body.get("code", "")),
+        errors=_texts(body.get("errors")),
+    )
+
+
 def _texts(errors: Any) -> dict[str, list[str]]:
     if not isinstance(errors, dict):
         return {}

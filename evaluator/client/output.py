@@ -33,9 +33,11 @@ def exit_codes() -> Iterator[None]:
         text = f"{error}. Run the same command again to go on."
         raise _failed(text, code=ExitCode.INFRASTRUCTURE) from None
     except RefusedError as error:
-        busy = error.problem.status == HTTPStatus.TOO_MANY_REQUESTS
+        status = error.problem.status
+        # Of 5xx only jobs that failed: a call that is answered so is tried again.
+        busy = status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR
         code = ExitCode.INFRASTRUCTURE if busy else ExitCode.BAD_USAGE
-        raise _failed(f"{error} (HTTP {error.problem.status})", code=code) from None
+        raise _failed(f"{error} (HTTP {status})", code=code) from None
     except KeyboardInterrupt:
         text = "interrupted; the evaluations go on. Run the same command again to follow them."
         raise _failed(text, code=ExitCode.INTERRUPTED) from None

@@ -7,6 +7,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
 from leaderboard.accounts.addresses import is_used_by_another
+from leaderboard.site.pooled import give_connection_back
 
 _NAME_IS_PUBLIC = "User names are public: choose one that is not an email address, without '@'."
 
@@ -26,6 +27,12 @@ class Adapter(DefaultAccountAdapter):
             self.send_account_already_exists_mail(address.email)
         else:
             super().send_confirmation_mail(request, emailconfirmation, signup)
+
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        """Send a mail within the request, since the outbox would keep its link in the database."""
+        # The mail server may take up to `EMAIL_TIMEOUT`.
+        give_connection_back()
+        super().send_mail(template_prefix, email, context)
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:  # noqa: ARG002
         """What wrong passwords of an account are counted under. allauth's own key holds the `Host` header, in which a

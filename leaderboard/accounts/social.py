@@ -10,6 +10,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from leaderboard.accounts.addresses import own_addresses
+from leaderboard.site.pooled import give_connection_back
 
 if TYPE_CHECKING:
     from requests import Session  # noqa: TID251 - what allauth speaks through
@@ -23,6 +24,8 @@ class Adapter(DefaultSocialAccountAdapter):
         return not own_addresses(sociallogin) and super().is_auto_signup_allowed(request, sociallogin)
 
     def get_requests_session(self, *arguments: Any, **options: Any) -> "Session":
+        # GitHub may take up to allauth's timeout of 5 seconds for each call.
+        give_connection_back()
         session: Session = super().get_requests_session(*arguments, **options)  # type: ignore[no-untyped-call]  # the library has no annotation
         proxy = settings.EGRESS.proxy
         if proxy is not None and not proxy_bypass(urlsplit(settings.GITHUB_URL).hostname or ""):

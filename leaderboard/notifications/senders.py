@@ -9,14 +9,14 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-import httpx
+import httpx  # noqa: TID251 - sends messages of the outbox, in the queue's processes
 from django.conf import settings
 from django.core.mail import EmailMessage
 from django.db.models.functions import Now
 
 from evaluator.network import asked_to_wait
 from evaluator.planners.guarded_connections import EgressRefusedError, call_deadline
-from evaluator.planners.ssrf_guard import egress_client
+from evaluator.planners.ssrf_guard import egress_client  # noqa: TID251 - as above
 from leaderboard.notifications import receivers
 from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
 from leaderboard.notifications.signing import opened, signature

@@ -9,7 +9,8 @@ from leaderboard.evaluations.models import Evaluation
 ALL_SUITES = ""
 """The suite of the balance that counts them all."""
 REWARDS = "#rewards"
-"""Takes the place of a suite, and is no slug, in the balance that counts rewarded plans. They have no entries."""
+"""Takes the place of a suite, and is no slug, in the balance that counts seconds of executing plans for rewards, which
+has no entries."""
 
 
 _OF_USER = models.Q(user__isnull=False, team__isnull=True)

@@ -145,24 +145,27 @@ def _refund_entry(*, entry: QuotaEntry, reason: EntryReason) -> None:
 
 
 class RewardQuotaExceededError(ProblemError):
-    """The user may have no more so many plans rewarded today; nothing was changed."""
+    """The user has too few seconds of rewards left today; nothing was changed."""
 
     status = 429
     code = "quota_exceeded"
 
-    def __init__(self, *, limit: int, day: date) -> None:
+    def __init__(self, *, limit: int, seconds: int, day: date) -> None:
         self._seconds = max(1, int((next_day(day) - timezone.now()).total_seconds()) + 1)
-        super().__init__(f"You may have {limit} plans rewarded in a day, and fewer than these are left of today's.")
+        super().__init__(
+            f"Of the {limit} seconds in a day that your plans may be executed for rewards, fewer are left than the "
+            f"{seconds} that a call may take."
+        )
 
     def headers(self) -> Mapping[str, str]:
         return {"Retry-After": str(self._seconds)}
 
 
-def charge_rewards(*, user: User, plans: int) -> date:
-    """Charge plans that are to be rewarded, and return the day that was charged.
+def charge_rewards(*, user: User, seconds: int) -> date:
+    """Charge the seconds that executing plans for rewards may take at most, and return the day that was charged.
 
     Before: they are not charged.
-    After: they are, and the limit is not exceeded, however many calls come at once.
+    After: they are, until `settle_rewards`, and the limit is not exceeded, however many calls come at once.
 
     Raises:
         RewardQuotaExceededError: there are not so many left.
@@ -170,17 +173,22 @@ def charge_rewards(*, user: User, plans: int) -> date:
     day = today()
     QuotaBalance.objects.bulk_create([QuotaBalance(user=user, suite=REWARDS, day=day)], ignore_conflicts=True)
     balance = QuotaBalance.objects.filter(user=user, suite=REWARDS, day=day)
-    limit: int = settings.REWARDS_PER_DAY
+    limit: int = settings.REWARD_SECONDS_PER_DAY
     if limit:
-        balance = balance.filter(used__lte=limit - plans, charged__lte=limit * CHARGES_PER_QUOTA - plans)
-    if not balance.update(used=F("used") + plans, charged=F("charged") + plans):
-        raise RewardQuotaExceededError(limit=limit, day=day)
+        balance = balance.filter(used__lte=limit - seconds, charged__lte=limit * CHARGES_PER_QUOTA - seconds)
+    if not balance.update(used=F("used") + seconds, charged=F("charged") + seconds):
+        raise RewardQuotaExceededError(limit=limit, seconds=seconds, day=day)
     return day
 
 
-def refund_rewards(*, user: User, plans: int, day: date) -> None:
-    """Give back what `charge_rewards` charged. Called once for a call that gave no rewards."""
-    QuotaBalance.objects.filter(user=user, suite=REWARDS, day=day).update(used=F("used") - plans)
+def settle_rewards(*, user: User, day: date, charged: int, used: int) -> None:
+    """Give back what a call that was charged did not use. Called once for each charge.
+
+    A call that used nothing, since it failed for reasons that are not its plans', counts against the bound on refunds.
+    """
+    rest = charged - used
+    balance = QuotaBalance.objects.filter(user=user, suite=REWARDS, day=day)
+    balance.update(used=F("used") - rest, charged=F("charged") - (rest if used else 0))
 
 
 def quotas_of(*, user: User, suites: Sequence[str]) -> list[Quota]:

@@ -1,5 +1,7 @@
 """The API for rewards."""
 
+from uuid import UUID
+
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -8,8 +10,10 @@ from rest_framework.response import Response
 from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.signed_in import user_of
-from leaderboard.rewards.services import MOST_PLANS, SAMPLES, rewards_of
-from leaderboard.site.api.examples import EXAMPLE_SUITE, example
+from leaderboard.jobs.api import JOB_EXAMPLE, JobOutput, JobView, accepted
+from leaderboard.jobs.models import Job
+from leaderboard.rewards.services import MOST_PLANS, REWARDS, SAMPLES, accept_rewards, charged_seconds
+from leaderboard.site.api.examples import EXAMPLE_SUITE, example, example_of
 from leaderboard.site.api.responses import NO_QUOTA, NOT_READY
 from leaderboard.site.api.shapes import Input, Output
 from leaderboard.site.api.views import ApiView
@@ -52,6 +56,19 @@ class RewardsOutput(Output):
     )
 
 
+@example({**JOB_EXAMPLE, "result": example_of(RewardsOutput), "seconds": 3})
+class RewardsJobOutput(JobOutput):
+    """A call for rewards and, once it is done, the scores."""
+
+    result = RewardsOutput(allow_null=True)
+    seconds = serializers.SerializerMethodField(
+        help_text="Charged to the quota: null until it has ended; 0 if it failed for reasons that are not its plans'."
+    )
+
+    def get_seconds(self, job: Job) -> int | None:
+        return charged_seconds(job) if job.has_ended else None
+
+
 class RewardsView(ApiView):
     """Score plans on a training split, to train a planner."""
 
@@ -60,12 +77,23 @@ class RewardsView(ApiView):
     throttle_scope = "rewards"
     bodies = {"POST": RewardsInput}
 
-    @extend_schema(responses={200: RewardsOutput, 429: NO_QUOTA, 503: NOT_READY})
+    @extend_schema(responses={202: RewardsJobOutput, 429: NO_QUOTA, 503: NOT_READY})
     def post(self, request: Request) -> Response:
-        """Executes the plans and answers when all are scored, within a minute or with 503. Public and hidden data are
-        never used. Each plan counts towards a daily quota of its own."""
+        """202 with the address of the job in `Location`: read it until it has ended. The plans are executed for at most
+        a minute; public and hidden data are never used. The seconds count towards a daily quota of their own."""
         given = self.read(request)
         proposals = [(one["task"], one["completion"]) for one in given["plans"]]
-        split, rewards = rewards_of(user=user_of(request), suite=given["suite"], proposals=proposals)
-        shown = {"suite": given["suite"], "split": split, "samples": SAMPLES, "rewards": rewards}
-        return Response(RewardsOutput(shown).data)
+        job = accept_rewards(user=user_of(request), suite=given["suite"], proposals=proposals)
+        return accepted(job, shown=dict(RewardsJobOutput(job).data), route="api:rewards-job")
+
+
+class RewardsJobView(JobView):
+    """One's own call for rewards."""
+
+    kind = REWARDS
+    output = RewardsJobOutput
+
+    @extend_schema(responses=RewardsJobOutput)
+    def get(self, request: Request, job_id: UUID) -> Response:
+        """How far it is: ask again after `Retry-After` until `state` is `done` or `failed`."""
+        return super().get(request, job_id)

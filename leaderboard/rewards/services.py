@@ -1,48 +1,39 @@
-"""Scoring a few plans on a training split: executed once, at once, and nothing but the quota is kept.
-
-Plans are executed in a process of their own with limits on memory and time. One runs at a time for each process of the
-site, a few more wait, and others are refused.
+"""Scoring a few plans on a training split: a job, whose plans are executed once in a process with limits on memory and
+time. It is charged by the seconds that this takes, whatever comes of them, to a daily quota of its own.
 """
 
+import math
 from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any
 
 from django.conf import settings
-from django.db import connection
+from django.db import transaction
 
+from evaluator.canonical_json import JsonValue
 from evaluator.limited_process import LimitExceededError
 from evaluator.rewards.executed import Proposal
+from evaluator.rewards.process import WALL_SECONDS
 from leaderboard.accounts.models import User
 from leaderboard.catalog.library import RewardsRefusedError, library
 from leaderboard.catalog.models import Suite
-from leaderboard.planners.places import NoPlaceError, Places
-from leaderboard.quotas.services import charge_rewards, refund_rewards
+from leaderboard.jobs.models import Job, JobState
+from leaderboard.jobs.services import JobKind, accept
+from leaderboard.quotas.services import charge_rewards, settle_rewards
 from leaderboard.site.field_errors import FieldErrors
+from leaderboard.site.pooled import give_connection_back
 from leaderboard.site.problems import ProblemError
 
 MOST_PLANS = 64
 """Of one call."""
 SAMPLES = 4
 """Data points that each plan is executed on."""
-RETRY_SECONDS = 30
-
-_places = Places(at_once=1, waiting=4, wait_seconds=20.0)
-
-
-class RewardsBusyError(ProblemError):
-    """Too many rewards are being computed; nothing was executed or charged."""
-
-    status = 503
-    code = "busy"
-
-    def __init__(self) -> None:
-        super().__init__("Too many rewards are being computed at the moment: try again in half a minute.")
-
-    def headers(self) -> Mapping[str, str]:
-        return {"Retry-After": str(RETRY_SECONDS)}
+LONGEST_SECONDS = math.ceil(WALL_SECONDS)
+"""Of one call: charged when it is accepted, and settled when it ends."""
 
 
 class RewardsTooCostlyError(ProblemError):
-    """Executing the plans took too much time or memory; nothing was charged."""
+    """Executing the plans took too much time or memory; the seconds are charged."""
 
     status = 503
     code = "too_costly"
@@ -53,17 +44,17 @@ class RewardsTooCostlyError(ProblemError):
         )
 
 
-def rewards_of(*, user: User, suite: str, proposals: Sequence[Proposal]) -> tuple[str, list[float | None]]:
-    """The training split, and the reward of each plan on it.
+def accept_rewards(*, user: User, suite: str, proposals: Sequence[Proposal]) -> Job:
+    """Accept plans to be scored on the suite's training split.
 
-    After: the plans are charged to the user's quota of rewards, unless an error says otherwise.
+    Before: nothing.
+    After: the job waits, and the longest that it may take is charged to the user's quota of rewards.
 
     Raises:
-        FieldErrors: the suite or a task cannot be rewarded; nothing was executed or charged.
-        RewardQuotaExceededError: the user has no quota left for so many plans.
-        RewardsBusyError: nothing was executed or charged.
-        RewardsTooCostlyError: nothing was charged.
-        NotReadyError: this installation cannot execute plans at present; nothing was charged.
+        FieldErrors: the suite or a task cannot be rewarded.
+        RewardQuotaExceededError: the user has too little quota left.
+        TooManyJobsError: the user has as many unfinished calls as a user may have.
+        NotReadyError: this installation cannot execute plans at present.
     """
     if not Suite.objects.filter(slug=suite, current=True).exists():
         raise FieldErrors({"suite": [f"There is no suite {suite!r}."]})
@@ -73,18 +64,54 @@ def rewards_of(*, user: User, suite: str, proposals: Sequence[Proposal]) -> tupl
         )
     except RewardsRefusedError as error:
         raise FieldErrors({error.field: [str(error)]}) from None
-    day = charge_rewards(user=user, plans=len(proposals))
-    if not connection.in_atomic_block:
-        # Back into the pool: executing takes longer than all that this call asks of the database.
-        connection.close()
+    with transaction.atomic():
+        day = charge_rewards(user=user, seconds=LONGEST_SECONDS)
+        plans: Any = [[task, plan] for task, plan in proposals]
+        request: Mapping[str, JsonValue] = {
+            "suite": suite, "split": split, "plans": plans, "day": day.isoformat(),
+        }  # fmt: skip
+        return accept(kind=REWARDS, owner=user, request=dict(request))
+
+
+def charged_seconds(job: Job) -> int:
+    """What a call that has ended costs: the seconds from its start to its end, also if it was stopped; none if it
+    failed for reasons that are not its plans'."""
+    is_own = job.state == JobState.DONE or (job.problem or {}).get("code") == RewardsTooCostlyError.code
+    if not is_own or job.started is None or job.finished is None:
+        return 0
+    return min(LONGEST_SECONDS, max(1, math.ceil((job.finished - job.started).total_seconds())))
+
+
+def _run(user: User, request: Any) -> JsonValue:  # noqa: ARG001 - of a job
+    """Execute the plans.
+
+    Raises:
+        RewardsTooCostlyError: see there.
+    """
+    give_connection_back()
+    proposals = [(task, plan) for task, plan in request["plans"]]
     try:
-        with _places.taken():
-            found = library().rewards(suite=suite, profile=settings.PROFILE, samples=SAMPLES, proposals=proposals)
-    except Exception as error:
-        refund_rewards(user=user, plans=len(proposals), day=day)
-        if isinstance(error, NoPlaceError):
-            raise RewardsBusyError from None
-        if isinstance(error, LimitExceededError):
-            raise RewardsTooCostlyError from None
-        raise
-    return split, found
+        rewards: Any = library().rewards(
+            suite=request["suite"], profile=settings.PROFILE, samples=SAMPLES, proposals=proposals
+        )
+    except LimitExceededError:
+        raise RewardsTooCostlyError from None
+    return {"suite": request["suite"], "split": request["split"], "samples": SAMPLES, "rewards": rewards}
+
+
+def _settle(job: Job, request: Any) -> None:
+    settle_rewards(
+        user=job.owner, day=date.fromisoformat(request["day"]), charged=LONGEST_SECONDS, used=charged_seconds(job)
+    )
+
+
+REWARDS = JobKind(
+    name="rewards",
+    noun="calls for rewards",
+    run=_run,
+    seconds=WALL_SECONDS,
+    at_once=1,
+    share=1,
+    unfinished=4,
+    ended=_settle,
+)

@@ -1,78 +1,60 @@
-"""Test calls of endpoints, before anything is submitted: sent from the site, one request, once, and nothing is kept.
+"""Test calls of endpoints, before anything is submitted: sent from the site, one request, once.
 
-Each call has a process of its own with limits on memory and time, since an answer may be made to cost much. A few run
-at once for each process of the site, a few more wait for them, and others are refused. A call waits in the thread of
-its own request and holds no connection of the database meanwhile.
+Each is a job, since an endpoint may take its time or never answer. The call has a process of its own with limits on
+memory and time, since an answer may be made to cost much.
 """
 
-from collections.abc import Mapping
+from typing import Any
 
 from django.conf import settings
-from django.db import connection
 
+from evaluator.canonical_json import JsonValue
+from evaluator.planners.trials.process import (
+    GRACE_SECONDS,
+    settings_from_json,
+    settings_to_json,
+    trial_from_json,
+    trial_to_json,
+)
 from evaluator.planners.trials.settings import ChatTrialSettings
 from evaluator.planners.trials.trial import Trial
 from leaderboard.accounts.models import User
 from leaderboard.catalog.library import library
 from leaderboard.catalog.models import Suite
+from leaderboard.jobs.models import Job, JobState
+from leaderboard.jobs.services import JobKind, accept
 from leaderboard.planners import secret_headers
 from leaderboard.planners.call_fields import CALL
 from leaderboard.planners.data import NAME, TIMEOUT, PlannerData
 from leaderboard.planners.kinds import KINDS
 from leaderboard.planners.kinds.called import CalledKind
 from leaderboard.planners.kinds.language_models import MODEL_ID, STRATEGY, check_understanding
-from leaderboard.planners.places import NoPlaceError, Places
 from leaderboard.planners.services import check_planner, find_planner
 from leaderboard.site.field_errors import FieldErrors
-from leaderboard.site.problems import ProblemError
+from leaderboard.site.pooled import give_connection_back
 
 LONGEST_SECONDS = 15.0
 """Whatever the endpoint's own timeout is."""
-AT_ONCE = 4
-"""Processes."""
-WAITING = 8
-"""Calls that wait for one of these."""
-WAIT_SECONDS = 10.0
-
-_places = Places(at_once=AT_ONCE, waiting=WAITING, wait_seconds=WAIT_SECONDS)
 _NEEDED = frozenset(field.name for field in (*CALL, MODEL_ID, STRATEGY))
 """The fields that the call depends on; the others may be wrong as yet."""
 
 
-RETRY_SECONDS = 5
-
-
-class BusyError(ProblemError):
-    """Too many test calls are under way; nothing was sent."""
-
-    status = 503
-    code = "busy"
-
-    def __init__(self) -> None:
-        super().__init__("Too many endpoint tests at the moment: try again in a few seconds.")
-
-    def headers(self) -> Mapping[str, str]:
-        return {"Retry-After": str(RETRY_SECONDS)}
-
-
-def try_endpoint(*, user: User, data: PlannerData, suite: str = "") -> Trial:
-    """Send one request of a suite to the endpoint that was entered, as a worker would.
+def accept_test(*, user: User, data: PlannerData, suite: str = "") -> Job:
+    """Accept a test: one request of a suite will be sent to the endpoint that was entered, as a worker would.
 
     Args:
         suite: slug; empty: the first of the current ones.
 
     Raises:
-        FieldErrors: the address, the header or the suite cannot be taken; nothing was sent.
-        BusyError: nothing was sent.
-        NotReadyError: this installation cannot evaluate at present.
+        FieldErrors: the address, the header or the suite cannot be taken.
+        TooManyJobsError: the user has as many unfinished tests as a user may have.
     """
     kind = KINDS.get(data.kind)
     if not isinstance(kind, CalledKind):
         raise FieldErrors({"kind": ["Only an HTTP endpoint or a chat endpoint can be tested."]})
     errors = {field: texts for field, texts in check_planner(data).items() if field in _NEEDED}
     planner = find_planner(owner=user, name=data[NAME])
-    owned = kind.check_owned(data=data, suites=[], owner=user, planner=planner)
-    if errors := errors or owned:
+    if errors := errors or kind.check_owned(data=data, suites=[], owner=user, planner=planner):
         raise FieldErrors(errors)
     called = kind.trial_settings(
         data=data,
@@ -82,14 +64,37 @@ def try_endpoint(*, user: User, data: PlannerData, suite: str = "") -> Trial:
     slug = _suite(suite)
     if isinstance(called, ChatTrialSettings):
         _check_suite(slug, strategy=called.strategy)
-    if not connection.in_atomic_block:
-        # Back into the pool: the call may take longer than all that this page asks of the database.
-        connection.close()
-    try:
-        with _places.taken():
-            return library().try_endpoint(suite=slug, profile=settings.PROFILE, settings=called)
-    except NoPlaceError:
-        raise BusyError from None
+    return accept(kind=ENDPOINT_TEST, owner=user, request={"suite": slug, "settings": settings_to_json(called)})
+
+
+def trial_of(job: Job) -> Trial | None:
+    """The result of a test; None: there is none."""
+    return trial_from_json(job.result) if job.state == JobState.DONE else None
+
+
+def _run(user: User, request: Any) -> JsonValue:  # noqa: ARG001 - of a job
+    """Make the call.
+
+    Raises:
+        NotReadyError: this installation cannot evaluate at present.
+    """
+    called = settings_from_json(request["settings"])
+    # The call may take longer than all that is asked of the database.
+    give_connection_back()
+    trial = library().try_endpoint(suite=request["suite"], profile=settings.PROFILE, settings=called)
+    result: JsonValue = trial_to_json(trial)
+    return result
+
+
+ENDPOINT_TEST = JobKind(
+    name="endpoint_test",
+    noun="tests of endpoints",
+    run=_run,
+    seconds=LONGEST_SECONDS + GRACE_SECONDS,
+    at_once=4,
+    share=2,
+    unfinished=4,
+)
 
 
 def _check_suite(slug: str, *, strategy: str) -> None:

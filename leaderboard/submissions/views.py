@@ -1,6 +1,6 @@
 """The submit form, and the list of a user's submissions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -8,8 +8,9 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -20,6 +21,8 @@ from leaderboard.accounts.teams import teams_of
 from leaderboard.catalog.library import TryLaterError
 from leaderboard.evaluations.models import Submission
 from leaderboard.evaluations.submitted import submitted
+from leaderboard.jobs.models import Job
+from leaderboard.jobs.services import TooManyJobsError, find, request_of
 from leaderboard.planners import plans_files, secret_headers
 from leaderboard.planners.kinds import KINDS, SECRETS
 from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
@@ -33,10 +36,11 @@ from leaderboard.quotas.services import Quota, QuotaExceededError, quotas_of, qu
 from leaderboard.site.api.throttling import seconds_to_wait
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.submissions import checking, services
-from leaderboard.submissions.endpoint_tests import BusyError, try_endpoint
+from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST, accept_test, trial_of
 from leaderboard.submissions.forms import SubmitForm
 from leaderboard.submissions.listing import listed, submissions_of
 from leaderboard.submissions.own_workers import submit_for_own_worker
+from leaderboard.submissions.pending import SUBMISSION, accept_submission, asks_others, submission_of
 from leaderboard.submissions.readiness import report
 
 SUBMISSIONS_PER_PAGE = 25
@@ -85,13 +89,78 @@ def _submitted(request: HttpRequest, *, kind: str) -> HttpResponse:
         form.add_error("plans_file", f"The file is too large: at most {MAX_BYTES // 1024**2} MiB are read.")
     if form.errors:
         _show_the_rest(request, form=form)
+    elif asks_others(form.kind.kind):
+        status, job = _accepted(request, form=form)
+        if job is not None:
+            return redirect("planners:pending", job_id=job.pk)
     else:
         status, submission = _entered(request, form=form)
         if submission is not None:
-            messages.success(request, "Submitted. This page follows the evaluation.")
-            first = submission.evaluations.filter(submitted()).order_by("created").values_list("pk", flat=True)[0]
-            return redirect("evaluations:detail", evaluation_id=first)
+            return _to_evaluation(request, submission=submission)
     return _page(request, form=form, status=status)
+
+
+def _to_evaluation(request: HttpRequest, *, submission: Submission) -> HttpResponse:
+    messages.success(request, "Submitted. This page follows the evaluation.")
+    first = submission.evaluations.filter(submitted()).order_by("created").values_list("pk", flat=True)[0]
+    return redirect("evaluations:detail", evaluation_id=first)
+
+
+def _accepted(request: HttpRequest, *, form: SubmitForm) -> tuple[int, Job | None]:
+    """Accept the form as a job, or add the reason for a refusal to it. Returns the status and the job."""
+    try:
+        job = accept_submission(
+            user=user_of(request),
+            data=form.data_entered(),
+            own_worker=bool(form.cleaned_data["own_worker"]),
+            form=QueryDict.urlencode(request.POST),
+        )
+    except FieldErrors as problems:
+        form.show(_renamed(problems))
+        return 400, None
+    except TooManyJobsError as error:
+        form.add_error(None, str(error))
+        return error.status, None
+    assert isinstance(job, Job), "only a key finds an earlier submission"
+    return 302, job
+
+
+@never_cache
+@require_safe
+@login_required
+def pending(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """One's own submission that is being checked: a page that refreshes itself, then leads to the evaluation, or is the
+    form with what is wrong. htmx asks for the state, and is told to load the page once that has ended."""
+    job = find(owner=user_of(request), kind=SUBMISSION.name, job_id=job_id)
+    if job is None:
+        raise Http404
+    if "HX-Request" in request.headers:
+        return HttpResponse(status=204, headers={"HX-Refresh": "true"} if job.has_ended else {})
+    if not job.has_ended:
+        return render(request, "planners/pending.html", {"job": job})
+    if job.problem is None:
+        submission = Submission.objects.filter(pk=submission_of(job)).first()
+        if submission is None:
+            raise Http404
+        return _to_evaluation(request, submission=submission)
+    return _form_with_problem(request, job=job, problem=job.problem)
+
+
+def _form_with_problem(request: HttpRequest, *, job: Job, problem: Mapping[str, Any]) -> HttpResponse:
+    posted = QueryDict(request_of(job)["form"]) if job.request else QueryDict()
+    kind = posted.get("kind", "")
+    if kind not in KINDS:
+        # It came through the API, or was never started.
+        return render(request, "planners/pending.html", {"job": job}, status=problem["status"])
+    form = SubmitForm(
+        posted, None, kind=KINDS[kind], user=user_of(request), teams=list(teams_of(user_of(request)))
+    )  # fmt: skip
+    form.is_valid()
+    if "errors" in problem:
+        form.show(_renamed(FieldErrors(problem["errors"])))
+    else:
+        form.add_error(None, problem["detail"])
+    return _page(request, form=form, status=problem["status"])
 
 
 @sensitive_post_parameters(*SECRETS)
@@ -120,7 +189,8 @@ def check(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 def test_call(request: HttpRequest) -> HttpResponse:
-    """Call the entered endpoint once and show the result: as a fragment for htmx, else as the page."""
+    """Have the entered endpoint called once, and show how far the test is: as a fragment for htmx, else as the page,
+    with a link to the test."""
     form = _form(request, kind=_posted_kind(request))
     form.is_valid()
     status, tested = _tested(request, form=form)
@@ -133,20 +203,40 @@ def test_call(request: HttpRequest) -> HttpResponse:
 
 
 def _tested(request: HttpRequest, *, form: SubmitForm) -> tuple[int, dict[str, Any]]:
-    """Status and what the page shows of a test call: `trial`, or why there was none."""
+    """Status and what the page shows of a test call: the test, or why there is none."""
     if wait := seconds_to_wait(request, scope="endpoint-tests"):
         return 429, {"test_problems": [f"Too many tests in the last minute: try again in {wait} seconds."]}
     suites = form.cleaned_data.get("suites") or [""]
     try:
-        trial = try_endpoint(user=user_of(request), data=form.planner_entered(), suite=suites[0])
+        job = accept_test(user=user_of(request), data=form.planner_entered(), suite=suites[0])
     except FieldErrors as error:
         return 400, {"test_problems": [text for texts in error.errors.values() for text in texts]}
-    except BusyError as error:
-        return 503, {"test_problems": [str(error)]}
-    except TryLaterError as error:
-        report(error)
-        return 503, {"test_problems": [error.for_people]}
-    return 200, {"trial": shown_trial(trial)}
+    except TooManyJobsError as error:
+        return error.status, {"test_problems": [str(error)]}
+    return 202, _shown_test(job)
+
+
+def _shown_test(job: Job) -> dict[str, Any]:
+    """What the fragment shows of a test, however far it is."""
+    if not job.has_ended:
+        return {"test_under_way": job}
+    if job.problem is not None:
+        return {"test_problems": [job.problem["detail"]]}
+    trial = trial_of(job)
+    assert trial is not None, "a job that ended has a problem or a result"
+    return {"trial": shown_trial(trial)}
+
+
+@never_cache
+@require_safe
+@login_required
+def endpoint_test(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """One's own test call: as a fragment for htmx, else as a page, which refreshes itself until the test has ended."""
+    job = find(owner=user_of(request), kind=ENDPOINT_TEST.name, job_id=job_id)
+    if job is None:
+        raise Http404
+    template = "planners/endpoint_test.html" if "HX-Request" in request.headers else "planners/endpoint_test_page.html"
+    return render(request, template, _shown_test(job))
 
 
 def _posted_kind(request: HttpRequest) -> str:

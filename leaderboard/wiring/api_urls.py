@@ -21,7 +21,7 @@ from leaderboard.planners import uploads_api as uploads
 from leaderboard.profiles import api as profiles
 from leaderboard.queue.worker_api import urls as worker_api_urls
 from leaderboard.quotas import api as quotas
-from leaderboard.rewards.api import RewardsView
+from leaderboard.rewards.api import RewardsJobView, RewardsView
 from leaderboard.site.api.nowhere import NowhereView
 from leaderboard.site.api.schema_view import SchemaView
 from leaderboard.submissions.api import acting, endpoint_tests, submitting
@@ -36,6 +36,7 @@ urlpatterns = [
     path("uploads/", uploads.UploadsView.as_view(), name="uploads"),
     path("uploads/<uuid:ticket_id>/", uploads.UploadView.as_view(), name="upload"),
     path("submissions/", submitting.SubmissionsView.as_view(), name="submissions"),
+    path("submissions/pending/<uuid:job_id>/", submitting.PendingSubmissionView.as_view(), name="pending-submission"),
     path("submissions/<uuid:submission_id>/", submitting.SubmissionView.as_view(), name="submission"),
     path("submissions/<uuid:submission_id>/header/", planner_headers.HeaderView.as_view(), name="header"),
     path("evaluations/", evaluations.EvaluationsView.as_view(), name="evaluations"),
@@ -63,7 +64,9 @@ urlpatterns = [
     path("planners/", profiles.PlannersView.as_view(), name="planners"),
     path("planners/<int:planner_id>/", profiles.PlannerView.as_view(), name="planner"),
     path("endpoint-tests/", endpoint_tests.EndpointTestsView.as_view(), name="endpoint-tests"),
+    path("endpoint-tests/<uuid:job_id>/", endpoint_tests.EndpointTestView.as_view(), name="endpoint-test"),
     path("rewards/", RewardsView.as_view(), name="rewards"),
+    path("rewards/<uuid:job_id>/", RewardsJobView.as_view(), name="rewards-job"),
     path("wait/", waits.NewWaitView.as_view(), name="new-wait"),
     path("quota/", quotas.QuotaView.as_view(), name="quota"),
     path("seasons/", catalog.SeasonsView.as_view(), name="seasons"),

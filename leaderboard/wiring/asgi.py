@@ -20,6 +20,8 @@ from django.urls import get_resolver  # noqa: E402
 from leaderboard.agents.door import PATHS as AGENT_PATHS  # noqa: E402
 from leaderboard.agents.door import agents  # noqa: E402
 from leaderboard.boards.pages.front_door import FrontDoor  # noqa: E402
+from leaderboard.jobs.runner import Runner  # noqa: E402
+from leaderboard.jobs.services import KINDS  # noqa: E402
 from leaderboard.monitoring.requests import note_answered  # noqa: E402
 from leaderboard.site.http.bodies import BoundedBodies  # noqa: E402
 from leaderboard.site.http.collecting import collect_seldom  # noqa: E402
@@ -34,6 +36,8 @@ _worker_calls = OneHop(threads=settings.WORKER_CALLS_AT_ONCE, name="worker-calls
 # Loads every view, which the first request would otherwise wait for.
 get_resolver().url_patterns  # noqa: B018
 collect_seldom()
+if settings.RUN_JOBS:
+    Runner(KINDS).start()
 
 
 async def _routed(scope: Scope, receive: Receive, send: Send) -> None:

@@ -5,6 +5,7 @@ from leaderboard.agents import presence
 from leaderboard.backups import services as backups
 from leaderboard.boards.services import publish_changed
 from leaderboard.evaluations import states
+from leaderboard.jobs import services as jobs
 from leaderboard.monitoring.facts import site_facts
 from leaderboard.monitoring.moments import note_backup, note_task
 from leaderboard.monitoring.usage import count_steps
@@ -16,7 +17,10 @@ from leaderboard.quotas.refunds import refund_if_due
 from leaderboard.reliability.measuring import measure_when_ended
 from leaderboard.results import results
 from leaderboard.results.finding_causes import renew_causes
+from leaderboard.rewards.services import REWARDS
 from leaderboard.site import celery, health, problems
+from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST
+from leaderboard.submissions.pending import SUBMISSION
 from leaderboard.submissions.readiness import report_unavailable
 
 
@@ -34,5 +38,6 @@ def register() -> None:
     backups.backed_up.register(note_backup)
     celery.task_succeeded.register(note_task)
     credentials.password_set.register(passwords.tell_user)
+    jobs.KINDS.update({kind.name: kind for kind in (ENDPOINT_TEST, REWARDS, SUBMISSION)})
     credentials.SOURCES.append(WorkerTokens())
     health.SOURCES.append(site_facts)

@@ -37,6 +37,7 @@ from leaderboard.catalog.seasons import announce, close
 from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.unfinished import close_open_tasks
+from leaderboard.jobs.models import Job
 from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
 from leaderboard.planners.models import CheckpointUpload
 from leaderboard.queue.leasing import leases
@@ -44,6 +45,8 @@ from leaderboard.queue.workers import logs
 from leaderboard.queue.workers.tokens import create_worker_token
 from leaderboard.reliability.members import Condition
 from leaderboard.site import admin as operators
+from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST
+from leaderboard.submissions.pending import SUBMISSION
 from tests.evaluator.suites.arc.small import MIRROR
 from tests.fakes.launcher import reset_launcher
 from tests.leaderboard.executed import make_executed_evaluation
@@ -168,6 +171,11 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
         owner=ada, digest="c" * 64, bytes=1_500_000, architecture="T5ForConditionalGeneration", parameters=374_896,
         weights_bytes=749_792, wanted_at=timezone.now(),
     )  # fmt: skip
+    tomorrow = timezone.now() + timedelta(days=1)
+    waiting = {
+        kind.name: Job.objects.create(owner=ada, kind=kind.name, request="", deadline=tomorrow).pk
+        for kind in (ENDPOINT_TEST, SUBMISSION)
+    }
     webhook = Webhook.objects.create(owner=ada, url="https://example.org/planarena/hook", secret="s" * 40)
     payload = {"webhook": str(webhook.pk), "event": "evaluation.completed"}
     OutboxMessage.objects.create(kind=Kind.WEBHOOK, payload=payload, sent_at=timezone.now())
@@ -179,7 +187,8 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
         "uidb36": user_pk_to_url_str(ada), "extension": "csv", "name": "planner_server.py",
         "object_id": "1", "content_type_id": "1", "app_label": "evaluations", "member": "bea", "invited": "bea",
         **dict.fromkeys(("evaluation", "ended", "compared", "profiled"), str(completed.pk)),
-        "webhook": str(webhook.pk), "clumsy": str(clumsy.pk), "awkward": str(awkward.pk),
+        "webhook": str(webhook.pk), "job": str(waiting["endpoint_test"]), "pending_job": str(waiting["submission"]),
+        "clumsy": str(clumsy.pk), "awkward": str(awkward.pk),
         "digest": digest, "hidden_digest": digest, "season": _seasons(),
         **{state: str(evaluation.pk) for state, evaluation in states.items()},
         **rows, "planner_id": rows["planners_planner"], "submission": rows["evaluations_submission"],

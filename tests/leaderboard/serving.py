@@ -8,12 +8,16 @@ from contextlib import contextmanager
 import uvicorn
 from uvicorn._types import ASGIApplication
 
+from leaderboard.jobs.runner import Runner
+from leaderboard.jobs.services import KINDS
 from leaderboard.wiring.asgi import application
 
 
 @contextmanager
 def server(site: ASGIApplication = application) -> Iterator[str]:
-    """The site, in a thread of this process."""
+    """The site, in a thread of this process, which runs jobs in others."""
+    jobs = Runner(KINDS, poll_seconds=3600)
+    jobs.start()
     running = uvicorn.Server(uvicorn.Config(site, port=0, log_level="warning", lifespan="off"))
     thread = threading.Thread(target=running.run, daemon=True)
     thread.start()
@@ -25,3 +29,4 @@ def server(site: ASGIApplication = application) -> Iterator[str]:
         running.should_exit = True
         running.force_exit = True
         thread.join(timeout=10)
+        jobs.stop()

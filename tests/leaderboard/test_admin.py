@@ -49,7 +49,7 @@ class TestWhoEnters:
 
     def test_what_other_packages_register_is_not_there(self):
         assert {model._meta.app_label for model in site._registry} <= {
-            "accounts", "audit", "catalog", "evaluations", "notifications", "planners", "queue", "quotas",
+            "accounts", "audit", "catalog", "evaluations", "jobs", "notifications", "planners", "queue", "quotas",
         }  # fmt: skip
 
 

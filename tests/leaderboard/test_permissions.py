@@ -23,12 +23,16 @@ from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.services import create_token
 from leaderboard.boards.models import Snapshot
 from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.jobs.services import accept
 from leaderboard.notifications.webhooks import add_webhook
 from leaderboard.planners.checkpoints import checkpoint_store
 from leaderboard.planners.models import Planner
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.workers.tokens import create_worker_token
 from leaderboard.results.objects import server_store
+from leaderboard.rewards.services import REWARDS
+from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST
+from leaderboard.submissions.pending import SUBMISSION
 from leaderboard.uploads import services as upload_tickets
 from tests.leaderboard.factories import (
     make_evaluation,
@@ -90,6 +94,9 @@ def world(settings, tmp_path, launcher):
         "token_id": "1", "worker_token": create_worker_token(owner=owner, name="desktop").id,
         "planner_id": waiting.submission.planner_id, "chapter": "api",
         "webhook": add_webhook(owner=owner, url="https://example.org/hook").pk,
+        "job": accept(kind=ENDPOINT_TEST, owner=owner, request=None).pk,
+        "pending_job": accept(kind=SUBMISSION, owner=owner, request=None).pk,
+        "rewards_job": accept(kind=REWARDS, owner=owner, request=None).pk,
         "ticket": upload_tickets.ask(owner_id=owner.pk, address="", size=1).row.pk,
         "ended": done.pk, "compared": done.pk, "extension": "csv", "profiled": make_profile(done).pk,
         "checkpoint": checkpoint, "personal_token": create_token(user=owner).id, "uidb36": "a",

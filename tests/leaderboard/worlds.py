@@ -24,6 +24,7 @@ from leaderboard.boards.services import publish
 from leaderboard.catalog.conditions import NO_PROFILE
 from leaderboard.catalog.models import Season, Suite, Task
 from leaderboard.evaluations.models import Attempt, Evaluation, Shard, Submission, TaskResult
+from leaderboard.jobs.models import Job
 from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
 from leaderboard.planners.models import Planner
 from leaderboard.queue.models import AttemptLog, LogChunk, OwnWorkerRun, Verification, WorkerToken
@@ -59,13 +60,18 @@ def make_world(size: int) -> World:
     others = [User.objects.create(username=f"person{mark}-{number}") for number in range(size)]
     teams = [_team(owner=owner, others=others, slug=f"lab{mark}-{number}") for number in range(size)]
     _belongings(owner=owner, size=size)
+    kinds = {"job": "endpoint_test", "rewards_job": "rewards", "pending_job": "submission"}
+    jobs = {
+        name: Job.objects.create(owner=owner, kind=kind, request="", deadline=timezone.now() + timedelta(days=1)).pk
+        for name, kind in kinds.items()
+    }
     worlds = []
     for kind in ("execution", "planning"):
         boards = [
             _board(kind=kind, slug=f"{kind}{mark}-{number}", owner=owner, team=teams[0], size=size)
             for number in range(size)
         ]
-        worlds += boards[0]
+        worlds += [{**things, **jobs} for things in boards[0]]
     with connection.cursor() as cursor:
         # PostgreSQL's own analysis does not see the rows of this transaction, and would take the tables for empty.
         cursor.execute("ANALYZE")

@@ -17,7 +17,7 @@ from evaluator.suites.registry import suite_of
 
 MEMORY_BYTES = 512 * 1024**2
 CPU_SECONDS = 10
-_GRACE_SECONDS = 10.0
+GRACE_SECONDS = 10.0
 """To start, and to read the answer, on a busy machine."""
 _TRIAL = TypeAdapter(Trial)
 
@@ -36,17 +36,16 @@ def try_confined(
         memory_bytes: of address space, of which the process itself needs 60 MB.
     """
     limits = Limits(
-        memory_bytes=memory_bytes, cpu_seconds=CPU_SECONDS, wall_seconds=settings.timeout_seconds + _GRACE_SECONDS
+        memory_bytes=memory_bytes, cpu_seconds=CPU_SECONDS, wall_seconds=settings.timeout_seconds + GRACE_SECONDS
     )
     request: Any = {
         "suite": suite.slug,
         "offered": None if offered is None else sorted(offered),
-        "is_chat": isinstance(settings, ChatTrialSettings),
         # Through the pipe: neither arguments nor environment hold the secret header.
-        "settings": asdict(settings),
+        "settings": settings_to_json(settings),
     }
     try:
-        return _TRIAL.validate_python(call(__name__, request, limits=limits))
+        return trial_from_json(call(__name__, request, limits=limits))
     except LimitExceededError as error:
         used = "time" if error.what is Exceeded.TIME else f"memory: more than {memory_bytes // 1024**2} MiB"
         return stopped_trial(
@@ -57,19 +56,38 @@ def try_confined(
         )
 
 
+def settings_to_json(settings: TrialSettings) -> dict[str, Any]:
+    """How a test call is made, as JSON with the secret header in clear."""
+    return {**asdict(settings), "is_chat": isinstance(settings, ChatTrialSettings)}
+
+
+def settings_from_json(value: dict[str, Any]) -> TrialSettings:
+    """What `settings_to_json` wrote."""
+    given = {name: part for name, part in value.items() if name not in {"is_chat", "header"}}
+    header = SecretHeader(**value["header"]) if value["header"] else None
+    return (ChatTrialSettings if value["is_chat"] else EndpointSettings)(**given, header=header)
+
+
+def trial_to_json(trial: Trial) -> Any:
+    """A trial as JSON."""
+    return _TRIAL.dump_python(trial, mode="json")
+
+
+def trial_from_json(value: Any) -> Trial:
+    """What `trial_to_json` wrote."""
+    return _TRIAL.validate_python(value)
+
+
 def _answer(request: Any) -> Any:
-    header = request["settings"].pop("header")
-    given = {**request["settings"], "header": SecretHeader(**header) if header else None}
+    settings = settings_from_json(request["settings"])
     offered = None if request["offered"] is None else frozenset(request["offered"])
     suite = suite_of(request["suite"])
-    if request["is_chat"]:
+    if isinstance(settings, ChatTrialSettings):
         # Only now: it loads what a test of an endpoint does not need.
         from evaluator.planners.trials.chat import try_chat
 
-        found = try_chat(suite=suite, settings=ChatTrialSettings(**given), offered=offered)
-    else:
-        found = try_endpoint(suite=suite, settings=EndpointSettings(**given), offered=offered)
-    return _TRIAL.dump_python(found, mode="json")
+        return trial_to_json(try_chat(suite=suite, settings=settings, offered=offered))
+    return trial_to_json(try_endpoint(suite=suite, settings=settings, offered=offered))
 
 
 if __name__ == "__main__":

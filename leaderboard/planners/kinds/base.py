@@ -112,6 +112,9 @@ class Kind(ABC):
         """
         return {}
 
+    asks_others: ClassVar[bool] = False
+    """Whether `find_facts` asks other services, so that its submissions are jobs."""
+
     def find_facts(self, *, data: PlannerData, owner: User) -> Facts:  # noqa: ARG002 - for others
         """Find facts about a checked planner. May ask other services: call it outside transactions.
 

@@ -20,8 +20,8 @@ from leaderboard.planners.kinds.language_models import (
     too_large,
 )
 from leaderboard.planners.models import Planner, PlannerKind
-from leaderboard.planners.places import NoPlaceError, Places
 from leaderboard.site.field_errors import FieldErrors
+from leaderboard.site.pooled import give_connection_back
 
 DEFAULT_REVISION = "main"
 REVISION = Text(
@@ -33,8 +33,6 @@ REVISION = Text(
     example=DEFAULT_REVISION,
     attributes={"placeholder": DEFAULT_REVISION, "autocapitalize": "none"},
 )
-_places = Places(at_once=2, waiting=4, wait_seconds=20.0)
-"""Look-ups of one process of the site: each needs up to 90 MB of disk and 1 GiB of memory."""
 
 
 class HubUnreachableError(TryLaterError):
@@ -57,6 +55,7 @@ class HubKind(Kind):
     needs_network = True
     needs_gpu = True
     loads_model = True
+    asks_others = True
 
     def fit_form(self, fields: dict[str, forms.Field]) -> None:
         fields[MODEL_ID.name].help_text = "ORG/NAME of a public model with safetensors."
@@ -91,15 +90,11 @@ class HubKind(Kind):
         from evaluator.planners.language_models.admission.hub_lookup import HubAwayError, look_up
 
         revision = data[REVISION] or DEFAULT_REVISION
+        give_connection_back()
         try:
-            with _places.taken():
-                found = look_up(
-                    model_id=data[MODEL_ID], revision=revision, hub=settings.HUB_URL, allow_private=settings.DEMO
-                )
-        except NoPlaceError:
-            raise HubUnreachableError(
-                "Too many models are being looked up; nothing was saved. Try again in a minute."
-            ) from None
+            found = look_up(
+                model_id=data[MODEL_ID], revision=revision, hub=settings.HUB_URL, allow_private=settings.DEMO
+            )
         except ModelRefusedError as error:
             raise FieldErrors({MODEL_ID.name: [str(error)]}) from None
         except HubAwayError as error:

@@ -12,6 +12,7 @@ class Lock(IntEnum):
     CHECKPOINT_STORE = 2
     UPLOADS = 3
     SLOTS = 4
+    JOBS = 5
 
 
 def lock_until_commit(lock: Lock, group: str = "") -> None:

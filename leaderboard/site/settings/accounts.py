@@ -60,7 +60,7 @@ EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if env.text('EMAIL_HOST') el
 EMAIL_PORT = env.integer("EMAIL_PORT", default=587, least=1)
 EMAIL_HOST_USER = env.text("EMAIL_HOST_USER")
 EMAIL_HOST_PASSWORD = env.text("EMAIL_HOST_PASSWORD")
-EMAIL_TIMEOUT = 20
+EMAIL_TIMEOUT = 10
 """Seconds. Django's default has no limit for a mail server that does not respond."""
 EMAIL_USE_TLS = env.flag("EMAIL_USE_TLS", default=True)
 DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", "PlanArena <planarena@localhost>")

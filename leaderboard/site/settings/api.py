@@ -63,6 +63,7 @@ SPECTACULAR_SETTINGS = {
     ],
     "ENUM_NAME_OVERRIDES": {
         "EvaluationState": "leaderboard.evaluations.models.EvaluationState",
+        "JobState": "leaderboard.jobs.models.JobState",
         "PlannerKind": "leaderboard.planners.models.PlannerKind",
     },
 }

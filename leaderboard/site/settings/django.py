@@ -29,6 +29,7 @@ INSTALLED_APPS = [
     "leaderboard.uploads",
     "leaderboard.audit",
     "leaderboard.accounts",
+    "leaderboard.jobs",
     "leaderboard.catalog",
     "leaderboard.planners",
     "leaderboard.evaluations",

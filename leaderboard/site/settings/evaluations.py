@@ -17,6 +17,8 @@ EVALUATOR = env.text("PLANARENA_EVALUATOR", "leaderboard.catalog.library.Library
 LAUNCHER = env.text("PLANARENA_LAUNCHER", "leaderboard.queue.launching.local_launcher")
 """Function that returns the launcher of workers; beside it are `kubernetes_launcher`, and `no_launcher` if the operator
 starts workers."""
+RUN_JOBS = True
+"""Whether this process runs users' jobs once it serves the site; tests run them themselves."""
 try:
     EGRESS = egress_policy(os.environ)
     """Ports and proxy of calls to other people's servers (PLANARENA_EGRESS_PORTS, PLANARENA_EGRESS_PROXY)."""
@@ -117,8 +119,8 @@ QUOTA_PER_PLANNER_AND_SEASON = env.integer("PLANARENA_QUOTA_PER_PLANNER_AND_SEAS
 """Evaluations of one suite that a planner may have on the hidden data of one season; 0: any number."""
 BOARD_POLICY = env.choice("PLANARENA_BOARD_POLICY", default="latest", choices=("latest", "mean"))
 """What a board's row shows of several runs of one planner (`boards/policy.py`)."""
-REWARDS_PER_DAY = env.integer("PLANARENA_REWARDS_PER_DAY", default=0 if DEMO else 5000, least=0)
-"""Plans that a user may have rewarded on training splits in a day (UTC); 0: any number."""
+REWARD_SECONDS_PER_DAY = env.integer("PLANARENA_REWARD_SECONDS_PER_DAY", default=0 if DEMO else 3600, least=0)
+"""Seconds for which a user's plans are executed for rewards in a day (UTC); 0: any number."""
 HEARTBEAT_SECONDS = env.integer("PLANARENA_HEARTBEAT_SECONDS", default=10, least=1)
 """How often workers say that they live; never less often than four times in a lease."""
 MAX_OBJECT_BYTES = env.integer("PLANARENA_MAX_OBJECT_BYTES", default=32 * 1024 * 1024, least=1024)

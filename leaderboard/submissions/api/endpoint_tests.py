@@ -1,8 +1,9 @@
 """The API for test calls of endpoints."""
 
 from typing import Any
+from uuid import UUID
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,17 +12,19 @@ from evaluator.planners.trials.verdicts import Verdict
 from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.signed_in import user_of
+from leaderboard.jobs.api import JOB_EXAMPLE, JobOutput, JobView, accepted
+from leaderboard.jobs.models import Job
 from leaderboard.planners.call_fields import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE
 from leaderboard.planners.data import NAME, TIMEOUT, PlannerData
 from leaderboard.planners.kinds import KINDS
 from leaderboard.planners.kinds.chat import ChatKind
 from leaderboard.planners.kinds.endpoint import EndpointKind
 from leaderboard.planners.kinds.language_models import MODEL_ID, STRATEGY
-from leaderboard.site.api.examples import EXAMPLE_SUITE, PLAN, example
-from leaderboard.site.api.responses import NOT_READY
+from leaderboard.site.api.examples import EXAMPLE_SUITE, PLAN, example, example_of
+from leaderboard.site.api.responses import TOO_MANY_JOBS
 from leaderboard.site.api.shapes import Input
 from leaderboard.site.api.views import ApiView
-from leaderboard.submissions.endpoint_tests import try_endpoint
+from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST, accept_test, trial_of
 
 _TESTABLE = [(name, kind.choice) for name, kind in KINDS.items() if kind.testable]
 _CHAT = [ChatKind.kind.value]
@@ -97,21 +100,48 @@ class EndpointTestOutput(serializers.Serializer[Any]):
     alternatives = serializers.IntegerField(read_only=True)
 
 
+@example({**JOB_EXAMPLE, "result": example_of(EndpointTestOutput)})
+class EndpointTestJobOutput(JobOutput):
+    """A test call and, once it is done, its result."""
+
+    result = serializers.SerializerMethodField(help_text="Of a test that is done, whatever the endpoint did.")
+
+    @extend_schema_field(EndpointTestOutput(allow_null=True))
+    def get_result(self, job: Job) -> dict[str, Any] | None:
+        trial = trial_of(job)
+        if trial is None:
+            return None
+        names = [name for name in EndpointTestOutput().fields.keys() if name != "request"]  # noqa: SIM118 - the stubs have an iterator of fields
+        shown = {name: getattr(trial, name) for name in names}
+        return dict(EndpointTestOutput({**shown, "request": trial.request.model_dump(mode="json")}).data)
+
+
 class EndpointTestsView(ApiView):
-    """Call an endpoint once, as a worker would, before anything is submitted. Nothing is kept."""
+    """Call an endpoint once, as a worker would, before anything is submitted."""
 
     permission_classes = LOGGED_IN
     scope = Scope.SUBMIT
     throttle_scope = "endpoint-tests"
     bodies = {"POST": EndpointTestInput}
 
-    @extend_schema(responses={200: EndpointTestOutput, 503: NOT_READY})
+    @extend_schema(responses={202: EndpointTestJobOutput, 429: TOO_MANY_JOBS})
     def post(self, request: Request) -> Response:
-        """200 whatever the endpoint did: `verdict` says how its answer is judged, `passed` whether it would count.
-        Redirects are not followed, and only public addresses are called."""
+        """202 with the address of the test in `Location`: read it until it has ended. Redirects are not followed, and
+        only public addresses are called."""
         fields = self.read(request)
         kind, suite = fields.pop("kind"), fields.pop("suite")
-        trial = try_endpoint(user=user_of(request), data=PlannerData(kind=kind, values=fields), suite=suite)
-        names = [name for name in EndpointTestOutput().fields.keys() if name != "request"]  # noqa: SIM118 - the stubs have an iterator of fields
-        shown = {name: getattr(trial, name) for name in names}
-        return Response(EndpointTestOutput({**shown, "request": trial.request.model_dump(mode="json")}).data)
+        job = accept_test(user=user_of(request), data=PlannerData(kind=kind, values=fields), suite=suite)
+        return accepted(job, shown=dict(EndpointTestJobOutput(job).data), route="api:endpoint-test")
+
+
+class EndpointTestView(JobView):
+    """One's own test call."""
+
+    kind = ENDPOINT_TEST
+    output = EndpointTestJobOutput
+
+    @extend_schema(responses=EndpointTestJobOutput)
+    def get(self, request: Request, job_id: UUID) -> Response:
+        """How far it is: ask again after `Retry-After` until `state` is `done` or `failed`. Of a test that is done,
+        `verdict` says how the answer is judged, `passed` whether it would count."""
+        return super().get(request, job_id)

@@ -8,8 +8,8 @@ from django.db.models import Prefetch, QuerySet
 from django.shortcuts import get_object_or_404
 from django.utils.crypto import salted_hmac
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
-from rest_framework import status
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_field
+from rest_framework import serializers, status
 from rest_framework.exceptions import NotAuthenticated, PermissionDenied
 from rest_framework.exceptions import ValidationError as FieldValidationError
 from rest_framework.request import Request
@@ -24,8 +24,12 @@ from leaderboard.evaluations.models import Submission
 from leaderboard.evaluations.reading import NEWEST_FIRST, evaluations_for, rerun_of
 from leaderboard.evaluations.submitted import submitted as were_submitted
 from leaderboard.evaluations.visibility import Reader, visible_to
+from leaderboard.jobs.api import JOB_EXAMPLE, JobOutput, JobView, accepted
+from leaderboard.jobs.models import Job
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.kinds import KINDS, SECRETS
+from leaderboard.site.api.errors import by_field
+from leaderboard.site.api.examples import example, example_of
 from leaderboard.site.api.responses import NO_QUOTA, NOT_READY, REUSED
 from leaderboard.site.api.selection import Selected
 from leaderboard.site.api.views import ListView, RetrieveView
@@ -35,6 +39,7 @@ from leaderboard.submissions.api.serializers import SubmissionInput, SubmissionO
 from leaderboard.submissions.fields import BESIDE_THE_PLANNER
 from leaderboard.submissions.idempotency import Prepared, submit_once
 from leaderboard.submissions.own_workers import submit_for_own_worker
+from leaderboard.submissions.pending import SUBMISSION, accept_submission, asks_others, submission_of
 from leaderboard.submissions.releasing import set_visibility
 
 _STAYS_PUBLIC = OpenApiResponse(OpenApiTypes.OBJECT, description="A published snapshot holds it: it stays public.")
@@ -47,6 +52,40 @@ KEY = OpenApiParameter(
     description="Up to 255 characters of your own. The same request with the same key within 24 hours gives the first "
     "answer's submission, with `Idempotent-Replayed: true`, and submits nothing.",
 )
+
+
+@example({**JOB_EXAMPLE, "result": example_of(SubmissionOutput)})
+class PendingSubmissionOutput(JobOutput):
+    """A submission that is being checked and, once it is done, the submission."""
+
+    result = serializers.SerializerMethodField(help_text="Of a job that is done.")
+
+    @extend_schema_field(SubmissionOutput(allow_null=True))
+    def get_result(self, job: Job) -> dict[str, Any] | None:
+        request: Request = self.context["request"]
+        made = submissions_for(request.user).filter(pk=submission_of(job)).first() if job.result else None
+        return dict(SubmissionOutput(made, context=self.context).data) if made else None
+
+    def to_representation(self, instance: Any) -> dict[str, Any]:
+        """With errors under the names that the fields have in the body."""
+        shown = super().to_representation(instance)
+        if shown["problem"] is not None and "errors" in shown["problem"]:
+            errors = dict(by_field(_nested(FieldErrors(shown["problem"]["errors"]))))
+            detail = "; ".join(f"{name}: {' '.join(texts)}" for name, texts in errors.items())
+            shown["problem"] = {**shown["problem"], "errors": errors, "detail": detail}
+        return shown
+
+
+class PendingSubmissionView(JobView):
+    """One's own submission that is being checked."""
+
+    kind = SUBMISSION
+    output = PendingSubmissionOutput
+
+    @extend_schema(responses=PendingSubmissionOutput)
+    def get(self, request: Request, job_id: UUID) -> Response:
+        """How far it is: ask again after `Retry-After` until `state` is `done` or `failed`."""
+        return super().get(request, job_id)
 
 
 class SubmissionsView(Selected, ListView[Submission]):
@@ -66,13 +105,18 @@ class SubmissionsView(Selected, ListView[Submission]):
 
     @extend_schema(
         parameters=[KEY],
-        responses={201: SubmissionOutput, 422: REUSED, 429: NO_QUOTA, 503: NOT_READY},
-    )
+        responses={
+            201: SubmissionOutput, 202: PendingSubmissionOutput, 422: REUSED, 429: NO_QUOTA, 503: NOT_READY,
+        },
+    )  # fmt: skip
     def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:  # noqa: ARG002 - the base class's
+        """Of a model of a hub, which is asked first, 202 with the address of a job whose result is the submission."""
         asked = self.read(request)
         try:
             beside = {name: value for name, value in asked.items() if name not in {"planner", "own_worker"}}
             data = services.SubmissionData(planner=_received(asked["planner"], user=user_of(request)), **beside)
+            if asks_others(data.planner.kind):
+                return self._accepted(request, data=data, asked=asked)
             submit = submit_for_own_worker if asked["own_worker"] else services.submit
             return submitted(
                 request=request,
@@ -82,6 +126,19 @@ class SubmissionsView(Selected, ListView[Submission]):
             )
         except FieldErrors as error:
             raise FieldValidationError(_nested(error)) from error
+
+    def _accepted(self, request: Request, *, data: services.SubmissionData, asked: Mapping[str, Any]) -> Response:
+        found = accept_submission(
+            user=user_of(request),
+            data=data,
+            own_worker=asked["own_worker"],
+            key=request.headers.get("Idempotency-Key"),
+            asked=[request.path, _as_json(asked)],
+        )
+        if isinstance(found, Submission):
+            return _made(request, submission=found, replayed=True)
+        shown = dict(PendingSubmissionOutput(found, context={"request": request}).data)
+        return accepted(found, shown=shown, route="api:pending-submission")
 
 
 def _received(entered: Mapping[str, Any], *, user: User) -> PlannerData:
@@ -102,9 +159,12 @@ def submitted(
         prepare=prepare,
         submit=submit,
     )
-    found = submissions_for(request.user).get(pk=once.submission.pk)
-    shown = SubmissionOutput(found, context={"request": request})
-    headers = {"Idempotent-Replayed": "true"} if once.repeated else {}
+    return _made(request, submission=once.submission, replayed=once.repeated)
+
+
+def _made(request: Request, *, submission: Submission, replayed: bool) -> Response:
+    shown = SubmissionOutput(submissions_for(request.user).get(pk=submission.pk), context={"request": request})
+    headers = {"Idempotent-Replayed": "true"} if replayed else {}
     return Response(shown.data, status=status.HTTP_201_CREATED, headers=headers)
 
 

@@ -1,6 +1,7 @@
 """Submitting a model of a hub: what the site asks, pins and refuses. The hub speaks real HTTP on 127.0.0.1."""
 
 import json
+from dataclasses import dataclass
 from functools import partial
 
 import pytest
@@ -8,13 +9,13 @@ import pytest
 from evaluator.planners.language_models.admission import hub_lookup
 from evaluator.planners.language_models.admission.settings_inspection import inspect_settings, inspect_settings_confined
 from leaderboard.evaluations.models import Submission
-from leaderboard.planners.kinds import hub as kinds_hub
 from leaderboard.planners.models import Planner
-from leaderboard.planners.places import Places
+from leaderboard.submissions.pending import SUBMISSION
 from leaderboard.submissions.rerunning import rerun
 from tests.evaluator.experts.hub_server import serving
 from tests.fakes.checkpoints import tiny_files
 from tests.leaderboard.factories import make_suite, make_user
+from tests.leaderboard.jobs.helpers import ended, run_jobs
 from tests.leaderboard.site.api.helpers import client_of, lease_request, worker_client
 
 pytestmark = pytest.mark.django_db
@@ -73,7 +74,31 @@ def suite():
 
 
 def submit(user, suite, **planner):
-    return client_of(user).post("submissions/", body(suite, **planner))
+    """What the job of a submission came to, or the answer that refused it."""
+    api = client_of(user)
+    answer = api.post("submissions/", body(suite, **planner))
+    return (
+        Outcome.of_job(ended(api, answer)) if answer.status_code == 202 else Outcome(answer.status_code, answer.json())
+    )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Like a response: the submission, or the problem."""
+
+    status_code: int
+    body: dict
+
+    @classmethod
+    def of_job(cls, job):
+        return cls(201, job["result"]) if job["state"] == "done" else cls(job["problem"]["status"], job["problem"])
+
+    def json(self):
+        return self.body
+
+    @property
+    def content(self):
+        return self.body
 
 
 def test_it_is_pinned_and_what_the_hub_says_is_kept(hub, user, suite, repository):
@@ -199,18 +224,42 @@ def test_a_hub_that_is_away_is_503_with_a_sentence_and_nothing_is_saved(hub, use
     assert not Planner.objects.exists()
 
 
-def test_look_ups_beyond_a_few_at_once_are_503(hub, user, suite, monkeypatch):
-    places = Places(at_once=1, waiting=0, wait_seconds=0.05)
-    monkeypatch.setattr(kinds_hub, "_places", places)
-    with places.taken():
-        answer = submit(user, suite)
-    assert (answer.status_code, answer.json()["code"]) == (503, "not_ready")
-    assert "Too many models are being looked up" in answer.json()["detail"]
-    assert submit(user, suite).status_code == 201
+def test_a_request_is_answered_before_the_hub_is_asked_and_its_key_finds_the_job_and_the_submission(
+    hub, user, suite, settings
+):
+    api = client_of(user)
+    # Nothing listens there: the request asks nobody.
+    settings.HUB_URL = "http://127.0.0.1:9"
+    first, again = (api.post("submissions/", body(suite), Idempotency_Key="k") for _ in range(2))
+    assert (first.status_code, again.status_code) == (202, 202)
+    assert first["Location"] == again["Location"] == f"/api/v1/submissions/pending/{first.json()['id']}/"
+    assert first["Retry-After"] == "1"
+    assert api.post("submissions/", body(suite, name="other"), Idempotency_Key="k").status_code == 422
+    assert client_of(make_user("eve")).get(first["Location"].removeprefix("/api/v1/")).status_code == 404
+    settings.HUB_URL = hub
+    job = ended(api, first)
+    made = api.post("submissions/", body(suite), Idempotency_Key="k")
+    assert (made.status_code, made["Idempotent-Replayed"], made.json()["id"]) == (201, "true", job["result"]["id"])
+    assert Submission.objects.count() == 1
+
+
+def test_a_user_has_few_submissions_that_are_being_checked(hub, user, suite):
+    api = client_of(user)
+    answers = [api.post("submissions/", body(suite, name=f"m{number}")) for number in range(SUBMISSION.unfinished + 1)]
+    assert [answer.status_code for answer in answers] == [202] * SUBMISSION.unfinished + [429]
+    assert answers[-1].json()["code"] == "too_many_jobs"
+    assert answers[-1]["Retry-After"]
+    assert Submission.objects.count() == 0
 
 
 class TestPage:
     FORM = {"kind": "hub", "model_id": " own/planner ", "revision": "", "strategy": "hugginggpt", "name": "mine"}
+
+    def checked(self, client):
+        """The page that the form leads to, once the hub was asked."""
+        address = client.post("/submit/", {**self.FORM, "suites": ["openagi"]}).url
+        run_jobs()
+        return client.get(address)
 
     def test_a_model_is_submitted(self, client, hub, user, suite):
         client.force_login(user)
@@ -219,15 +268,24 @@ class TestPage:
         assert 'value="hub"' in shown
         page = client.post("/submit/", {**self.FORM, "suites": ["openagi"]})
         assert page.status_code == 302
+        waiting = client.get(page.url).content.decode()
+        assert "Waiting to be checked." in waiting
+        assert '<noscript><meta http-equiv="refresh"' in waiting
+        assert "HX-Refresh" not in client.get(page.url, headers={"HX-Request": "true"}).headers
+        run_jobs()
+        assert client.get(page.url, headers={"HX-Request": "true"}).headers["HX-Refresh"] == "true"
+        evaluation = Submission.objects.get().evaluations.get()
+        assert client.get(page.url).url == f"/evaluations/{evaluation.pk}/"
         assert Planner.objects.get().commit == COMMIT
 
     def test_what_the_hub_says_stands_beside_the_field(self, client, hub, user, suite, said, settings):
         client.force_login(user)
         said["gated"] = "auto"
-        page = client.post("/submit/", {**self.FORM, "suites": ["openagi"]})
+        page = self.checked(client)
         assert (page.status_code, "own/planner is gated" in page.content.decode()) == (400, True)
+        assert 'value="mine"' in page.content.decode()
         settings.HUB_URL = "http://127.0.0.1:9"
-        page = client.post("/submit/", {**self.FORM, "suites": ["openagi"]})
+        page = self.checked(client)
         assert (page.status_code, "did not answer" in page.content.decode()) == (503, True)
         assert not Planner.objects.exists()
 

@@ -19,8 +19,10 @@ from leaderboard.planners.kinds import FIELDS, KINDS
 from leaderboard.planners.kinds.language_models import chat_strategies
 from leaderboard.planners.models import Planner, PlansFile
 from leaderboard.site.api.throttling import Throttle
+from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST
 from tests.evaluator.planners.test_endpoint import endpoint
 from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user
+from tests.leaderboard.jobs.helpers import run_jobs
 from tests.leaderboard.planners.servers import TOKEN, guarded
 from tests.leaderboard.suites import JUDGED
 
@@ -180,7 +182,9 @@ class TestTestCall:
         settings.DEMO = True
 
     def call(self, client: Client, *, htmx: bool = True, **entered):
-        return client.post("/submit/test/", entered, headers={"HX-Request": "true"} if htmx else {})
+        return after_the_test(
+            client, client.post("/submit/test/", entered, headers={"HX-Request": "true"} if htmx else {})
+        )
 
     def test_request_status_time_answer_and_plan_are_shown(self, client, ada):
         with guarded(echo=True) as asked:
@@ -213,14 +217,26 @@ class TestTestCall:
         assert "Not called." in html
         assert "must begin with http" in html
 
-    def test_without_javascript_the_page_comes_back_with_what_was_typed(self, client, ada):
+    def test_without_javascript_the_page_comes_back_with_what_was_typed_and_leads_to_the_test(self, client, ada):
         with guarded() as asked:
-            page = self.call(client, htmx=False, kind="endpoint", endpoint_url=asked.url, suites=["openagi"])
-        html = page.content.decode()
-        assert page.status_code == 200
-        assert f'value="{asked.url}"' in html
-        assert "HTTP 401" in html
-        assert "Please correct the form." not in html
+            entered = {"kind": "endpoint", "endpoint_url": asked.url, "suites": ["openagi"]}
+            page = client.post("/submit/test/", entered)
+            html = page.content.decode()
+            assert page.status_code == 202
+            assert f'value="{asked.url}"' in html
+            assert "Please correct the form." not in html
+            waiting = client.get(re.search(r'href="(/endpoint-tests/[0-9a-f-]+/)"', html)[1]).content.decode()
+            assert '<noscript><meta http-equiv="refresh"' in waiting
+            assert "Waiting to be called." in waiting
+            ended = after_the_test(client, page).content.decode()
+        assert "HTTP 401" in ended
+        assert 'http-equiv="refresh"' not in ended
+
+    def test_a_user_with_unfinished_tests_is_told_to_wait(self, client, ada):
+        entered = {**ENDPOINT, "endpoint_url": "http://127.0.0.1:1/"}
+        pages = [client.post("/submit/test/", entered) for _ in range(ENDPOINT_TEST.unfinished + 1)]
+        assert [page.status_code for page in pages] == [202] * ENDPOINT_TEST.unfinished + [429]
+        assert "unfinished tests of endpoints, the maximum" in pages[-1].content.decode()
 
     def test_the_secret_does_not_come_back_with_the_page(self, client, ada):
         page = client.post("/submit/", {**ENDPOINT, "name": "", "header_name": "X-Key", "header_value": TOKEN})
@@ -336,6 +352,14 @@ class TestSubmitting:
             client.get("/submit/endpoint/")
 
 
+def after_the_test(client: Client, page):
+    """The answer of the address that a page or fragment leads to, once the test was made; itself if there is none."""
+    if (found := re.search(r'href="(/endpoint-tests/[0-9a-f-]+/)"', page.content.decode())) is None:
+        return page
+    run_jobs()
+    return client.get(found[1], headers={"HX-Request": "true"} if "<html" not in page.content.decode() else {})
+
+
 class TestChatTest:
     CHAT = {"kind": "chat", "name": "remote", "suites": ["openagi"], "model_id": "m", "strategy": "openagi/zero-shot"}
 
@@ -345,7 +369,7 @@ class TestChatTest:
 
     def call(self, client: Client, **entered) -> str:
         page = client.post("/submit/test/", {**self.CHAT, **entered}, headers={"HX-Request": "true"})
-        return unescape(page.content.decode())
+        return unescape(after_the_test(client, page).content.decode())
 
     def test_the_strategy_asks_the_chat_endpoint_and_its_plan_is_judged(self, client, ada):
         with serving(ServerSettings(latency_seconds=0.0, answer="Text to Image Generation")) as url:

@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from evaluator.client import Client, NewSubmission, PlannerEntry, RefusedError, UnreachableError
 from evaluator.client.errors import UsageError
+from evaluator.limited_process import Exceeded, LimitExceededError
 from leaderboard.accounts.services import create_token
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, Submission
@@ -27,6 +28,7 @@ from leaderboard.queue.reconcile import sweep
 from leaderboard.site.api.throttling import forget_refused
 from tests.evaluator.planners.test_endpoint import endpoint
 from tests.fakes.cutting_proxy import cutting
+from tests.fakes.evaluator import FakeEvaluator
 from tests.leaderboard.factories import make_evaluation, make_suite, make_user
 from tests.leaderboard.planners.servers import TOKEN, guarded
 from tests.leaderboard.serving import server
@@ -353,6 +355,20 @@ def test_an_empty_plan_is_not_called_good_and_the_form_of_a_plan_is_printed(comm
     assert "The plan has no steps. That is a planner fault: the task would score 0." in tried.stderr
     assert '{"steps": [{"id": "s1", "tool": ' in tried.stderr
     assert tried.stderr.startswith("planarena: Empty plan:")
+
+
+def test_rewards_are_waited_for_and_a_job_that_fails_is_refused(site, token, monkeypatch):
+    make_suite(slug="openagi")
+    with Client(url=site, token=token) as client:
+        assert client.rewards(suite="openagi", plans=[("0", "Colorization"), ("1", "")]) == [1.0, 0.0]
+
+        def failing(self, **_):
+            raise LimitExceededError(Exceeded.TIME)
+
+        monkeypatch.setattr(FakeEvaluator, "rewards", failing)
+        with pytest.raises(RefusedError, match="took too long") as refused:
+            client.rewards(suite="openagi", plans=[("0", "Colorization")])
+    assert (refused.value.problem.status, refused.value.problem.code) == (503, "too_costly")
 
 
 def test_the_expected_wait_is_told(site, token):

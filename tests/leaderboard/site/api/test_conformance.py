@@ -24,8 +24,11 @@ from evaluator.values import MediaType
 from gpu_jobs import bundles
 from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.services import create_token
+from leaderboard.jobs.services import accept, run_next
 from leaderboard.notifications.webhooks import add_webhook
 from leaderboard.queue.workers.tokens import create_worker_token
+from leaderboard.rewards.services import REWARDS, accept_rewards
+from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST
 from leaderboard.uploads import services as upload_tickets
 from tests.leaderboard.factories import make_evaluation, make_lease, make_season, make_suite, make_team, make_user
 from tests.leaderboard.site.api.test_reading import finish
@@ -74,10 +77,19 @@ def things():
         "ticket_id": [str(upload_tickets.ask(owner_id=owner.pk, address="", size=1).row.pk)],
         "token_id": [create_token(user=owner).id, str(create_worker_token(owner=owner, name="a").id)],
         "attempt_id": [str(make_lease(running).attempt.pk)],
+        "job_id": _jobs(owner),
         "digest": ["d" * 64],
         "webhook_id": [str(add_webhook(owner=owner, url="https://example.org/hook").pk)],
         "season": [make_season().name],
     }
+
+
+def _jobs(owner):
+    """One that waits, and one that is done."""
+    waiting = accept(kind=ENDPOINT_TEST, owner=owner, request=None)
+    rewards = accept_rewards(user=owner, suite="openagi", proposals=[("0", "Colorization")])
+    run_next(REWARDS)
+    return [str(waiting.pk), str(rewards.pk)]
 
 
 def calls(operation, things):
