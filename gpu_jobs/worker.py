@@ -185,7 +185,14 @@ class Worker:
         is_known = False
         while True:
             if lease is None:
-                answer = self._client.lease(self._lease_request())
+                try:
+                    answer = self._client.lease(self._lease_request())
+                except UnreachableError as error:
+                    if not is_known or self._idle is not None or self._evaluation is not None:
+                        raise
+                    # Nobody expects it to end, and the site knew it: a restart would only load its experts again.
+                    logger.warning("%s; waiting for the site", error)
+                    continue
                 if not is_known:
                     is_known = True
                     on_session()

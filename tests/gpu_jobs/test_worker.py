@@ -146,6 +146,35 @@ def test_a_server_that_is_away_for_minutes_is_waited_for(away, code):
     assert away <= clock.now <= max(away + 15, 300) if code is Exit.IDLE else clock.now <= 300
 
 
+class AwayBetween(AwayUntil):
+    """A server that goes away for a while."""
+
+    def __init__(self, *leases, clock: Clock, since: float, until: float) -> None:
+        super().__init__(*leases, clock=clock, until=until)
+        self._since = since
+
+    def _answer(self, request: httpx.Request) -> httpx.Response:
+        return super()._answer(request) if self._clock() >= self._since else FakeApi._answer(self, request)
+
+
+@pytest.mark.parametrize(("idle_seconds", "code"), [(None, Exit.TERMINATED), (5000.0, Exit.UNREACHABLE)])
+def test_a_worker_of_a_pool_that_the_site_knows_waits_for_it_however_long(idle_seconds, code):
+    clock = Clock()
+    api = AwayBetween(LEASE, clock=clock, since=10, until=4000)
+
+    def wait(seconds: float) -> None:
+        clock.wait(seconds)
+        if clock.now > 4100:
+            raise Terminated
+
+    client = ApiClient(url="http://site", token="operator", transport=api.transport, sleep=wait, clock=clock)
+    worker = Worker(client=client, runner=FakeRunner(), name="w", idle_seconds=idle_seconds, sleep=wait)
+    calls = []
+    assert worker.run(on_session=lambda: calls.append(clock.now)) == code
+    assert (calls, len(api.results)) == ([0.0], 3)
+    assert (clock.now > 4000) is (idle_seconds is None)
+
+
 def idling_worker(api, *, turns, idle_seconds=None, then=lambda: None):
     """A worker for one evaluation, and the waits between its requests; after so many of them `then` is called."""
     waits = []

@@ -277,6 +277,11 @@ def test_what_is_scaled_or_budgeted_is_there_and_budgets_leave_room(manifests):
         assert "replicas" not in deployments[target["name"]]["spec"], "an upgrade would undo the scaling"
     for item in of_kind(manifests, "PodDisruptionBudget"):
         assert item["spec"]["unhealthyPodEvictionPolicy"] == "AlwaysAllow"
+        if "minAvailable" in item["spec"]:
+            number = deployments[item["metadata"]["name"]]["spec"].get("replicas", 2)
+            assert item["spec"]["minAvailable"] < number, "no drain would end"
+        else:
+            assert item["spec"]["maxUnavailable"] >= 1
     scaled = {
         item["spec"]["scaleTargetRef"]["name"] for item in of_kind(manifests, "ScaledObject", "HorizontalPodAutoscaler")
     }

@@ -94,6 +94,16 @@ replicas: {{ int .first }}
 {{- end -}}
 {{- end }}
 
+{{/* What a drain of nodes may end. Where it would have to leave all pods running, no drain would end: then one at a time. Takes
+     `replicas` and `minAvailable`. */}}
+{{- define "planarena.budget" -}}
+{{- if gt (int .replicas) (int .minAvailable) -}}
+minAvailable: {{ int .minAvailable }}
+{{- else -}}
+maxUnavailable: 1
+{{- end -}}
+{{- end }}
+
 {{- define "planarena.placement" -}}
 {{- with .nodeSelector }}
 nodeSelector:
