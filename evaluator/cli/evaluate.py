@@ -109,14 +109,22 @@ def evaluate(
         )
         found = None
         if is_reliability:
-            found = _reliability(
-                evaluator=evaluator, profile=profile, planner=chosen_planner, document=document, runs=runs
-            )
+            try:
+                found = _reliability(
+                    evaluator=evaluator, profile=profile, planner=chosen_planner, document=document, runs=runs
+                )
+            except KeyboardInterrupt:
+                write_json(document, printed=as_json, file=output)
+                kept = f"{output} has the evaluation without it" if output else "the evaluation itself was measured"
+                log.print(f"planarena: interrupted while measuring the reliability; {kept}.", markup=False)
+                raise typer.Exit(ExitCode.INTERRUPTED) from None
             document["reliability"] = found.to_json()
     finally:
         if isinstance(chosen_planner, StrategyPlanner):
             chosen_planner.close()
     write_json(document, printed=as_json, file=output)
+    if output is not None:
+        _part_of(output).unlink(missing_ok=True)
     if not as_json:
         _print_summary(suite=chosen, document=document)
         print_causes(document["causes"], tasks=len(document["results"]))
@@ -198,7 +206,7 @@ def _keep(records: "Sequence[ResultRecord]", *, of: int, store: str, file: Path 
     """Write the records of an evaluation that was interrupted, and say what is where."""
     sentences = [f"interrupted after {len(records)} of {of} tasks"]
     if file is not None and records:
-        kept = file.with_name(f"{file.name}.part.jsonl")
+        kept = _part_of(file)
         write_bytes(b"".join(to_json(record) + b"\n" for record in records), file=kept)
         sentences.append(f"their records are in {kept}, a line for each, and {file} was not written")
     elif file is not None:
@@ -206,6 +214,11 @@ def _keep(records: "Sequence[ResultRecord]", *, of: int, store: str, file: Path 
     if store:
         sentences.append(f"{store} keeps what was executed, so that the same command goes on from there")
     log.print(f"planarena: {'; '.join(sentences)}.", markup=False, highlight=False, soft_wrap=True)
+
+
+def _part_of(file: Path) -> Path:
+    """Where the records of an interrupted evaluation are."""
+    return file.with_name(f"{file.name}.part.jsonl")
 
 
 def evaluation_document(

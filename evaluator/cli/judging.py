@@ -46,6 +46,8 @@ def judge_plans(
         log.print(f"planarena: {error}", markup=False, highlight=False)
         raise typer.Exit(ExitCode.INFRASTRUCTURE) from None
     _print_votes(settings=settings, judged=judged, as_json=as_json)
+    if summarise_votes(judged.values()).score is None:
+        raise typer.Exit(ExitCode.INFRASTRUCTURE)
 
 
 def _print_votes(*, settings: JudgeSettings, judged: Mapping[str, JudgedPlan], as_json: bool) -> None:

@@ -92,7 +92,7 @@ def parse_address(text: str) -> Address:
         return Address(path=path)
     host, colon, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
-    if not colon or not host or not port.isdecimal() or not 0 <= int(port) < 65536:
+    if not colon or not host or not port.isdecimal() or len(port) > 5 or not 0 <= int(port) < 65536:
         raise ValueError(f"{text!r} is no address; write HOST:PORT or unix:/PATH")
     return Address(host=host, port=int(port))
 

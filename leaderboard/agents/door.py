@@ -4,6 +4,7 @@ Every request stands alone: the SDK's server is made for it, knows whose it is, 
 answer any request, and nothing needs to start or stop with the process.
 """
 
+import asyncio
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -36,12 +37,41 @@ async def agents(scope: Scope, receive: Receive, send: Send) -> None:
     except RefusedError as error:
         await refuse(error.refusal, scope=scope, send=send)
         return
+    # Before the SDK, which answers 500 where the sender of a body goes away, or is cut off at a limit.
+    body = await _received(receive)
+    if body is None:
+        return
     # JSON answers: nothing of this server streams, and proxies buffer event streams.
     manager = StreamableHTTPSessionManager(
         app=_server(agent), stateless=True, json_response=True, max_request_body_size=LARGEST_BODY
     )
     async with manager.run():
-        await manager.handle_request(scope, receive, send)  # type: ignore[arg-type]  # Starlette's types of the same
+        await manager.handle_request(scope, _Replayed(body), send)  # type: ignore[arg-type]  # Starlette's types of the same
+
+
+async def _received(receive: Receive) -> bytes | None:
+    """The whole body, which `BoundedBodies` bounds; None: it did not come."""
+    parts: list[bytes] = []
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        parts.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+class _Replayed:
+    """Receives a body that has come, and then nothing more."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body: bytes | None = body
+
+    async def __call__(self) -> Mapping[str, Any]:
+        if self._body is None:
+            await asyncio.Event().wait()
+        body, self._body = self._body, None
+        return {"type": "http.request", "body": body, "more_body": False}
 
 
 def _server(agent: Agent) -> Server[Any]:

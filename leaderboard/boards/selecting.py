@@ -163,8 +163,11 @@ FACETS = (
 )
 
 
+_MOST_DIGITS = 8
+
+
 def _page_number(text: str) -> str:
-    if not (text.isascii() and text.isdecimal() and 1 <= int(text[:9]) < 10**8):
+    if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS and int(text) >= 1):
         raise ValueError("Give the number of a page, from 1.")
     return text
 

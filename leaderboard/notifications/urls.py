@@ -9,6 +9,6 @@ app_name = "outbox"
 urlpatterns = [
     path("mails/", views.choose_mails, name="mails"),
     path("webhooks/", views.webhooks, name="webhooks"),
-    path("webhooks/<uuid:webhook_id>/test/", views.test, name="test"),
-    path("webhooks/<uuid:webhook_id>/remove/", views.remove, name="remove"),
+    path("webhooks/<id:webhook_id>/test/", views.test, name="test"),
+    path("webhooks/<id:webhook_id>/remove/", views.remove, name="remove"),
 ]

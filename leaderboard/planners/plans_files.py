@@ -1,6 +1,7 @@
 """Plans files, stored by task: a worker gets only the plans of its own tasks."""
 
 import json
+import re
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -17,6 +18,7 @@ from leaderboard.planners.models import FilePlan, Planner, PlansFile
 from leaderboard.site.field_errors import FieldErrors
 
 LONGEST_KEY = 200
+_DIGEST = re.compile("[0-9a-f]{64}")
 _UNUSED_FOR = timedelta(days=1)
 """A file that was uploaded and never submitted is kept for so long."""
 
@@ -85,7 +87,9 @@ def keep(*, owner: User, content: FileContent) -> PlansFile:
 
 
 def find(*, owner: User, digest: str) -> PlansFile | None:
-    """A file that the owner uploaded."""
+    """A file that the owner uploaded; None: there is none with this text as its digest."""
+    if not _DIGEST.fullmatch(digest):
+        return None
     return PlansFile.objects.filter(owner=owner, digest=digest).first()
 
 

@@ -9,5 +9,5 @@ app_name = "profiles"
 urlpatterns = [
     path("profile/", views.edit, name="edit"),
     path("users/<str:username>/", views.user, name="user"),
-    path("planners/<int:planner_id>/", views.planner, name="planner"),
+    path("planners/<number:planner_id>/", views.planner, name="planner"),
 ]

@@ -24,6 +24,7 @@ from leaderboard.submissions.hiding import LONGEST_REASON, hide, show_again
 from leaderboard.submissions.rerunning import rerun
 
 CONFIRMED = "confirmed"
+_MOST_DIGITS = 5
 REFUSALS = (NotPossibleError, FieldErrors, TryLaterError, ValueError)
 """What services raise with a sentence when they have changed nothing."""
 
@@ -170,8 +171,8 @@ class EvaluationAdmin(ReadOnlyAdmin):
     def set_priority(self, request: HttpRequest, chosen: QuerySet[Evaluation]) -> None:
         """The higher goes first among what is equally due."""
         text = request.POST.get("priority", "").strip()
-        if not text.removeprefix("-").isdecimal():
-            messages.error(request, "Enter a whole number in the field Priority.")
+        if not (digits := text.removeprefix("-")).isdecimal() or len(digits) > _MOST_DIGITS:
+            messages.error(request, f"Enter a whole number of at most {_MOST_DIGITS} digits in the field Priority.")
             return
 
         def set_it(evaluation: Evaluation, *, by: User) -> None:

@@ -21,7 +21,7 @@ from leaderboard.site.storage.disk_space import is_disk_full, note_failure
 from leaderboard.uploads import services
 from leaderboard.uploads.models import UploadTicket
 
-PATH = re.compile(r"/api/v1/uploads/(?P<id>[0-9a-f-]{36})/")
+PATH = re.compile(r"/api/v1/uploads/(?P<id>[0-9a-fA-F-]{36})/")
 RECEIVED = "planarena.upload"
 """Where in the scope the digest of what came is, for the view."""
 

@@ -28,17 +28,17 @@ from leaderboard.submissions.api import acting, endpoint_tests, submitting
 
 app_name = "api"
 
-_EVALUATION = "evaluations/<uuid:evaluation_id>/"
+_EVALUATION = "evaluations/<id:evaluation_id>/"
 
 urlpatterns = [
     path("schema/", SchemaView.as_view(), name="schema"),
     path("checkpoints/", checkpoints.CheckpointsView.as_view(), name="checkpoints"),
     path("uploads/", uploads.UploadsView.as_view(), name="uploads"),
-    path("uploads/<uuid:ticket_id>/", uploads.UploadView.as_view(), name="upload"),
+    path("uploads/<id:ticket_id>/", uploads.UploadView.as_view(), name="upload"),
     path("submissions/", submitting.SubmissionsView.as_view(), name="submissions"),
-    path("submissions/pending/<uuid:job_id>/", submitting.PendingSubmissionView.as_view(), name="pending-submission"),
-    path("submissions/<uuid:submission_id>/", submitting.SubmissionView.as_view(), name="submission"),
-    path("submissions/<uuid:submission_id>/header/", planner_headers.HeaderView.as_view(), name="header"),
+    path("submissions/pending/<id:job_id>/", submitting.PendingSubmissionView.as_view(), name="pending-submission"),
+    path("submissions/<id:submission_id>/", submitting.SubmissionView.as_view(), name="submission"),
+    path("submissions/<id:submission_id>/header/", planner_headers.HeaderView.as_view(), name="header"),
     path("evaluations/", evaluations.EvaluationsView.as_view(), name="evaluations"),
     path(_EVALUATION, evaluations.EvaluationView.as_view(), name="evaluation"),
     path(f"{_EVALUATION}results/", results.ResultsView.as_view(), name="results"),
@@ -62,11 +62,11 @@ urlpatterns = [
     path("status/", StatusView.as_view(), name="status"),
     path("users/<str:username>/", profiles.UserView.as_view(), name="user"),
     path("planners/", profiles.PlannersView.as_view(), name="planners"),
-    path("planners/<int:planner_id>/", profiles.PlannerView.as_view(), name="planner"),
+    path("planners/<number:planner_id>/", profiles.PlannerView.as_view(), name="planner"),
     path("endpoint-tests/", endpoint_tests.EndpointTestsView.as_view(), name="endpoint-tests"),
-    path("endpoint-tests/<uuid:job_id>/", endpoint_tests.EndpointTestView.as_view(), name="endpoint-test"),
+    path("endpoint-tests/<id:job_id>/", endpoint_tests.EndpointTestView.as_view(), name="endpoint-test"),
     path("rewards/", RewardsView.as_view(), name="rewards"),
-    path("rewards/<uuid:job_id>/", RewardsJobView.as_view(), name="rewards-job"),
+    path("rewards/<id:job_id>/", RewardsJobView.as_view(), name="rewards-job"),
     path("wait/", waits.NewWaitView.as_view(), name="new-wait"),
     path("quota/", quotas.QuotaView.as_view(), name="quota"),
     path("seasons/", catalog.SeasonsView.as_view(), name="seasons"),
@@ -82,8 +82,10 @@ urlpatterns = [
     path("boards/<slug:slug>/tasks/", BoardTasksView.as_view(), name="board-tasks"),
     path("boards/<slug:slug>/causes/", BoardCausesView.as_view(), name="board-causes"),
     path("boards/<slug:slug>/snapshots/", boards.SnapshotsView.as_view(), name="snapshots"),
-    path("boards/<slug:slug>/snapshots/<int:number>/", boards.SnapshotView.as_view(), name="snapshot"),
-    path("boards/<slug:slug>/snapshots/<int:number>/proof/", proofs.SnapshotProofView.as_view(), name="snapshot-proof"),
+    path("boards/<slug:slug>/snapshots/<number:number>/", boards.SnapshotView.as_view(), name="snapshot"),
+    path(
+        "boards/<slug:slug>/snapshots/<number:number>/proof/", proofs.SnapshotProofView.as_view(), name="snapshot-proof"
+    ),
     path("compare/", ComparisonView.as_view(), name="compare"),
     path("account/", account.AccountView.as_view(), name="account"),
     path("account/close/", account.CloseView.as_view(), name="close-account"),
@@ -91,7 +93,7 @@ urlpatterns = [
     path("tokens/", tokens.TokensView.as_view(), name="tokens"),
     path("tokens/<slug:token_id>/", tokens.TokenView.as_view(), name="token"),
     path("worker-tokens/", workers.WorkerTokensView.as_view(), name="worker-tokens"),
-    path("worker-tokens/<uuid:token_id>/", workers.WorkerTokenView.as_view(), name="worker-token"),
+    path("worker-tokens/<id:token_id>/", workers.WorkerTokenView.as_view(), name="worker-token"),
     path("teams/", teams.TeamsView.as_view(), name="teams"),
     path("teams/<slug:slug>/", teams.TeamView.as_view(), name="team"),
     path("teams/<slug:slug>/members/", teams.MembersView.as_view(), name="members"),
@@ -100,8 +102,8 @@ urlpatterns = [
     path("teams/<slug:slug>/owner/", teams.OwnerView.as_view(), name="owner"),
     path("mails/", webhooks.MailsView.as_view(), name="mails"),
     path("webhooks/", webhooks.WebhooksView.as_view(), name="webhooks"),
-    path("webhooks/<uuid:webhook_id>/", webhooks.WebhookView.as_view(), name="webhook"),
-    path("webhooks/<uuid:webhook_id>/test/", webhooks.TestView.as_view(), name="test-webhook"),
+    path("webhooks/<id:webhook_id>/", webhooks.WebhookView.as_view(), name="webhook"),
+    path("webhooks/<id:webhook_id>/test/", webhooks.TestView.as_view(), name="test-webhook"),
     *worker_api_urls.urlpatterns,
     # Not without the last slash: such addresses are led to the ones with it.
     re_path(r"^[\s\S]*/$", NowhereView.as_view(), name="nowhere"),

@@ -3,6 +3,7 @@
 from django.apps import AppConfig
 
 from leaderboard.site.http.collecting import look_seldom
+from leaderboard.site.http.converters import register_converters
 
 
 class Wiring(AppConfig):
@@ -11,8 +12,9 @@ class Wiring(AppConfig):
     name = "leaderboard.wiring"
 
     def ready(self) -> None:
-        """Register the callbacks, once all models are loaded, and look for garbage again."""
+        """Once all models are loaded: register callbacks and parts of addresses, and look for garbage again."""
         from leaderboard.wiring.callbacks import register
 
         register()
+        register_converters()
         look_seldom()

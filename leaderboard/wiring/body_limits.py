@@ -91,7 +91,7 @@ def _of_worker(path: str, *, size: int) -> Admission | Refusal:
     """Artefacts of one attempt come one after the other; a few at once are retries of calls that were cut off."""
     if size <= LARGE_BODY or not path.startswith(_ATTEMPTS):
         return Admission()
-    attempt = path.removeprefix(_ATTEMPTS).partition("/")[0]
+    attempt = path.removeprefix(_ATTEMPTS).partition("/")[0].lower()
     if not _bodies_of_attempts.take(attempt):
         detail = f"This attempt already sends {MOST_OF_ATTEMPT} large bodies: wait for one of them."
         return Refusal(HTTPStatus.TOO_MANY_REQUESTS, "too_many_bodies", detail, RETRY_ATTEMPT_SECONDS)

@@ -16,12 +16,14 @@ from evaluator.cli.arbiter_options import (
     arbiter_opened,
 )
 from evaluator.cli.listing import Listing, show_all
+from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.cli.program.options import JsonFlag, OutputFile
 from evaluator.cli.usage import (
     LinesArgument,
     PlansArgument,
     chosen_suite,
     lines_text,
+    log,
     out,
     plans_of,
     print_json,
@@ -69,6 +71,10 @@ def score_plans(
         print_json({**identity, **report_to_json(report)})
     else:
         _print_tables(suite=chosen, report=report)
+    judgeable = [row for row in report.rows if row.task.goal is not None]
+    if judgeable and all(row.judged is None for row in judgeable):
+        log.print("planarena: none of the plans could be read", style="red", highlight=False)
+        raise typer.Exit(ExitCode.PLANNER_FAULT)
 
 
 def _print_tables(*, suite: Suite, report: Report) -> None:

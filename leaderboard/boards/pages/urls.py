@@ -30,16 +30,16 @@ urlpatterns = [
     path("boards/<slug:suite>/seasons/", season_views.seasons, name="seasons"),
     path("boards/<slug:suite>/feed.atom", export_views.feed, name="feed"),
     path("boards/<slug:suite>/snapshots/", snapshot_views.snapshots, name="snapshots"),
-    path("boards/<slug:suite>/snapshots/<int:number>/", views.snapshot, name="snapshot"),
-    path("boards/<slug:suite>/snapshots/<int:number>/preview.png", preview_views.board_picture, name="picture"),
+    path("boards/<slug:suite>/snapshots/<number:number>/", views.snapshot, name="snapshot"),
+    path("boards/<slug:suite>/snapshots/<number:number>/preview.png", preview_views.board_picture, name="picture"),
     path(
-        "boards/<slug:suite>/snapshots/<int:number>/rows/<uuid:evaluation>.bib", export_views.row_file, name="row-file"
+        "boards/<slug:suite>/snapshots/<number:number>/rows/<id:evaluation>.bib", export_views.row_file, name="row-file"
     ),
     re_path(
         rf"{_SUITE}/pictures/(?P<picture>[a-z][-a-z0-9_]*)\.(?P<drawn_as>svg|png)$",
         plot_views.picture_file,
         name="picture-file",
     ),
-    re_path(rf"{_SUITE}/snapshots/(?P<number>[0-9]+){_FILE}", export_views.snapshot_file, name="snapshot-file"),
+    re_path(rf"{_SUITE}/snapshots/(?P<number>[0-9]{{1,9}}){_FILE}", export_views.snapshot_file, name="snapshot-file"),
     re_path(rf"{_SUITE}/newest{_FILE}", export_views.newest_file, name="newest-file"),
 ]

@@ -80,7 +80,8 @@ def samples_page(
 ) -> SamplesPage:
     """One page of samples; `number` is that of the query string, and what is no page of these is the first."""
     count = max(1, -(-len(samples) // SAMPLES_PER_PAGE))
-    page = int(number) if number and number.isascii() and number.isdigit() and 1 <= int(number[:9]) <= count else 1
+    asked = int(number) if number and number.isascii() and number.isdigit() and len(number) < 9 else 1
+    page = asked if 1 <= asked <= count else 1
     first = (page - 1) * SAMPLES_PER_PAGE
     shown = [
         _sample(sample=sample, reading=reading, catalogue=catalogue, is_open=place < OPEN_AT_FIRST)

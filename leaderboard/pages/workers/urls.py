@@ -8,7 +8,7 @@ app_name = "workers"
 
 urlpatterns = [
     path("worker-tokens/", token_views.tokens, name="tokens"),
-    path("worker-tokens/<uuid:token_id>/revoke/", token_views.revoke, name="revoke"),
-    path("evaluations/<uuid:evaluation_id>/log/", views.log, name="log"),
-    path("evaluations/<uuid:evaluation_id>/log/tail/", views.log_tail, name="tail"),
+    path("worker-tokens/<id:token_id>/revoke/", token_views.revoke, name="revoke"),
+    path("evaluations/<id:evaluation_id>/log/", views.log, name="log"),
+    path("evaluations/<id:evaluation_id>/log/tail/", views.log_tail, name="tail"),
 ]

@@ -4,7 +4,7 @@ from django.urls import path
 
 from leaderboard.queue.worker_api import agents, attempts, leasing, objects, results, sessions, uploads
 
-_ATTEMPT = "worker/attempts/<uuid:attempt_id>/"
+_ATTEMPT = "worker/attempts/<id:attempt_id>/"
 
 urlpatterns = [
     path("worker/session/", sessions.SessionView.as_view(), name="worker-session"),

@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+from drf_spectacular.types import OpenApiTypes
+
 from leaderboard.site.settings.base import DEMO, PROXIES, env
 
 REST_FRAMEWORK = {
@@ -57,6 +59,7 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
     "OAS_VERSION": "3.1.1",
+    "PATH_CONVERTER_OVERRIDES": {"id": OpenApiTypes.UUID, "number": OpenApiTypes.INT},
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "leaderboard.site.api.schema.complete",

@@ -191,6 +191,29 @@ def test_ctrl_c_keeps_what_has_ended_and_says_where(useless, tmp_path):
     assert (str(kept) in said) == bool(records)
 
 
+def test_ctrl_c_while_the_reliability_is_measured_keeps_the_evaluation(monkeypatch, tmp_path):
+    def interrupted(**_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("evaluator.cli.evaluate._reliability", interrupted)
+    target = tmp_path / "out.json"
+    (tmp_path / "out.json.part.jsonl").write_text("of an earlier run")
+    done = CliRunner().invoke(app, [*GOLD, "--reliability", "--output", str(target)])
+    assert done.exit_code == 130
+    assert "has the evaluation without it" in " ".join(done.stderr.split())
+    assert json.loads(target.read_text())["summary"]["outcomes"] == {"scored": 1}
+    assert CliRunner().invoke(app, [*GOLD, "--output", str(target)]).exit_code == 0
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_plans_of_which_none_can_be_read_are_exit_code_3(tmp_path):
+    file = tmp_path / "plans.jsonl"
+    file.write_text(json.dumps({"task": "QA/0", "plan": "[Action("}))
+    done = CliRunner().invoke(app, ["score-plans", str(file), "--suite", "toolmini"])
+    assert done.exit_code == 3
+    assert "none of the plans could be read" in done.stderr
+
+
 def test_ctrl_c_ends_every_command_with_a_sentence(monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt

@@ -85,6 +85,23 @@ def test_only_post_and_only_bounded_bodies(turns, url):
     assert problem(post(url, body={**PING, "params": {"x": "y" * 100_000}})) == (401, "not_authenticated")
 
 
+@pytest.mark.parametrize("size", [1024 * 1024 + 1, 3_000_000])
+def test_a_body_without_a_length_is_bounded_too(turns, url, size):
+    user = make_user()
+    entered("toy-turns", user=user)
+    headers = {"Authorization": f"Bearer {token_of(user)}", "Accept": ACCEPT, "Content-Type": "application/json"}
+
+    def chunks(count):
+        yield b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"x": "'
+        for _ in range(count // 65536 + 1):
+            yield b"y" * 65536
+        yield b'"}}'
+
+    answer = httpx.post(f"{url}/mcp/", content=chunks(size), headers=headers, timeout=30)
+    assert problem(answer) == (413, "too_large")
+    assert httpx.post(f"{url}/mcp/", content=chunks(1), headers=headers, timeout=30).status_code == 200
+
+
 def test_calls_are_counted(turns, url, monkeypatch):
     user = make_user()
     entered("toy-turns", user=user)
