@@ -3,7 +3,9 @@ one sentence for what an operator can put right. `--traceback` shows the whole e
 
 import os
 import sys
+import time
 from collections.abc import MutableMapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import django
@@ -11,6 +13,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import ManagementUtility, call_command, get_commands
 from django.db import OperationalError, ProgrammingError
 
+from evaluator.cli.program.streams import settle_streams
+from evaluator.cli.progress_lines import ProgressLines
 from leaderboard.site import embedded
 from leaderboard.site.environment import Environment
 from leaderboard.site.http.collecting import look_later
@@ -22,6 +26,11 @@ _HELP = frozenset({"-h", "--help", "help", "--version", "version"})
 _NOT_PREPARED = frozenset({"42P01", "42703"})
 """PostgreSQL's codes for a table and a column that do not exist."""
 _INTERRUPTED = 130
+_LONG = frozenset({
+    "back_up", "check_store", "collect_garbage", "find_causes", "migrate", "register_suites", "repair_store", "restore",
+    "seal_again",
+})  # fmt: skip
+"""Commands that take minutes on a large site."""
 
 
 def run(arguments: Sequence[str], environment: MutableMapping[str, str] = os.environ) -> int:
@@ -30,10 +39,12 @@ def run(arguments: Sequence[str], environment: MutableMapping[str, str] = os.env
     `environment` must be the process's own, from which Django's settings read.
     """
     whole = "--traceback" in arguments
+    settle_streams()
     look_later()
     try:
         _prepare(arguments, environment=environment)
-        ManagementUtility([environment.get("PLANARENA_PROGRAM", "manage.py"), *arguments]).execute()
+        with _lines(arguments):
+            ManagementUtility([environment.get("PLANARENA_PROGRAM", "manage.py"), *arguments]).execute()
     except KeyboardInterrupt:
         return _INTERRUPTED
     except EOFError:
@@ -48,6 +59,14 @@ def run(arguments: Sequence[str], environment: MutableMapping[str, str] = os.env
             raise
         return _fail(sentence)
     return 0
+
+
+def _lines(arguments: Sequence[str]) -> AbstractContextManager[object]:
+    """Says without a terminal that a long command is still running. The demo has lines of its own."""
+    name, began = arguments[0] if arguments else "", time.monotonic()
+    if name not in _LONG:
+        return nullcontext()
+    return ProgressLines(lambda: f"planarena manage {name}: {time.monotonic() - began:.0f} s", stream=sys.stderr)
 
 
 def _fail(sentence: str) -> int:

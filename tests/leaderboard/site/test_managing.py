@@ -1,14 +1,18 @@
 """Django's commands as somebody types them who has a new checkout and no settings."""
 
+import io
 import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 
 import pytest
 
+from evaluator.cli import progress_lines
+from leaderboard.site import managing
 from tests.end_to_end.arena import ROOT, clean_environment
 
 
@@ -122,3 +126,28 @@ def test_tables_of_an_earlier_layout_are_refused_in_one_sentence(data):
     assert "The database holds tables of an earlier layout" in refused.stderr
     assert f"delete {data}" in refused.stderr
     assert "Traceback" not in refused.stderr
+
+
+def test_without_a_terminal_a_long_command_says_that_it_is_running(monkeypatch):
+    class Stream(io.StringIO):
+        def write(self, text):
+            lines.append(text)
+            printed.set()
+            return len(text)
+
+    class Utility:
+        def __init__(self, arguments):
+            self.name = arguments[1]
+
+        def execute(self):
+            printed.clear()
+            # Others print none.
+            printed.wait(60 if self.name == "back_up" else 0.1)
+
+    lines, printed = [], Event()
+    monkeypatch.setattr(progress_lines, "LINE_SECONDS", 0.01)
+    monkeypatch.setattr(managing, "ManagementUtility", Utility)
+    monkeypatch.setattr(managing, "_prepare", lambda *_, **__: None)
+    monkeypatch.setattr(sys, "stderr", Stream())
+    assert [managing.run([name]) for name in ("shell", "demo", "back_up")] == [0, 0, 0]
+    assert set(lines) == {"planarena manage back_up: 0 s\n"}
