@@ -2,10 +2,13 @@
 
 import hashlib
 import json
+import math
 
 from typing_extensions import TypeAliasType
 
 JsonValue = TypeAliasType("JsonValue", "str | int | float | bool | list[JsonValue] | dict[str, JsonValue] | None")
+_LARGEST_INTEGER = 2**53 - 1
+"""Larger ones are other numbers to readers whose only numbers are doubles (RFC 7493, section 2.2)."""
 
 
 def dumps(value: object) -> str:
@@ -21,3 +24,59 @@ def dumps(value: object) -> str:
 def digest(value: object) -> str:
     """Lower-case hexadecimal SHA-256 of the canonical JSON of `value`."""
     return hashlib.sha256(dumps(value).encode("utf-8")).hexdigest()
+
+
+def loads(data: bytes, *, any_integer: bool = False) -> JsonValue:
+    """The value of a JSON text that every reader understands alike (I-JSON, RFC 7493).
+
+    Args:
+        data: UTF-8 without a byte order mark.
+        any_integer: whether integers may have more than 53 bits, which readers with doubles only round.
+
+    Raises:
+        ValueError: it is not UTF-8 or not JSON, an object has a key twice, a number is NaN, infinite or too large, half
+            a surrogate pair stands alone, or it is nested too deeply. The message is the end of a sentence.
+    """
+    try:
+        value: JsonValue = json.loads(
+            data.decode("utf-8"),
+            object_pairs_hook=_object,
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+            parse_int=int if any_integer else _exact,
+        )
+        dumps(value).encode()
+    except UnicodeError:
+        raise ValueError("is not UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"is not JSON ({error.msg} at character {error.pos})") from None
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None
+    return value
+
+
+def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for position, name in enumerate(names) if name in names[:position])
+        raise ValueError(f"has the key {twice[:40]!r} twice in one object")
+    return found
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"has the number {name}, which JSON does not have")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"has the number {text[:40]}, which is too large")
+    return number
+
+
+def _exact(text: str) -> int:
+    # Compared by length first: converting a million digits takes seconds.
+    if len(text) > 17 or abs(number := int(text)) > _LARGEST_INTEGER:
+        raise ValueError(f"has the number {text[:40]}, which is too large")
+    return number

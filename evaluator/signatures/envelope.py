@@ -7,7 +7,6 @@ worthless for another, whatever the payload says.
 import base64
 import binascii
 import hashlib
-import json
 from collections.abc import Mapping
 from typing import Annotated, TypeVar
 
@@ -103,12 +102,18 @@ def open_envelope(envelope: Envelope, *, expected: type[_Statement], keys: Mappi
 
 def _parsed(body: bytes, *, expected: type[_Statement]) -> _Statement:
     try:
-        value = json.loads(body)
-        if canonical_json.dumps(value).encode() != body:
+        if canonical_json.dumps(canonical_json.loads(body)).encode() != body:
             raise EnvelopeError("is not canonical JSON")
-        return expected.model_validate(value)
-    except (ValueError, RecursionError, ValidationError) as error:
-        raise EnvelopeError(f"is no {expected.media_type()}: {type(error).__name__}") from None
+        statement = expected.model_validate_json(body, strict=True)
+    except ValidationError as error:
+        place = ".".join(str(part)[:40] for part in error.errors()[0]["loc"][:6])
+        raise EnvelopeError(f"is no {expected.media_type()}: see {place!r}") from None
+    except ValueError as error:
+        raise EnvelopeError(f"is no {expected.media_type()}: it {error}") from None
+    # A value that is read as another one, such as 1 as 1.0, would give two digests to one statement.
+    if canonical_json.dumps(statement.model_dump(mode="json")).encode() != body:
+        raise EnvelopeError("is not in canonical form")
+    return statement
 
 
 def _signed_bytes(*, kind: str, body: bytes) -> bytes:

@@ -1,17 +1,20 @@
 """What a site signs, and the digests that bind rows, results and records to it.
 
 A snapshot's statement names the digest of its rows and the statement of the snapshot before it. Each row is bound by
-three digests: its figures, the names that people chose, and the results of its evaluation's tasks. The digest of names
-is salted: when an account is closed, the site forgets salt and names, and figures and ranks can still be verified.
+the digests of its figures, of each name in it that people chose, and of the results of its evaluation's tasks. Digests
+of names have a salt each: when an account is deleted, the site forgets the owner's name and its salt, and everything
+else can still be verified. A withdrawal says so: without one, a name whose salt is missing is a name that was changed.
 
 An evaluation's statement covers the results of all its tasks in order, and through them its records. A record's digest
 is salted in the same way, since that of a hidden split must not confirm a guess of what the record says.
 """
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from datetime import datetime
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, FiniteFloat
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
 from evaluator import canonical_json
 from evaluator.suites.base import IntervalMethod
@@ -20,8 +23,14 @@ Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 KeyId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 _Text = Annotated[str, Field(max_length=200)]
 _Count = Annotated[int, Field(ge=0, le=10**9)]
-NAMES = ("planner", "version", "owner", "team")
+MOST_WITHDRAWN = 500
+"""Evaluations in one withdrawal, so that its envelope stays small."""
+Name = Literal["planner", "version", "owner", "team"]
+NAMES: tuple[Name, ...] = ("planner", "version", "owner", "team")
 """Fields of a row that people chose. All others are figures and facts of the planner."""
+_PLACEHOLDERS = {"owner": r"deleted user [0-9a-f]{8}"}
+"""What stands in rows for a withdrawn name, as a regular expression."""
+_USUAL_PLACEHOLDER = "withdrawn"
 
 
 class _Shape(BaseModel):
@@ -47,12 +56,14 @@ class ColumnFacts(_Shape):
     indicator: bool
     fault: FiniteFloat | None
     interval: IntervalMethod
-    tasks: list[_Text] = Field(default_factory=list)
+    tasks: list[_Text]
     """The only tasks that count; empty: all of the metric."""
-    weights: dict[_Text, FiniteFloat] = Field(default_factory=dict)
+    weights: dict[_Text, FiniteFloat]
     """Of a weighted mean of metrics; else empty."""
-    undecided: _Text = ""
-    """The column with the share of undecided tasks; empty: every task is decided."""
+    undecided: _Text
+    """Key of the column with the share of undecided tasks; empty if every task is decided."""
+    by_rules: list[_Text]
+    """Keys of the columns with both ends before an arbiter settled anything; else empty."""
 
 
 class SuiteFacts(_Shape):
@@ -73,11 +84,11 @@ class Conditions(_Shape):
     profile_digest: _Text
     split: _Text
     samples: _Count
-    data_digest: _Text = ""
-    """Of the data (`evaluator.suites.hidden.data_digest`); empty in statements from before."""
-    season: _Text = ""
+    data_digest: _Text
+    """Of the data (`evaluator.suites.hidden.data_digest`)."""
+    season: _Text
     """Name of the season whose hidden data these are; empty for open data."""
-    commitment: _Text = ""
+    commitment: _Text
     """To the seed of these data."""
 
 
@@ -96,6 +107,14 @@ class Previous(_Shape):
     """Digest of its statement; None if it was not signed at that time."""
     content: Digest | None
     """Digest of its content, as exports name it, if it was not signed. Otherwise None: this digest has no salt."""
+
+
+class Withdrawals(_Shape):
+    """The withdrawals of a suite up to some time, by the newest of them."""
+
+    count: _Count
+    statement: Digest | None
+    """Digest of the newest one's statement; None if there is none."""
 
 
 class SnapshotStatement(Statement):
@@ -117,6 +136,8 @@ class SnapshotStatement(Statement):
     rows: Digested
     previous: Previous | None
     """None for the first snapshot of a suite."""
+    withdrawals: Withdrawals
+    """Those that were made before this snapshot was signed."""
 
 
 class EvaluationStatement(Statement):
@@ -164,6 +185,57 @@ class SeasonStatement(Statement):
     """Digest of the statement of the announcement before; None for the first one."""
 
 
+class KeysStatement(Statement):
+    """The list of all keys of a site, signed by the newest of them."""
+
+    kind: ClassVar[str] = "keys.v1"
+    type: Literal["planarena/keys"] = "planarena/keys"
+    version: Literal[1] = 1
+    key: KeyId
+    keys: Digested
+    """The list as it is served."""
+    signed: AwareDatetime
+
+
+class WithdrawalStatement(Statement):
+    """Names or rows that the operator takes back from a suite's boards. Nothing else may be missing from them."""
+
+    kind: ClassVar[str] = "withdrawal.v1"
+    type: Literal["planarena/withdrawal"] = "planarena/withdrawal"
+    version: Literal[1] = 1
+    key: KeyId
+    suite: _Text
+    """Slug."""
+    number: Annotated[int, Field(ge=1, le=10**9)]
+    """From 1, over all withdrawals of the suite."""
+    previous: Digest | None
+    """Digest of the statement of the withdrawal before this one."""
+    what: Literal["planner", "version", "owner", "team", "row"]
+    """A name in rows that stay, or the rows themselves, which later snapshots no longer have."""
+    reason: Literal["account deleted", "name removed", "hidden by an operator", "not ranked any more"]
+    evaluations: Annotated[list[_Text], Field(min_length=1, max_length=MOST_WITHDRAWN)]
+    """Those whose rows are concerned."""
+    placeholder: _Text | None
+    """What stands in the rows for the name; None where rows are withdrawn."""
+    through: _Count
+    """The newest snapshot that is concerned, or the last one that has the rows."""
+    snapshot: Digest | None
+    """Digest of its statement; None if it was not signed at that time."""
+    contents: dict[Annotated[str, Field(pattern=r"^[0-9]{1,9}$")], Digest]
+    """By number, digests of the content of snapshots that later statements name by their content, and that are others
+    since the name is withdrawn."""
+    created: AwareDatetime
+
+    @model_validator(mode="after")
+    def _has_the_placeholder(self) -> Self:
+        if self.what == "row":
+            if self.placeholder is not None or self.contents:
+                raise ValueError("a row that is withdrawn has no placeholder")
+        elif not re.fullmatch(_PLACEHOLDERS.get(self.what, _USUAL_PLACEHOLDER), self.placeholder or ""):
+            raise ValueError(f"{self.placeholder!r} is no placeholder of a withdrawn {self.what}")
+        return self
+
+
 class KeyStatement(Statement):
     """A new key, introduced by the one before it."""
 
@@ -190,7 +262,7 @@ class TaskEntry(_Shape):
     samples: list[FiniteFloat]
     """The score of each sample, in order; empty of plans that are judged or were not executed."""
     indicators: dict[_Text, FiniteFloat]
-    sample_indicators: dict[_Text, list[FiniteFloat]] = Field(default_factory=dict)
+    sample_indicators: dict[_Text, list[FiniteFloat]]
     """By name, the values of the indicators that differ from sample to sample, in order."""
     seconds: FiniteFloat | None
     """How long the planner took."""
@@ -205,7 +277,8 @@ class RowDigests(_Shape):
 
     evaluation: _Text
     result: Digest
-    names: Digest
+    names: dict[Name, Digest]
+    """By field, the salted digest of each name that the row has."""
     tasks: Digest | None
     """Digest of the results of its tasks; None if the evaluation was gone when the snapshot was signed."""
 
@@ -215,9 +288,9 @@ def result_digest(row: Mapping[str, Any]) -> str:
     return canonical_json.digest({name: value for name, value in row.items() if name not in NAMES})
 
 
-def names_digest(*, row: Mapping[str, Any], salt: str) -> str:
-    """Salted digest of the names in a row."""
-    return canonical_json.digest([salt, {name: row[name] for name in NAMES if name in row}])
+def name_digest(*, evaluation: str, field: str, name: object, salt: str) -> str:
+    """Salted digest of one name in the row of an evaluation."""
+    return canonical_json.digest([salt, evaluation, field, name])
 
 
 def rows_digest(rows: Sequence[RowDigests]) -> str:
@@ -232,9 +305,24 @@ def record_commitment(*, salt: str, task: str, digest: str) -> str:
 
 def tasks_digest(*, evaluation: str, tasks: Sequence[TaskEntry]) -> str:
     """Digest of the results of an evaluation's tasks, in their order."""
-    return canonical_json.digest([evaluation, [_signed(task) for task in tasks]])
+    return canonical_json.digest([evaluation, [task.model_dump(mode="json") for task in tasks]])
 
 
-def _signed(task: TaskEntry) -> dict[str, Any]:
-    # Left out where there are none: results from before they were kept have the digests that were signed.
-    return task.model_dump(mode="json", exclude=None if task.sample_indicators else {"sample_indicators"})
+def rows_that_left(*, before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Evaluations whose rows a board had before, and that no later run of the same planner replaced.
+
+    Args:
+        before: rows of one snapshot.
+        after: rows of the next one of the same board.
+    """
+    there = {row["evaluation"] for row in after}
+    there.update(one for row in after for one in (row.get("runs") or {}).get("evaluations", ()))
+    ended = {(row["owner"], row["planner"]): datetime.fromisoformat(row["finished"]) for row in after}
+    return [
+        row["evaluation"]
+        for row in before
+        if row["evaluation"] not in there
+        and not (
+            (later := ended.get((row["owner"], row["planner"]))) and later >= datetime.fromisoformat(row["finished"])
+        )
+    ]

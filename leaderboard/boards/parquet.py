@@ -5,7 +5,8 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from leaderboard.boards.exports import Exported, Kind, columns, facts_of, lines
+from evaluator.board_table import Kind, columns, lines
+from leaderboard.boards.exports import Exported, facts_of, table_facts
 from leaderboard.site.http.parquet import parquet
 
 if TYPE_CHECKING:
@@ -19,12 +20,12 @@ _READERS: Mapping[Kind, Callable[[Any], Any]] = MappingProxyType(
 
 def as_parquet(board: Exported) -> bytes:
     """The table of the CSV file with typed columns; what is missing is null, and times are UTC."""
-    kinds = columns(board)
+    kinds = columns(table_facts(board))
     return b"".join(parquet(schema=_schema(kinds), rows=_rows(board, kinds=kinds), facts=facts_of(board)))
 
 
 def _rows(board: Exported, *, kinds: dict[str, Kind]) -> Iterator[dict[str, Any]]:
-    for line in lines(board):
+    for line in lines(facts=table_facts(board), rows=board.rows):
         yield {
             name: None if value in (None, "") else _READERS[kind](value)
             for (name, kind), value in zip(kinds.items(), line, strict=True)

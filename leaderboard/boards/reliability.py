@@ -7,14 +7,16 @@ measured. A profile that is measured later is in the snapshots from then on.
 from collections.abc import Mapping
 from typing import Any
 
+from evaluator import board_table
 from evaluator.metrics.statistics import ends_in_words
 
-DIMENSIONS: Mapping[str, tuple[str, str]] = {
-    "success": ("Success over runs", "Mean success rate of a task over several runs"),
-    "consistency": ("Consistency", "Whether runs of the same request end alike: 1 if all do, 0 if half succeed"),
-    "robustness": ("Robustness", "Score on perturbed requests over that on unchanged ones"),
-    "predictability": ("Predictability", "Whether confidence tells success: 1 minus the Brier score"),
-}
+_TEXTS = (
+    ("Success over runs", "Mean success rate of a task over several runs"),
+    ("Consistency", "Whether runs of the same request end alike: 1 if all do, 0 if half succeed"),
+    ("Robustness", "Score on perturbed requests over that on unchanged ones"),
+    ("Predictability", "Whether confidence tells success: 1 minus the Brier score"),
+)
+DIMENSIONS: Mapping[str, tuple[str, str]] = dict(zip(board_table.RELIABILITY, _TEXTS, strict=True))
 """Heading and description by dimension, in the order of columns."""
 _PREFIX = "reliability_"
 RELIABILITY: Mapping[str, tuple[str, str]] = {f"{_PREFIX}{name}": texts for name, texts in DIMENSIONS.items()}

@@ -19,7 +19,7 @@ from leaderboard.boards.policy import shown_runs, with_means
 from leaderboard.boards.rank_tests import scores_of, tests_of
 from leaderboard.boards.ranking import Entry, rank_entries, read_metrics, runs_of, to_row
 from leaderboard.boards.reliability import dimensions_of
-from leaderboard.boards.signing.services import sign_when_possible
+from leaderboard.boards.signing.services import sign_when_possible, withdraw_rows
 from leaderboard.boards.storing.packing import pack_predecessor
 from leaderboard.boards.task_values.kept import keep_values
 from leaderboard.catalog.conditions import profile_of, samples_of, split_of
@@ -76,6 +76,8 @@ def publish_locked(evaluation: Evaluation) -> Snapshot | None:
         task_order=packed_order(suite=suite, rows=content["rows"]),
         **conditions._asdict(),
     )
+    if newest is not None:
+        withdraw_rows(before=newest, after=made)
     pack_predecessor(made)
     sign_when_possible(snapshot=made)
     Evaluation.objects.filter(pk__in=ranked, first_ranked=None).update(first_ranked=Now())

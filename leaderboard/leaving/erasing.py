@@ -17,7 +17,6 @@ from django.db.models.functions import Now
 from leaderboard.accounts.models import Erasure
 from leaderboard.audit.services import pseudonymise
 from leaderboard.boards.erasing import replace_owner
-from leaderboard.boards.signing.services import withhold_names
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.planners.checkpoints import remove_unnamed
 from leaderboard.queue.models import AttemptLog
@@ -45,8 +44,6 @@ def erase(erasure: Erasure) -> None:
     """
     user, name = erasure.user, erasure.username
     pseudonymise(key=user.pk, name=name, pseudonym=user.username)
-    # First, so that no board is there whose names are neither as signed nor withheld.
-    withhold_names(list(Evaluation.objects.filter(submission__submitted_by=user).values_list("pk", flat=True)))
     replace_owner(before=name, after=user.username)
     _replace_in_reasons(before=name, after=user.username)
     _delete_logs(AttemptLog.objects.filter(attempt__user=user, attempt__team=None))

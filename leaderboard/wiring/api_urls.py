@@ -83,6 +83,7 @@ urlpatterns = [
     path("boards/<slug:slug>/causes/", BoardCausesView.as_view(), name="board-causes"),
     path("boards/<slug:slug>/snapshots/", boards.SnapshotsView.as_view(), name="snapshots"),
     path("boards/<slug:slug>/snapshots/<number:number>/", boards.SnapshotView.as_view(), name="snapshot"),
+    path("boards/<slug:slug>/withdrawals/", proofs.WithdrawalsView.as_view(), name="withdrawals"),
     path(
         "boards/<slug:slug>/snapshots/<number:number>/proof/", proofs.SnapshotProofView.as_view(), name="snapshot-proof"
     ),

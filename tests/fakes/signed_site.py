@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from evaluator import canonical_json
+from evaluator.board_table import BoardFacts, as_csv
 from evaluator.client.verify.fetching import MissingError
 from evaluator.metrics.aggregate import TaskScore, indicators_of_samples, scores_of_samples, summarise_columns
 from evaluator.records import ArtefactReference, Outcome, PlannerCall, Reason, ResultRecord, SampleResult
@@ -19,6 +20,8 @@ from evaluator.signatures import (
     Conditions,
     Envelope,
     EvaluationStatement,
+    KeyEntry,
+    KeysStatement,
     KeyStatement,
     Previous,
     PrivateKey,
@@ -27,7 +30,10 @@ from evaluator.signatures import (
     SnapshotStatement,
     SuiteFacts,
     TaskEntry,
-    names_digest,
+    Withdrawals,
+    WithdrawalStatement,
+    digested_keys,
+    name_digest,
     record_commitment,
     result_digest,
     rows_digest,
@@ -40,16 +46,24 @@ from evaluator.suites.base import Column
 START = datetime(2026, 11, 20, 10, tzinfo=UTC)
 SUITE = SuiteFacts(
     slug="openagi", version="1", digest="5" * 64, columns=[
-        ColumnFacts(key=key, metric=metric, indicator=False, fault=0.0, interval="bootstrap", tasks=[], weights={})
+        ColumnFacts(
+            key=key, metric=metric, indicator=False, fault=0.0, interval="bootstrap", tasks=[], weights={},
+            undecided="", by_rules=[],
+        )
         for key, metric in (("overall", ""), ("ViT", "ViT"))
     ], ranked_by="overall",
     higher_is_better=True,
 )  # fmt: skip
-CONDITIONS = Conditions(profile="lilliput", profile_digest="ab" * 32, split="public", samples=2)
+CONDITIONS = Conditions(
+    profile="lilliput", profile_digest="ab" * 32, split="public", samples=2, data_digest="", season="", commitment=""
+)
 OPERATOR = PrivateKey.from_secret("the operator's key")
 SITE = "https://arena.example"
 BOARD = f"{SITE}/boards/openagi/"
 COVERAGE = {"run": 12, "total": 13}
+COLUMNS = [Column(key=one.key, label="", description="", metric=one.metric) for one in SUITE.columns]
+MEASURED = ("profile", "profile_digest", "split", "samples", "data_digest")
+PSEUDONYM = "deleted user 0badcafe"
 Document = dict[str, Any]
 
 
@@ -61,16 +75,19 @@ class SignedSite:
     """Three snapshots of a board with up to three evaluations of thirteen tasks. `get` is that of a `Fetcher`."""
 
     def __init__(
-        self, *, key: PrivateKey = OPERATOR, snapshots: int = 3, hidden: bool = False, tested: bool = True,
+        self, *, key: PrivateKey = OPERATOR, snapshots: int = 3, hidden: bool = False,
         conditions: Conditions = CONDITIONS,
     ) -> None:  # fmt: skip
-        """`tested=False`: ranges of ranks follow from intervals, as they did before paired tests."""
-        self.key, self.hidden, self.tested = key, hidden, tested
+        """`hidden`: the split is, so that its records are not public."""
+        self.key, self.hidden = key, hidden
+        self.conditions = conditions.model_copy(update={"split": "hidden"}) if hidden else conditions
+        self.withdrawals: list[Document] = []
+        self.site = SITE
         self.keys: list[Document] = [self.key_entry(key)]
         self.objects: dict[str, bytes] = {}
+        self.tasks_digests: dict[str, str] = {}
         self.evaluations: dict[str, Document] = {}
         self.snapshots: dict[int, Document] = {}
-        self.conditions = conditions
         self.seasons: dict[str, Document] = {}
         self.shown: int | None = None
         self.asked: list[str] = []
@@ -89,20 +106,26 @@ class SignedSite:
         self.evaluations[name(number)] = self.evaluated(number)
         best_first = sorted(self.evaluations, reverse=True)
         rows = [self._row(evaluation, place) for place, evaluation in enumerate(best_first, start=1)]
-        rank(rows, tested=self.tested)
-        salts = {row["evaluation"]: f"salt of {row['evaluation']}" for row in rows}
+        rank(rows)
+        salts = {
+            row["evaluation"]: {field: f"salt of {row['evaluation']}, {field}" for field in ("planner", "owner")}
+            for row in rows
+        }
         digests = [
             RowDigests(
                 evaluation=row["evaluation"],
                 result=result_digest(row),
-                names=names_digest(row=row, salt=salts[row["evaluation"]]),
-                tasks=self.evaluations[row["evaluation"]]["tasks_digest"],
+                names={
+                    field: name_digest(evaluation=row["evaluation"], field=field, name=row[field], salt=salt)
+                    for field, salt in salts[row["evaluation"]].items()
+                },
+                tasks=self.tasks_digests[row["evaluation"]],
             ).model_dump(mode="json")
             for row in rows
         ]
         content = {"rows": rows, "coverage": COVERAGE}
         self.snapshots[number] = {
-            "format": "planarena-snapshot-proof/1", "suite": "openagi", "number": number,
+            "format": "planarena-snapshot-proof/2", "suite": "openagi", "number": number,
             "digest": canonical_json.digest(content), "content": content, "rows": digests, "salts": salts,
             "signature": None,
         }  # fmt: skip
@@ -122,6 +145,7 @@ class SignedSite:
             "key": key.public.id, "suite": SUITE, "conditions": self.conditions, "number": number,
             "created": START + timedelta(hours=number), "signed": START + timedelta(hours=number),
             "coverage": COVERAGE, "rows": Digested(count=len(rows), digest=rows_digest(rows)), "previous": previous,
+            "withdrawals": Withdrawals(count=len(self.withdrawals), statement=self._last_withdrawal()),
         }  # fmt: skip
         proof["signature"] = sealed(SnapshotStatement(**{**fields, **changes}), key=key)
 
@@ -138,7 +162,24 @@ class SignedSite:
             "suites": [{"suite": suite, "commitment": committed} for suite, committed in commitments.items()],
             "previous": Envelope.model_validate(before[-1]).digest if before else None,
         }  # fmt: skip
-        before.append(sealed(SeasonStatement(**{**fields, **changes}), key=self.key))
+        statement = SeasonStatement(**{**fields, **changes})
+        document |= statement.model_dump(mode="json", include={"announced", "opens", "closes"}) | {"closed": None}
+        before.append(sealed(statement, key=self.key))
+
+    def withdraw(self, *, number: int, key: PrivateKey | None = None, place: int | None = None, **fields: Any) -> None:
+        """State, as the withdrawal with a place, that names or rows are taken back from snapshots up to a number."""
+        key = key or self.key
+        statement = self.snapshots[number]["signature"]
+        found = {
+            "key": key.public.id, "suite": "openagi", "number": place or len(self.withdrawals) + 1,
+            "previous": self._last_withdrawal(), "what": "owner", "reason": "account deleted",
+            "placeholder": PSEUDONYM, "through": number, "snapshot": Envelope.model_validate(statement).digest,
+            "contents": {}, "created": START + timedelta(hours=number, minutes=1),
+        }  # fmt: skip
+        self.withdrawals.append(sealed(WithdrawalStatement.model_validate({**found, **fields}), key=key))
+
+    def _last_withdrawal(self) -> str | None:
+        return Envelope.model_validate(self.withdrawals[-1]).digest if self.withdrawals else None
 
     def sign_all_again(self, *, key: PrivateKey) -> None:
         """The whole history and every evaluation under another key, as whoever took over the site would."""
@@ -185,10 +226,11 @@ class SignedSite:
 
     def _sign_evaluation(self, made: Document) -> None:
         entries = [TaskEntry.model_validate(entry) for entry in made["tasks"]]
-        made["tasks_digest"] = tasks_digest(evaluation=made["evaluation"], tasks=entries)
+        self.tasks_digests[made["evaluation"]] = tasks_digest(evaluation=made["evaluation"], tasks=entries)
         statement = EvaluationStatement(
             key=self.key.public.id, evaluation=made["evaluation"], suite=SUITE, conditions=self.conditions,
-            finished=START, signed=START, tasks=Digested(count=len(entries), digest=made["tasks_digest"]),
+            finished=START, signed=START,
+            tasks=Digested(count=len(entries), digest=self.tasks_digests[made["evaluation"]]),
         )  # fmt: skip
         made["signature"] = sealed(statement, key=self.key)
 
@@ -219,7 +261,7 @@ class SignedSite:
     def _row(self, evaluation: str, place: int) -> Document:
         entries = [TaskEntry.model_validate(entry) for entry in self.evaluations[evaluation]["tasks"]]
         found: Mapping[str, Any] = summarise_columns(
-            columns=[Column(key=one.key, label="", description="", metric=one.metric) for one in SUITE.columns],
+            columns=COLUMNS,
             results=[TaskScore(one.task, one.metric, Outcome(one.outcome), one.score) for one in entries],
         )  # fmt: skip
         known = [entry for entry in entries if entry.seconds is not None]
@@ -253,9 +295,11 @@ class SignedSite:
     def _found(self, path: str) -> Document | bytes | None:
         parts = path.partition("?")[0].strip("/").split("/")
         if path == "/.well-known/planarena-keys.json":
-            return {"format": "planarena-keys/1", "keys": self.keys}
+            return self._keys()
         if parts[0] == "objects":
             return self.objects.get(parts[1])
+        if parts[0] == "boards":
+            return self._published(parts)
         if parts[2] == "seasons":
             listed = [season for season in self.seasons.values() if parts[3:] in ([], [season["name"]])]
             if parts[3:]:
@@ -263,15 +307,68 @@ class SignedSite:
             return {"results": listed, "next": None, "previous": None}
         if parts[2] == "evaluations":
             return self.evaluations.get(parts[3])
+        if len(parts) == 4:
+            return self._board(self.snapshots[max(self.snapshots)])
+        if parts[4] == "withdrawals":
+            return {"format": "planarena-withdrawals/1", "suite": "openagi", "withdrawals": self.withdrawals}
         if parts[4] == "rows":
-            return {"snapshot": self.shown or max(self.snapshots)}
-        if len(parts) > 5:
+            newest = self.snapshots[self.shown or max(self.snapshots)]
+            many = len(newest["content"]["rows"])
+            return {
+                "snapshot": newest["number"], **newest["content"], "total": many, "matching": many, "next": None,
+                "previous": None,
+            }  # fmt: skip
+        if len(parts) > 6:
             return self.snapshots.get(int(parts[5]))
+        if len(parts) > 5:
+            proof = self.snapshots[int(parts[5])]
+            return {
+                **self._board(proof), "suite_version": "1",
+                "url": f"{self.site}/boards/openagi/snapshots/{proof['number']}/", "signature": proof["signature"],
+            }  # fmt: skip
         listed = [
             {"number": number, "digest": proof["digest"], "signature": proof["signature"]}
             for number, proof in sorted(self.snapshots.items(), reverse=True)
         ]
         return {"results": listed, "next": None, "previous": None}
+
+    def _keys(self) -> Document:
+        entries = [KeyEntry.model_validate_json(json.dumps(entry)) for entry in self.keys]
+        served = [entry.model_dump(mode="json") for entry in entries]
+        statement = KeysStatement(key=self.key.public.id, keys=digested_keys(entries), signed=START)
+        return {"format": "planarena-keys/2", "keys": served, "signature": sealed(statement, key=self.key)}
+
+    def _board(self, proof: Document) -> Document:
+        """A snapshot as the API has it."""
+        conditions = self.conditions.model_dump(include=set(MEASURED))
+        return {
+            "suite": "openagi", "number": proof["number"], "digest": proof["digest"],
+            "created": (START + timedelta(hours=proof["number"])).isoformat(), **conditions,
+            "season": self.conditions.season or None, "content": proof["content"],
+        }  # fmt: skip
+
+    def _published(self, parts: list[str]) -> Document | bytes | None:
+        """A page, or a file of a snapshot."""
+        name, _, extension = parts[-1].partition(".")
+        proof = self.snapshots[int(name) if name.isdecimal() else max(self.snapshots)]
+        if extension == "json":
+            return {
+                "format": "planarena-board/1", "address": f"{self.site}/boards/openagi/snapshots/{proof['number']}/",
+                "suite": {"slug": "openagi", "version": "1", "digest": SUITE.digest, "title": "OpenAGI", "metrics": []},
+                "conditions": {
+                    **self.conditions.model_dump(include=set(MEASURED)), "season": self.conditions.season or None,
+                },
+                "snapshot": {name: self._board(proof)[name] for name in ("number", "digest", "created")},
+                "content": proof["content"],
+            }  # fmt: skip
+        if extension == "csv":
+            facts = BoardFacts(
+                columns=COLUMNS, site=self.site, suite="openagi", suite_version="1", suite_digest=SUITE.digest,
+                snapshot=proof["number"], snapshot_digest=proof["digest"], season=self.conditions.season,
+                **self.conditions.model_dump(include=set(MEASURED)),
+            )  # fmt: skip
+            return as_csv(facts=facts, rows=proof["content"]["rows"]).encode()
+        return page(proof["content"]["rows"]).encode()
 
 
 @contextmanager
@@ -295,7 +392,8 @@ def served(site: SignedSite) -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}/boards/openagi/"
+        site.site = f"http://127.0.0.1:{server.server_port}"
+        yield f"{site.site}/boards/openagi/"
     finally:
         server.shutdown()
         server.server_close()
@@ -305,18 +403,30 @@ def name(number: int) -> str:
     return f"00000000-0000-4000-8000-{number:012}"
 
 
-def rank(rows: list[Document], *, tested: bool = True) -> None:
+def page(rows: list[Document]) -> str:
+    """The table of a board's page, as far as it is compared."""
+    lines = [
+        f'<tr id="row-{row["evaluation"]}"><td><span data-cell="rank">{row["rank"]}</span><input></td>'
+        f'<th><a data-cell="planner">{row["planner"]}</a> by <a data-cell="owner">{row["owner"]}</a></th>'
+        + "".join(
+            f'<td><span data-cell="metric-{key}">{value["mean"]:.3f}</span> or so</td>'
+            for key, value in row["metrics"].items()
+            if value
+        )
+        + "</tr>"
+        for row in rows
+    ]
+    return f"<!doctype html><table><tr><th>Rank</th></tr>{''.join(lines)}</table>"
+
+
+def rank(rows: list[Document]) -> None:
     """Ranks and their ranges by the primary metric. Each evaluation differs from any other by the same on every task
-    but one, so that paired tests leave no rank open; intervals leave all of them open."""
+    but one, so that paired tests leave no rank open."""
     values = [row["metrics"]["overall"] for row in rows]
     for row, own in zip(rows, values, strict=True):
         row["rank"] = 1 + sum(other["mean"] > own["mean"] for other in values)
-        if tested:
-            row["rank_low"] = row["rank_high"] = row["rank"]
-            row["rank_tests"] = len(rows) * (len(rows) - 1) // 2
-        else:
-            row["rank_low"] = 1 + sum(other["low"] > own["high"] for other in values)
-            row["rank_high"] = sum(other["high"] >= own["low"] for other in values)
+        row["rank_low"] = row["rank_high"] = row["rank"]
+        row["rank_tests"] = len(rows) * (len(rows) - 1) // 2
 
 
 def entry_of(record: ResultRecord, *, salt: str, digest: str) -> TaskEntry:

@@ -6,7 +6,11 @@ documents.py  what a site serves, as types
 trust.py      which keys are trusted: pinned, given, or introduced by one of these
 pins.py       the file of known sites
 history.py    the chain of snapshots
+withdrawals.py  names and rows that the operator took back
 rows.py       rows of a snapshot, and the figures recomputed from results
-records.py    the sample of records and artefacts
+ranks.py      ranks and their ranges, computed again
+publications.py  what pages, files and the API show of the snapshot
+records.py    the digests of all records, and a sample of records and artefacts
+seasons.py    closed seasons
 report.py     findings, and the report
 """

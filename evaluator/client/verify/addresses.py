@@ -10,7 +10,7 @@ _PATH = re.compile(
     r"(?P<prefix>.*?)/(?:api/v1/)?boards/(?P<suite>[-a-zA-Z0-9_]{1,100})"
     r"(?:/snapshots/(?P<number>[0-9]{1,9})(?:\.(?:json|csv|bib))?(?:/proof)?|/rows|/plots)?/?"
 )
-_CONDITIONS = ("profile_digest", "split", "samples", "data_digest")
+CONDITIONS = ("profile_digest", "split", "samples", "data_digest")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ def board_address(text: str) -> BoardAddress:
             "https://planarena.example.org/boards/SUITE/snapshots/12/"
         )
     query = parse_qs(parts.query)
-    given = [query.get(name, [""])[-1] for name in _CONDITIONS]
+    given = [query.get(name, [""])[-1] for name in CONDITIONS]
     return BoardAddress(
         site=f"{parts.scheme}://{parts.netloc}{match['prefix']}",
         suite=match["suite"],

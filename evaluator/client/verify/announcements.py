@@ -115,7 +115,14 @@ def _check_document(document: SeasonDocument, *, announced: SeasonStatement, rep
         if signed.get(suite) != shown.get(suite):
             text = f"{where}: the commitment of {suite} is not the announced one"
             report.mismatch(_PART, text, expected=signed.get(suite, "none"), found=shown.get(suite, "none"))
+    for what in ("announced", "opens", "closes"):
+        if getattr(document, what) != getattr(announced, what):
+            text = f"{where}: the site shows another time than it announced ({what})"
+            report.mismatch(_PART, text, expected=getattr(announced, what), found=getattr(document, what))
     for data in document.suites:
+        if (data.seed is None) != (document.closed is None):
+            text = f"{where}: the seed of {data.suite} is public exactly while the season is not closed"
+            report.mismatch(_PART, text, expected="a seed once it is closed", found=data.seed or "none")
         if data.seed is None or data.suite not in signed:
             continue
         try:

@@ -1,28 +1,34 @@
 """One verification from beginning to end."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from evaluator.client.verify.addresses import BoardAddress
 from evaluator.client.verify.announcements import check_announcements
-from evaluator.client.verify.documents import (
-    EvaluationProof,
-    ListedSnapshot,
-    MalformedError,
-    Row,
-    SnapshotProof,
-)
+from evaluator.client.verify.documents import ListedSnapshot, MalformedError, Row, shaped
 from evaluator.client.verify.fetching import FetchError, MissingError
 from evaluator.client.verify.history import History, check_history
-from evaluator.client.verify.pins import KnownSite
-from evaluator.client.verify.ranks import Runs, check_ranges, has_tests
-from evaluator.client.verify.records import check_sample, draw
+from evaluator.client.verify.pins import Head, KnownSite
+from evaluator.client.verify.publications import check_publications
+from evaluator.client.verify.ranks import Runs, check_ranges
+from evaluator.client.verify.records import check_commitments, check_sample, draw
 from evaluator.client.verify.report import Kind, Report
-from evaluator.client.verify.rows import check_evaluation, check_figures, check_rows, check_run, columns_of, score_of
+from evaluator.client.verify.rows import (
+    check_evaluation,
+    check_figures,
+    check_rows,
+    check_run,
+    check_steps,
+    columns_of,
+    score_of,
+)
 from evaluator.client.verify.seasons import regenerated
 from evaluator.client.verify.site import Site
-from evaluator.client.verify.trust import Basis, Trust, UntrustedError, trust
-from evaluator.signatures import Conditions, SnapshotStatement
+from evaluator.client.verify.trust import Basis, ForgedListError, Trust, UntrustedError, trust
+from evaluator.client.verify.withdrawals import Withdrawn, check_binding, read_withdrawals
+from evaluator.signatures import Conditions, EvaluationProof, RowDigests, SnapshotProof, SnapshotStatement
+from evaluator.suites.hidden import HIDDEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +43,12 @@ class Order:
     """A key, or its id, that alone is trusted."""
     first_use: bool = True
     """Whether a site that was never seen may name its own key."""
+    head: Head | None = None
+    """A snapshot that another reader saw, which must be part of the history."""
+
+
+MOST_STEPS = 20
+"""Earlier snapshots that are read to look for rows that left the board."""
 
 
 class _Stop(Exception):
@@ -67,26 +79,169 @@ def _check(*, order: Order, site: Site, known: KnownSite, report: Report, tell: 
     trusted = _trust(order=order, site=site, known=known, report=report)
     tell("reading the history of snapshots")
     suite = order.address.suite
+    withdrawn = _withdrawals(suite=suite, site=site, trusted=trusted, report=report)
     listed = _history(suite=suite, site=site, report=report)
-    history = check_history(suite=suite, listed=listed, trust=trusted, known=known.heads.get(suite), report=report)
+    pinned = known.heads.get(suite)
+    heads = [head for head in (pinned, order.head) if head is not None]
+    history = check_history(
+        suite=suite, listed=listed, trust=trusted, known=heads, report=report, replaced=withdrawn.contents
+    )
+    check_binding(withdrawn=withdrawn, history=history, report=report)
     number = _number(order=order, site=site, history=history, report=report)
-    statement, proof = _snapshot(suite=suite, number=number, site=site, history=history, listed=listed, report=report)
+    snapshot = _Snapshots(suite=suite, site=site, history=history, listed=listed, withdrawn=withdrawn, report=report)
+    proof = snapshot.proof(number)
+    if proof is None:
+        raise _Stop
+    statement = history.statements[number]
+    report.ok("snapshot", _in_words(statement))
     seasons = check_announcements(statement=statement, site=site, trust=trusted, known=known.seasons, report=report)
     season = regenerated(statement=statement, site=site, report=report)
-    proofs = _rows(proof=proof, statement=statement, site=site, trusted=trusted, report=report, tell=tell)
-    sample = draw(proofs=proofs, size=order.sample, seed=order.seed, report=report)
+    rows = check_rows(proof=proof, statement=statement, withdrawn=withdrawn, report=report)
+    snapshot.check_steps(to=number, rows=_rows_of(proof), seen=pinned.number if pinned else None)
+    proofs = _results(rows=rows, statement=statement, site=site, trusted=trusted, report=report, tell=tell)
+    tell("reading the board as pages, files and the API show it")
+    served = proof.content.get("rows")
+    if isinstance(served, list) and len(rows) == len(served):
+        check_publications(site=site, address=order.address, statement=statement, proof=proof, report=report)
+    possible = check_commitments(
+        proofs=proofs, may_be_withheld=_withheld(rows=rows, statement=statement, is_open=season is not None),
+        report=report,
+    )  # fmt: skip
+    sample = draw(possible=possible, size=order.sample, seed=order.seed, report=report)
     tell(f"reading {len(sample)} records and their artefacts")
     check_sample(sample=sample, site=site, report=report, season=season)
     if report.of(Kind.MISMATCH):
         return known
     head = history.head
-    heads = known.heads if head is None else {**known.heads, suite: head}
-    return KnownSite(keys={**known.keys, **trusted.pins()}, heads=heads, seasons=dict(seasons))
+    newest = known.heads if head is None else {**known.heads, suite: head}
+    return KnownSite(keys={**known.keys, **trusted.pins()}, heads=newest, seasons=dict(seasons))
+
+
+def _in_words(statement: SnapshotStatement) -> str:
+    conditions = statement.conditions
+    delay = statement.signed - statement.created
+    later = f", which was published {statement.created:%Y-%m-%d %H:%M}" if delay.total_seconds() > 3600 else ""
+    board = f"profile {conditions.profile}, split {conditions.split}, {conditions.samples} samples"
+    if conditions.season:
+        board += f", season {conditions.season}"
+    signed = f"signed {statement.signed:%Y-%m-%d %H:%M} UTC by {statement.key}"
+    return f"{statement.suite.slug} {statement.number} ({board}), {signed}{later}"
+
+
+def _withheld(*, rows: Sequence[tuple[Row, RowDigests]], statement: SnapshotStatement, is_open: bool) -> set[str]:
+    """Evaluations whose records nobody may read: of a hidden split until its season is closed, and then those of the
+    planner that answers with gold plans, which later seasons have too."""
+    if statement.conditions.split != HIDDEN:
+        return set()
+    if not is_open:
+        return {row.evaluation for row, _ in rows}
+    # Loaded here: verifying open boards needs less than planners do.
+    from evaluator.planners.bundled import KNOW_GOLD
+
+    return {row.evaluation for row, _ in rows if row.kind == "bundled" and row.strategy in KNOW_GOLD}
+
+
+def _rows_of(proof: SnapshotProof) -> list[dict[str, Any]]:
+    """Its rows, if all can be read; else none, which `check_rows` has reported."""
+    rows = proof.content.get("rows")
+    try:
+        found = rows if isinstance(rows, list) else []
+        return [row for row in found if shaped(row, shape=Row)]
+    except MalformedError:
+        return []
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Snapshots:
+    """The signed snapshots of a suite, read one by one."""
+
+    suite: str
+    site: Site
+    history: History
+    listed: Sequence[ListedSnapshot]
+    withdrawn: Withdrawn
+    report: Report
+
+    def proof(self, number: int) -> SnapshotProof | None:
+        """A snapshot with what its signed statement binds; None, with a finding, if it is not what is listed."""
+        report, where = self.report, f"snapshot {number}"
+        report.facts.setdefault("snapshot", number)
+        entry = next((one for one in self.listed if one.number == number), None)
+        try:
+            proof = self.site.snapshot(suite=self.suite, number=number)
+        except (FetchError, MalformedError) as error:
+            report.not_checked("snapshot", f"{where}: {error}")
+            return None
+        statement = self.history.statements.get(number)
+        if statement is None or proof.signature is None or entry is None:
+            if statement is not None:
+                text = f"{where} is shown without its signature"
+                report.mismatch("snapshot", text, expected="signed", found="unsigned")
+            elif entry is None:
+                text = f"{where} is not in the list of snapshots; if it was published just now, verify again"
+                report.not_checked("snapshot", text)
+            elif entry.signature is None:
+                report.not_checked("snapshot", f"{where} is not signed")
+            return None
+        if proof.signature.digest != self.history.digests[number]:
+            report.mismatch(
+                "snapshot", f"{where} is shown with another statement than in the history",
+                expected=self.history.digests[number], found=proof.signature.digest,
+            )  # fmt: skip
+            return None
+        for what, expected, found in (
+            ("suite", self.suite, proof.suite),
+            ("number", number, proof.number),
+            ("content digest", entry.digest, proof.digest),
+            ("signature", entry.signature, proof.signature),
+        ):
+            if expected != found:
+                text = f"{where} is shown with another {what} than in the history"
+                report.mismatch("snapshot", text, expected=expected, found=found)
+        return proof
+
+    def check_steps(self, *, to: int, rows: list[dict[str, Any]], seen: int | None) -> None:
+        """Check which rows left the board: from the snapshot that was seen last, at least from the one before."""
+        board = self.history.statements[to]
+        earlier = [
+            number
+            for number, one in sorted(self.history.statements.items(), reverse=True)
+            if number < to and (one.suite.digest, one.conditions) == (board.suite.digest, board.conditions)
+        ]
+        wanted = [number for position, number in enumerate(earlier) if position == 0 or number >= (seen or to)]
+        after, number = rows, to
+        for last in wanted[:MOST_STEPS]:
+            proof = self.proof(last)
+            if proof is None:
+                return
+            check_rows(
+                proof=proof, statement=self.history.statements[last], withdrawn=self.withdrawn, report=self.report
+            )
+            before = _rows_of(proof)
+            check_steps(
+                before=before, after=after, last=last, number=number, withdrawn=self.withdrawn, report=self.report
+            )
+            after, number = before, last
+        if len(wanted) > MOST_STEPS:
+            text = f"rows that left the board before snapshot {number} were not looked for"
+            self.report.note("rows", f"{text}: verify older snapshots by their numbers")
+
+
+def _withdrawals(*, suite: str, site: Site, trusted: Trust, report: Report) -> Withdrawn:
+    try:
+        document = site.withdrawals(suite)
+    except (FetchError, MalformedError) as error:
+        report.not_checked("withdrawn", f"the list of withdrawals of {suite!r}: {error}")
+        raise _Stop from None
+    return read_withdrawals(suite=suite, document=document, trust=trusted, report=report)
 
 
 def _trust(*, order: Order, site: Site, known: KnownSite, report: Report) -> Trust:
     try:
         found = trust(document=site.keys(), known=known, given=order.key, first_use=order.first_use)
+    except ForgedListError as error:
+        report.mismatch("key", str(error), expected=error.expected, found=error.found)
+        raise _Stop from None
     except UntrustedError as error:
         # A key that is not the known one is a mismatch; that none is known is not.
         if known.keys or order.key:
@@ -125,7 +280,7 @@ def _number(*, order: Order, site: Site, history: History, report: Report) -> in
     if address.conditions is not None or address.season:
         return _newest_under(address, history=history, report=report)
     try:
-        number = site.newest(address.suite)
+        number = site.rows(address.suite, page=1).snapshot
     except (FetchError, MalformedError) as error:
         report.not_checked("snapshot", f"the board of {address.suite!r}: {error}")
         raise _Stop from None
@@ -156,47 +311,12 @@ def _fits(conditions: Conditions, *, address: BoardAddress) -> bool:
     return (not address.season or conditions.season == address.season) and address.conditions in (None, named)
 
 
-def _snapshot(
-    *, suite: str, number: int, site: Site, history: History, listed: list[ListedSnapshot], report: Report
-) -> tuple[SnapshotStatement, SnapshotProof]:
-    report.facts["snapshot"] = number
-    try:
-        proof = site.snapshot(suite=suite, number=number)
-    except (FetchError, MalformedError) as error:
-        report.not_checked("snapshot", f"snapshot {number}: {error}")
-        raise _Stop from None
-    statement = history.statements.get(number)
-    if statement is None or proof.signature is None:
-        is_listed_signed = any(one.number == number and one.signature is not None for one in listed)
-        if statement is not None:
-            report.mismatch(
-                "snapshot", f"snapshot {number} is shown without its signature", expected="signed", found="unsigned"
-            )
-        elif not is_listed_signed:
-            report.not_checked("snapshot", f"snapshot {number} is not signed")
-        raise _Stop
-    if proof.signature.digest != history.digests[number]:
-        report.mismatch(
-            "snapshot", f"snapshot {number} is shown with another statement than in the history",
-            expected=history.digests[number], found=proof.signature.digest,
-        )  # fmt: skip
-        raise _Stop
-    if proof.number != number or proof.suite != suite:
-        report.mismatch(
-            "snapshot", "another snapshot is shown", expected=f"{suite} {number}", found=f"{proof.suite} {proof.number}"
-        )
-    delay = statement.signed - statement.created
-    later = f", which was published {statement.created:%Y-%m-%d %H:%M}" if delay.total_seconds() > 3600 else ""
-    report.ok("snapshot", f"{suite} {number}, signed {statement.signed:%Y-%m-%d %H:%M} UTC by {statement.key}{later}")
-    return statement, proof
-
-
-def _rows(
-    *, proof: SnapshotProof, statement: SnapshotStatement, site: Site, trusted: Trust, report: Report,
-    tell: Callable[[str], None],
+def _results(
+    *, rows: Sequence[tuple[Row, RowDigests]], statement: SnapshotStatement, site: Site, trusted: Trust,
+    report: Report, tell: Callable[[str], None],
 ) -> dict[str, EvaluationProof]:  # fmt: skip
-    """Check rows and their evaluations. Returns the results that are as they were signed, by evaluation."""
-    rows = check_rows(proof=proof, statement=statement, report=report)
+    """Check the evaluations of rows. Returns the results that are as they were signed, by evaluation: those of the rows
+    and of all runs that a row is the mean of."""
     before, tasks = len(report.findings), 0
     proofs: dict[str, EvaluationProof] = {}
     results: dict[str, Runs] = {}
@@ -221,12 +341,10 @@ def _rows(
         report.ok(
             "results", f"{many}: every mean, interval, count and usage follows from the signed results of all tasks"
         )
-    readable = [row for row, _ in rows]
-    if has_tests(readable):
-        check_ranges(
-            rows=readable, results=results, columns=columns_of(statement.suite), suite=statement.suite,
-            samples=statement.conditions.samples, report=report,
-        )  # fmt: skip
+    check_ranges(
+        rows=[row for row, _ in rows], results=results, columns=columns_of(statement.suite), suite=statement.suite,
+        samples=statement.conditions.samples, report=report,
+    )  # fmt: skip
     return proofs
 
 

@@ -38,18 +38,27 @@ def verify(
     key: Annotated[
         str, typer.Option(metavar="KEY", help="The operator's public key (base64) or its id. Default: the pinned one.")
     ] = "",
+    head: Annotated[
+        str,
+        typer.Option(
+            metavar="NUMBER:DIGEST",
+            help="The newest snapshot in another reader's report: it must be in the history.",
+        ),
+    ] = "",
     as_json: JsonFlag = False,
     patience: Annotated[float, typer.Option(min=0, help="Seconds for which a failed request is tried again.")] = 60.0,
 ) -> None:
-    """Check that a board is what its operator signed: history, rows, figures, and a random sample of records.
+    """Check that a board is what its operator signed: history, rows, figures, what pages, files and API show of it, the
+    digests of all records, and a random sample of the records themselves.
 
     The key of a site is pinned when it is first verified. Exit codes: 0 verified, 1 something differs from what was
     signed, 2 bad usage, 4 could not be checked (unreachable, unsigned, unknown key).
     """
     try:
         report = _verified(
-            url=url, sample=sample, seed=seed, download=download, offline=offline, key=key.strip(), patience=patience
-        )
+            url=url, sample=sample, seed=seed, download=download, offline=offline, key=key.strip(), head=head.strip(),
+            patience=patience,
+        )  # fmt: skip
     except UsageError as error:
         sys.stderr.write(f"planarena: {error}\n")
         raise typer.Exit(ExitCode.BAD_USAGE) from None
@@ -76,12 +85,12 @@ def _write_download(recording: "RecordingFetcher", *, file: Path, facts: dict[st
 
 def _verified(
     *, url: str, sample: int | None, seed: int | None, download: Path | None, offline: Path | None, key: str,
-    patience: float,
+    head: str, patience: float,
 ) -> Report:  # fmt: skip
     # Loaded here: cryptography and numpy take longer than the other commands of this client.
     from evaluator.client.verify.checking import Order, check
     from evaluator.client.verify.fetching import FetchError, FileFetcher, RecordingFetcher, SiteFetcher
-    from evaluator.client.verify.pins import known_sites_file, read_site, write_site
+    from evaluator.client.verify.pins import Head, known_sites_file, read_site, write_site
     from evaluator.client.verify.site import Site
 
     _check_source(url=url, offline=offline, download=download)
@@ -97,6 +106,7 @@ def _verified(
         seed=facts["seed"] if seed is None else seed,
         key=key,
         first_use=file is None,
+        head=Head.from_text(head) if head else None,
     )
     site_fetcher = SiteFetcher(site=address.site, patience=patience)
     recording = RecordingFetcher(site_fetcher)

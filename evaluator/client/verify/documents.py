@@ -1,12 +1,12 @@
-"""What a site serves for verification, as types. Everything in it may be forged: only signatures and digests count."""
+"""What the API serves about boards, as types, and how answers are read. `evaluator.signatures.documents` has the types
+of what is served for verification only."""
 
-import json
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from evaluator import canonical_json
-from evaluator.signatures import Envelope, RowDigests, TaskEntry
+from evaluator.signatures import Envelope, Served
 from evaluator.signatures.statements import Digest
 
 _Shape = TypeVar("_Shape", bound=BaseModel)
@@ -17,29 +17,13 @@ class MalformedError(Exception):
     """An answer is not what it should be; the message is the end of a sentence."""
 
 
-class _Served(BaseModel):
+class _Part(BaseModel):
+    """The fields of a larger object that are read."""
+
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class KeyEntry(_Served):
-    """One public key of a site."""
-
-    id: _Text
-    algorithm: Literal["ed25519"]
-    public_key: _Text
-    created: AwareDatetime
-    retired: AwareDatetime | None = None
-    introduction: Envelope | None = None
-
-
-class KeysDocument(_Served):
-    """`/.well-known/planarena-keys.json`"""
-
-    format: Literal["planarena-keys/1"]
-    keys: Annotated[list[KeyEntry], Field(max_length=1000)]
-
-
-class ListedSnapshot(_Served):
+class ListedSnapshot(Served):
     """One snapshot in the list of a suite."""
 
     number: int
@@ -47,14 +31,15 @@ class ListedSnapshot(_Served):
     signature: Envelope | None
 
 
-class SnapshotPage(_Served):
+class SnapshotPage(Served):
     """One page of that list, the newest snapshots first."""
 
     results: list[ListedSnapshot]
     next: str | None
+    previous: str | None
 
 
-class SeasonDataDocument(_Served):
+class SeasonDataDocument(Served):
     """A suite's hidden data in a season."""
 
     suite: _Text
@@ -62,53 +47,40 @@ class SeasonDataDocument(_Served):
     seed: _Text | None
 
 
-class SeasonDocument(_Served):
+class SeasonDocument(Served):
     """`/api/v1/seasons/<name>/`"""
 
     name: _Text
+    announced: AwareDatetime
+    opens: AwareDatetime
+    closes: AwareDatetime | None
+    closed: AwareDatetime | None
     announcements: Annotated[list[Envelope], Field(max_length=1000)]
     """The oldest first."""
     suites: Annotated[list[SeasonDataDocument], Field(max_length=1000)]
 
 
-class SeasonPage(_Served):
+class SeasonPage(Served):
     """One page of the list of seasons."""
 
     results: list[SeasonDocument]
     next: str | None
+    previous: str | None
 
 
-class BoardState(_Served):
-    """The rows of a board, of which only the snapshot's number is read."""
+class RowsPage(Served):
+    """A page of `/api/v1/boards/<suite>/rows/`."""
 
     snapshot: int
+    coverage: dict[str, int]
+    total: int
+    matching: int
+    next: str | None
+    previous: str | None
+    rows: list[Any]
 
 
-class SnapshotProof(_Served):
-    """A snapshot with what its statement binds."""
-
-    format: Literal["planarena-snapshot-proof/1"]
-    suite: _Text
-    number: int
-    digest: Digest
-    content: dict[str, Any]
-    signature: Envelope | None
-    rows: list[RowDigests]
-    salts: dict[str, _Text]
-
-
-class EvaluationProof(_Served):
-    """The results of an evaluation with what its statement binds."""
-
-    format: Literal["planarena-evaluation-proof/1"]
-    evaluation: _Text
-    signature: Envelope | None
-    tasks: list[TaskEntry]
-    salt: _Text | None
-    records: dict[str, Digest]
-
-
-class Metric(_Served):
+class Metric(_Part):
     """One metric of a row."""
 
     mean: FiniteFloat
@@ -117,7 +89,7 @@ class Metric(_Served):
     tasks: int | None = None
 
 
-class Cost(_Served):
+class Cost(_Part):
     """What a task costs by declared prices."""
 
     usd: FiniteFloat
@@ -125,14 +97,14 @@ class Cost(_Served):
     completion_price: FiniteFloat
 
 
-class RowRuns(_Served):
+class RowRuns(_Part):
     """The runs of a row."""
 
     evaluations: Annotated[tuple[_Text, ...], Field(max_length=10_000)] = ()
     """Those that it is the mean of; empty where it shows one."""
 
 
-class Normalised(_Served):
+class Normalised(_Part):
     """The normalised score of a row, or why there is none."""
 
     mean: FiniteFloat | None = None
@@ -143,17 +115,23 @@ class Normalised(_Served):
     no_op: _Text = ""
 
 
-class Row(_Served):
+class Row(_Part):
     """The figures of a row."""
 
     rank: int | None
     rank_low: int | None
     rank_high: int | None
-    rank_tests: int | None = None
-    """Pairs that were tested; None in rows from before paired tests."""
+    rank_tests: int
+    """Pairs that were tested."""
     runs: RowRuns = RowRuns()
     normalised: Normalised | None = None
     evaluation: str
+    planner: str
+    owner: str
+    kind: str
+    strategy: str = ""
+    finished: AwareDatetime
+    samples: int
     metrics: dict[str, Metric | None]
     outcomes: dict[str, int]
     usage: dict[str, FiniteFloat] = {}
@@ -164,26 +142,29 @@ def parsed(data: bytes, *, shape: type[_Shape]) -> _Shape:
     """Read an answer.
 
     Raises:
-        MalformedError: it is no JSON that can be hashed, or of another shape.
+        MalformedError: it is no JSON that every reader understands alike, or of another shape. What is `Served` must be
+            written exactly as the shape writes it, so that nothing in it goes unread.
     """
     try:
-        value = json.loads(data)
-        # Not every value that Python reads has canonical JSON: NaN, infinities and half characters have none.
-        canonical_json.dumps(value).encode()
-    except (ValueError, RecursionError) as error:
-        raise MalformedError(f"is not JSON that can be verified ({type(error).__name__})") from None
+        value = canonical_json.loads(data)
+    except ValueError as error:
+        raise MalformedError(f"cannot be verified: it {error}") from None
     return shaped(value, shape=shape)
 
 
 def shaped(value: object, *, shape: type[_Shape]) -> _Shape:
-    """A value as what it should be.
+    """A JSON value as what it should be.
 
     Raises:
         MalformedError: it is something else.
     """
+    text = canonical_json.dumps(value)
     try:
-        return shape.model_validate(value)
+        found = shape.model_validate_json(text, strict=True)
     except (ValidationError, RecursionError) as error:
         where = error.errors()[0]["loc"] if isinstance(error, ValidationError) else ()
         place = ".".join(str(part)[:40] for part in where[:6])
         raise MalformedError(f"has an unknown form{f' at {place!r}' if place else ''}") from None
+    if issubclass(shape, Served) and canonical_json.dumps(found.model_dump(mode="json")) != text:
+        raise MalformedError("is not in the form in which it is written")
+    return found

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import httpx
 
+from evaluator import canonical_json
 from evaluator.bounded_answers import AnswerLateError, AnswerTooLargeError, CompressedAnswerError, read_answer
 from evaluator.network import asked_to_wait, is_transient
 from evaluator.planners.guarded_connections import call_deadline
@@ -152,10 +153,10 @@ class FileFetcher:
         try:
             if file.stat().st_size > _LARGEST_FILE_BYTES:
                 raise FetchError(f"{file} is larger than {_LARGEST_FILE_BYTES} bytes")
-            found = json.loads(file.read_bytes())
+            found: Any = canonical_json.loads(file.read_bytes())
         except OSError as error:
             raise FetchError(f"{file} cannot be read: {error}") from None
-        except (ValueError, RecursionError):
+        except ValueError:
             raise FetchError(f"{file} is no file of `planarena verify --download`, which is JSON") from None
         answers = found.get("answers") if isinstance(found, dict) else None
         if not isinstance(answers, dict) or found.get("format") != DOWNLOAD_FORMAT:

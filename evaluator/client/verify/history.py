@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from evaluator.client.verify.documents import ListedSnapshot
 from evaluator.client.verify.pins import Head
@@ -30,18 +31,23 @@ class History:
 
 
 def check_history(
-    *, suite: str, listed: Sequence[ListedSnapshot], trust: Trust, known: Head | None, report: Report
-) -> History:
+    *, suite: str, listed: Sequence[ListedSnapshot], trust: Trust, known: Sequence[Head], report: Report,
+    replaced: Mapping[int, str] = MappingProxyType({}),
+) -> History:  # fmt: skip
     """Check every signed statement of a suite and the links between them.
 
     Args:
         listed: all snapshots, the newest first.
-        known: the newest one that was seen before.
+        trust: the keys of the site.
+        known: snapshots that were seen before, here or by somebody else.
+        report: the findings are added to it.
+        replaced: digests of the content of unsigned snapshots since names in them were withdrawn.
     """
     statements: dict[int, SnapshotStatement] = {}
     digests: dict[int, str] = {}
     before = len(report.findings)
     wanted: str | None = None
+    newer: SnapshotStatement | None = None
     for position, one in enumerate(listed):
         older = listed[position + 1] if position + 1 < len(listed) else None
         if older is not None and older.number >= one.number:
@@ -52,9 +58,12 @@ def check_history(
         wanted = None
         if statement is not None and one.signature is not None:
             statements[one.number], digests[one.number] = statement, one.signature.digest
-            wanted = _check_link(statement=statement, older=older, report=report)
+            wanted = _check_link(statement=statement, older=older, replaced=replaced, report=report)
+            _check_times(statement=statement, newer=newer, report=report)
+            newer = statement
     found = History(statements=statements, digests=digests)
-    _check_known(known=known, listed=listed, found=found, report=report)
+    for head in known:
+        _check_known(known=head, listed=listed, found=found, report=report)
     _tell(listed=listed, found=found, report=report, clean=len(report.findings) == before)
     return found
 
@@ -99,7 +108,19 @@ def _opened(envelope: Envelope, *, trust: Trust, bound: str | None) -> SnapshotS
     )
 
 
-def _check_link(*, statement: SnapshotStatement, older: ListedSnapshot | None, report: Report) -> str | None:
+def _check_times(*, statement: SnapshotStatement, newer: SnapshotStatement | None, report: Report) -> None:
+    where = f"snapshot {statement.number}"
+    if statement.signed < statement.created:
+        text = f"{where} was signed before it was published"
+        report.mismatch(_PART, text, expected=f"{statement.created} or later", found=statement.signed)
+    if newer is not None and newer.created < statement.created:
+        text = f"{where} was published after snapshot {newer.number}"
+        report.mismatch(_PART, text, expected=f"{newer.created} or earlier", found=statement.created)
+
+
+def _check_link(
+    *, statement: SnapshotStatement, older: ListedSnapshot | None, replaced: Mapping[int, str], report: Report
+) -> str | None:
     """Check what a statement says of the snapshot before it. Returns the digest of that one's statement."""
     where, previous = f"snapshot {statement.number}", statement.previous
     if previous is None:
@@ -113,7 +134,7 @@ def _check_link(*, statement: SnapshotStatement, older: ListedSnapshot | None, r
         report.mismatch(_PART, f"the snapshot before {where} is missing", expected=previous.number, found=found)
         return None
     if previous.statement is None:
-        if older.digest != previous.content:
+        if older.digest != previous.content and older.digest != replaced.get(older.number):
             report.mismatch(
                 _PART, f"snapshot {older.number} was changed after {where} was signed", expected=previous.content,
                 found=older.digest,
@@ -128,9 +149,7 @@ def _check_link(*, statement: SnapshotStatement, older: ListedSnapshot | None, r
     return previous.statement
 
 
-def _check_known(*, known: Head | None, listed: Sequence[ListedSnapshot], found: History, report: Report) -> None:
-    if known is None:
-        return
+def _check_known(*, known: Head, listed: Sequence[ListedSnapshot], found: History, report: Report) -> None:
     if not listed or listed[0].number < known.number:
         newest = listed[0].number if listed else "none"
         report.mismatch(
@@ -139,7 +158,7 @@ def _check_known(*, known: Head | None, listed: Sequence[ListedSnapshot], found:
         )  # fmt: skip
     elif found.digests.get(known.number) != known.statement:
         report.mismatch(
-            _PART, f"the history was rewritten: snapshot {known.number} is not what it was when it was verified here",
+            _PART, f"the history was rewritten: snapshot {known.number} is not what it was when it was seen before",
             expected=known.statement, found=found.digests.get(known.number, "none"),
         )  # fmt: skip
 
@@ -148,6 +167,7 @@ def _tell(*, listed: Sequence[ListedSnapshot], found: History, report: Report, c
     if clean and found.statements:
         many = len(found.statements)
         text = "1 signed snapshot" if many == 1 else f"{many} signed snapshots, each names the one before it"
-        report.ok(_PART, text)
+        head = found.head
+        report.ok(_PART, f"{text}; compare the newest with other readers: {head}")
     if unsigned := len(listed) - len([one for one in listed if one.signature is not None]):
         report.note(_PART, f"{unsigned} of {len(listed)} snapshots of this suite are not signed")

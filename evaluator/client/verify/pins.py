@@ -4,14 +4,15 @@ A key is pinned on first use, as SSH does with hosts. The newest snapshot is rem
 an earlier state, or rewrite its history, without being noticed.
 """
 
-import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, ValidationError
 
+from evaluator import canonical_json
 from evaluator.client.errors import UsageError
 from evaluator.signatures import PublicKey
 
@@ -34,6 +35,21 @@ class Head(_PinnedSite):
 
     number: int
     statement: str
+
+    @classmethod
+    def from_text(cls, text: str) -> "Head":
+        """Read what another verification printed, `NUMBER:DIGEST`.
+
+        Raises:
+            UsageError: it is something else.
+        """
+        number, _, digest = text.partition(":")
+        if not re.fullmatch(r"[0-9]{1,9}:[0-9a-f]{64}", text):
+            raise UsageError(f"{text!r} is no snapshot as NUMBER:DIGEST, which a verification prints as its newest")
+        return cls(number=int(number), statement=digest)
+
+    def __str__(self) -> str:
+        return f"{self.number}:{self.statement}"
 
 
 class KnownSite(_PinnedSite):
@@ -86,7 +102,7 @@ def write_site(*, file: Path, site: str, known: KnownSite) -> None:
 
 def _read(file: Path) -> _File:
     try:
-        return _File.model_validate(json.loads(file.read_text(encoding="utf-8")))
+        return _File.model_validate(canonical_json.loads(file.read_bytes()))
     except FileNotFoundError:
         return _File()
     except (OSError, ValueError, ValidationError):

@@ -1,13 +1,13 @@
 """Ranks of a snapshot's rows, computed again: the order from the figures, the ranges from the results of all tasks."""
 
 import math
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 import numpy as np
 
-from evaluator.client.verify.documents import Metric, Row
+from evaluator.client.verify.documents import Row
 from evaluator.client.verify.report import Report
 from evaluator.metrics.aggregate import TaskScore
 from evaluator.metrics.normalised import AnchorsError, normalised
@@ -18,7 +18,6 @@ from evaluator.metrics.statistics import Interval
 from evaluator.signatures import SuiteFacts
 from evaluator.suites.base import Column
 
-Ranks = tuple[int | None, int | None, int | None]
 Runs = Sequence[Sequence[TaskScore]]
 """The results of each run that a row shows: usually one."""
 
@@ -30,27 +29,21 @@ MOST_SCORES = 500_000_000
 
 
 def check_order(*, rows: Sequence[Row], suite: SuiteFacts, report: Report) -> None:
-    """Check order and ranks as `leaderboard/boards/ranking.py` defines them; of rows from before paired tests, also the
-    ranges, which followed from the intervals."""
+    """Check order and ranks as `leaderboard/boards/ranking.py` defines them."""
     sign = 1.0 if suite.higher_is_better else -1.0
-    spans = [_span(row.metrics.get(suite.ranked_by), sign=sign) for row in rows]
-    known = [span for span in spans if span is not None]
-    if [-span[1] for span in known] != sorted(-span[1] for span in known) or None in spans[: len(known)]:
+    metrics = [row.metrics.get(suite.ranked_by) for row in rows]
+    means = [None if metric is None else sign * metric.mean for metric in metrics]
+    known = [mean for mean in means if mean is not None]
+    if known != sorted(known, reverse=True) or None in means[: len(known)]:
         report.mismatch(
             "rows", "the rows are not in the order of their ranks", expected=f"by {suite.ranked_by}", found="not"
         )
-    for row, wanted in zip(rows, _ranks(spans), strict=True):
-        found = row.rank, row.rank_low, row.rank_high
-        if has_tests(rows):
-            wanted, found = (wanted[0], None, None), (row.rank, None, None)
-        if found != wanted:
-            text = f"rank and its range of evaluation {row.evaluation} do not follow from the means"
-            report.mismatch("rows", text, expected=wanted, found=found)
-
-
-def has_tests(rows: Sequence[Row]) -> bool:
-    """Whether the ranges of a snapshot follow from paired tests."""
-    return any(row.rank_tests is not None for row in rows)
+    ascending = sorted(known)
+    for row, mean in zip(rows, means, strict=True):
+        wanted = None if mean is None else len(known) - bisect_right(ascending, mean) + 1
+        if row.rank != wanted:
+            text = f"the rank of evaluation {row.evaluation} does not follow from the means"
+            report.mismatch("rows", text, expected=wanted, found=row.rank)
 
 
 def check_ranges(
@@ -60,7 +53,7 @@ def check_ranges(
     """Test every pair of rows again, and check the ranges of ranks that the tests leave open, and normalised scores.
 
     Args:
-        rows: of a snapshot whose ranges follow from paired tests.
+        rows: of a snapshot.
         results: of the evaluations that each row shows, by the row's evaluation.
         columns: of the suite.
         suite: which of them ranks.
@@ -137,31 +130,3 @@ def _tables(*, column: Column, runs: Sequence[Runs], samples: int, upper: bool =
         for task, values in mean_table(column=column, runs=parts, samples=samples, upper=upper).items():
             scores[row, places[task]] = values
     return scores, list(metrics.values())
-
-
-def _ranks(spans: Sequence[tuple[float, float, float] | None]) -> list[Ranks]:
-    """Ranks and the ranges that intervals leave open."""
-    lows, means, highs = (sorted(span[part] for span in spans if span is not None) for part in range(3))
-    ranks = list[Ranks]()
-    for span in spans:
-        if span is None:
-            ranks.append((None, None, None))
-            continue
-        low, mean, high = span
-        is_known = math.isfinite(low) and math.isfinite(high)
-        ranks.append(
-            (
-                1 + len(means) - bisect_right(means, mean),
-                1 + len(lows) - bisect_right(lows, high) if is_known else None,
-                len(highs) - bisect_left(highs, low) if is_known else None,
-            )
-        )
-    return ranks
-
-
-def _span(metric: Metric | None, *, sign: float) -> tuple[float, float, float] | None:
-    if metric is None:
-        return None
-    low = -math.inf if metric.low is None else metric.low
-    high = math.inf if metric.high is None else metric.high
-    return (low, metric.mean, high) if sign > 0 else (-high, -metric.mean, -low)

@@ -3,19 +3,19 @@
 import hashlib
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from evaluator.client.verify.documents import EvaluationProof
+from evaluator import canonical_json
 from evaluator.client.verify.fetching import FetchError, MissingError
 from evaluator.client.verify.report import Report
 from evaluator.client.verify.site import Site
 from evaluator.metrics.aggregate import indicators_of_samples, scores_of_samples
 from evaluator.records import Outcome, ResultRecord
-from evaluator.signatures import TaskEntry, record_commitment
+from evaluator.signatures import EvaluationProof, TaskEntry, record_commitment
 
 if TYPE_CHECKING:
     from evaluator.client.verify.regenerating import Regenerated
@@ -33,35 +33,65 @@ class Drawn:
     task: TaskEntry
     record: str
     """Digest of the record."""
-    salt: str
 
 
-def draw(*, proofs: Mapping[str, EvaluationProof], size: int, seed: int, report: Report) -> list[Drawn]:
-    """A random sample of the records that are public."""
-    possible, closed = list[Drawn](), 0
+def check_commitments(
+    *, proofs: Mapping[str, EvaluationProof], may_be_withheld: Collection[str], report: Report
+) -> list[Drawn]:
+    """Check the digest of every record against the signed, salted one. Returns the records that can be read.
+
+    Args:
+        proofs: results that are as they were signed, by evaluation.
+        may_be_withheld: evaluations whose records nobody may read yet, as those of a hidden split.
+        report: the findings are added to it.
+    """
+    possible, closed, missing = list[Drawn](), 0, dict[str, int]()
+    before = len(report.findings)
     for evaluation, proof in proofs.items():
         with_record = [task for task in proof.tasks if task.record is not None]
+        if unknown := proof.records.keys() - {task.task for task in with_record}:
+            text = f"evaluation {evaluation}: there are digests of records of tasks that have none"
+            report.mismatch(_PART, text, expected="none", found=sorted(unknown))
         if proof.salt is None:
-            closed += len(with_record)
+            if evaluation in may_be_withheld:
+                closed += len(with_record)
+            elif with_record:
+                missing[evaluation] = len(with_record)
             continue
         for task in with_record:
-            record = proof.records.get(task.task)
+            where, record = f"evaluation {evaluation}, task {task.task!r}", proof.records.get(task.task)
             if record is None:
-                where = f"evaluation {evaluation}, task {task.task!r}"
                 report.mismatch(_PART, f"{where}: its record is not named", expected=task.record, found="none")
-            else:
-                possible.append(Drawn(evaluation, task, record, proof.salt))
+                continue
+            commitment = record_commitment(salt=proof.salt, task=task.task, digest=record)
+            if commitment != task.record:
+                text = f"{where}: another record is named than was signed"
+                report.mismatch(_PART, text, expected=task.record, found=commitment)
+                continue
+            possible.append(Drawn(evaluation, task, record))
+    if possible and len(report.findings) == before:
+        report.ok(_PART, f"the digests of all {len(possible)} records are the signed ones")
+    for evaluation, count in missing.items():
+        report.not_checked(
+            _PART, f"evaluation {evaluation}: its {count} records are withheld, though its data are open"
+        )
     if closed:
         report.note(
             _PART,
             f"{closed} records are not public, as of a hidden split: their digests are signed, but what they say was "
             "not checked",
         )  # fmt: skip
+    report.facts |= {"records": len(possible), "records_withheld": closed + sum(missing.values())}
+    return possible
+
+
+def draw(*, possible: Sequence[Drawn], size: int, seed: int, report: Report) -> list[Drawn]:
+    """A random sample of the records that can be read."""
     size = min(size, len(possible))
-    report.facts |= {"records": len(possible), "records_withheld": closed, "sampled": size}
+    report.facts["sampled"] = size
     # Sorted, so that the same seed draws the same sample whatever order the site gives.
-    possible.sort(key=lambda one: (one.evaluation, one.task.task))
-    return random.Random(seed).sample(possible, k=size)  # noqa: S311 - repeatable on purpose
+    ordered = sorted(possible, key=lambda one: (one.evaluation, one.task.task))
+    return random.Random(seed).sample(ordered, k=size)  # noqa: S311 - repeatable on purpose
 
 
 def check_sample(*, sample: Sequence[Drawn], site: Site, report: Report, season: "Regenerated | None" = None) -> None:
@@ -107,19 +137,20 @@ def _where(one: Drawn) -> str:
 
 def _record(*, one: Drawn, site: Site, report: Report) -> ResultRecord | None:
     where = _where(one)
-    commitment = record_commitment(salt=one.salt, task=one.task.task, digest=one.record)
-    if commitment != one.task.record:
-        report.mismatch(
-            _PART, f"{where}: another record is named than was signed", expected=one.task.record, found=commitment
-        )
-        return None
     data = _fetched(digest=one.record, what=f"record of {where}", site=site, report=report)
     if data is None:
         return None
     try:
+        # A planner may answer with numbers of any size.
+        value = canonical_json.loads(data, any_integer=True)
+        if canonical_json.dumps(value).encode() != data:
+            raise ValueError("is not canonical JSON")
         record = ResultRecord.model_validate_json(data)
-    except (ValidationError, ValueError, RecursionError):
+    except ValidationError:
         report.not_checked(_PART, f"record of {where} is in a form that this version does not know")
+        return None
+    except ValueError as error:
+        report.not_checked(_PART, f"record of {where} {error}")
         return None
     _compare(record=record, one=one, report=report)
     return record

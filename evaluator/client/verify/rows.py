@@ -1,31 +1,37 @@
 """Rows of a snapshot: as they were signed, and their figures recomputed from the results of all tasks. Pure."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from evaluator import canonical_json
-from evaluator.client.verify.documents import EvaluationProof, MalformedError, Row, SnapshotProof, shaped
+from evaluator.client.verify.documents import MalformedError, Row, shaped
 from evaluator.client.verify.ranks import Runs, check_order
 from evaluator.client.verify.report import Report
 from evaluator.client.verify.trust import Trust
+from evaluator.client.verify.withdrawals import Withdrawn
 from evaluator.metrics.aggregate import TaskScore, summarise_columns
 from evaluator.metrics.runs import metrics_of_runs
 from evaluator.records import Outcome
 from evaluator.signatures import (
     ColumnFacts,
     EnvelopeError,
+    EvaluationProof,
     EvaluationStatement,
     RowDigests,
+    SnapshotProof,
     SnapshotStatement,
     SuiteFacts,
     TaskEntry,
-    names_digest,
+    name_digest,
     open_envelope,
     result_digest,
     rows_digest,
+    rows_that_left,
     tasks_digest,
 )
+from evaluator.signatures.statements import NAMES
 from evaluator.suites.base import Column
 
 _SAME_MEAN, _SAME_END, _SAME_USAGE = 1e-12, 1e-9, 1.1e-6
@@ -33,46 +39,56 @@ _SAME_MEAN, _SAME_END, _SAME_USAGE = 1e-12, 1e-9, 1.1e-6
 _MILLION = 1_000_000
 
 
-def check_rows(*, proof: SnapshotProof, statement: SnapshotStatement, report: Report) -> list[tuple[Row, RowDigests]]:
+def check_rows(
+    *, proof: SnapshotProof, statement: SnapshotStatement, withdrawn: Withdrawn, report: Report
+) -> list[tuple[Row, RowDigests]]:
     """Check the rows of a snapshot against its statement. Returns those that can be read, with what binds them."""
     before = len(report.findings)
+    of = f"snapshot {statement.number}"
     served = proof.content.get("rows")
     rows = served if isinstance(served, list) else []
     bound = rows_digest(proof.rows)
     if (bound, len(proof.rows)) != (statement.rows.digest, statement.rows.count):
-        report.mismatch(
-            "rows", "the digests of the rows are not the signed ones", expected=statement.rows.digest, found=bound
-        )
+        text = f"{of}: the digests of the rows are not the signed ones"
+        report.mismatch("rows", text, expected=statement.rows.digest, found=bound)
     if len(rows) != len(proof.rows):
-        report.mismatch("rows", "the number of rows is wrong", expected=len(proof.rows), found=len(rows))
-    if proof.content.get("coverage") != statement.coverage:
-        report.mismatch(
-            "rows", "the coverage is wrong", expected=statement.coverage, found=proof.content.get("coverage")
-        )
+        report.mismatch("rows", f"{of}: the number of rows is wrong", expected=len(proof.rows), found=len(rows))
+    if not _same(proof.content, {"rows": served, "coverage": statement.coverage}):
+        text = f"{of}: the content has other fields than rows and the signed coverage"
+        others = {name: value for name, value in proof.content.items() if name != "rows"}
+        report.mismatch("rows", text, expected={"coverage": statement.coverage}, found=others)
+    if (content := canonical_json.digest(proof.content)) != proof.digest:
+        text = f"{of}: the content digest of the snapshot is wrong"
+        report.mismatch("rows", text, expected=content, found=proof.digest)
+    if unknown := proof.salts.keys() - {one.evaluation for one in proof.rows}:
+        text = f"{of}: there are salts of evaluations that have no row"
+        report.mismatch("rows", text, expected="none", found=sorted(unknown))
     withheld = 0
     readable = []
     for position, (row, digests) in enumerate(zip(rows, proof.rows, strict=False), start=1):
-        found = _row(row=row, digests=digests, where=f"row {position}", report=report)
+        found = _row(row=row, digests=digests, where=f"{of}, row {position}", statement=statement, report=report)
         if found is None:
             continue
         readable.append((found, digests))
-        salt = proof.salts.get(digests.evaluation)
-        if salt is None:
-            withheld += 1
-        elif (names := names_digest(row=row, salt=salt)) != digests.names:
-            text = f"row {position} (evaluation {digests.evaluation}): planner, owner or team was changed"
-            report.mismatch("rows", text, expected=digests.names, found=names)
-    if not withheld and (content := canonical_json.digest(proof.content)) != proof.digest:
-        report.mismatch("rows", "the content digest of the snapshot is wrong", expected=content, found=proof.digest)
-    check_order(rows=[row for row, _ in readable], suite=statement.suite, report=report)
+        withheld += _check_names(
+            row=row, digests=digests, salts=proof.salts.get(digests.evaluation, {}), number=statement.number,
+            withdrawn=withdrawn, report=report,
+        )  # fmt: skip
+    shown = Counter(evaluation for one, _ in readable for evaluation in {one.evaluation, *one.runs.evaluations})
+    planners = Counter(f"{one.planner} by {one.owner}" for one, _ in readable)
+    for what, counted in (("an evaluation", shown), ("a planner", planners)):
+        if twice := [name for name, count in counted.items() if count > 1]:
+            report.mismatch("rows", f"{of}: {what} is in several rows", expected="one row each", found=twice)
+    check_order(rows=[one for one, _ in readable], suite=statement.suite, report=report)
     if len(report.findings) == before:
-        report.ok("rows", f"{len(rows)} row{'' if len(rows) == 1 else 's'} as signed; ranks follow from the means")
+        many = f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
+        report.ok("rows", f"{of}: {many} as signed; ranks follow from the means")
     if withheld:
-        report.note("rows", f"the names in {withheld} of {len(rows)} rows are withheld, as of closed accounts")
+        report.note("rows", f"{of}: {withheld} names are withdrawn by signed statements, as those of deleted accounts")
     return readable
 
 
-def _row(*, row: object, digests: RowDigests, where: str, report: Report) -> Row | None:
+def _row(*, row: object, digests: RowDigests, where: str, statement: SnapshotStatement, report: Report) -> Row | None:
     try:
         found = shaped(row, shape=Row)
     except MalformedError as error:
@@ -86,7 +102,77 @@ def _row(*, row: object, digests: RowDigests, where: str, report: Report) -> Row
         return None
     if (digest := result_digest(row)) != digests.result:
         report.mismatch("rows", f"{where}: its figures or facts were changed", expected=digests.result, found=digest)
+    if found.samples != statement.conditions.samples:
+        text = f"{where} has another number of samples than the board"
+        report.mismatch("rows", text, expected=statement.conditions.samples, found=found.samples)
     return found
+
+
+def _check_names(
+    *, row: Mapping[str, Any], digests: RowDigests, salts: Mapping[str, str], number: int, withdrawn: Withdrawn,
+    report: Report,
+) -> int:  # fmt: skip
+    """Check each name in a row. Returns how many are withdrawn."""
+    where = f"snapshot {number}, evaluation {digests.evaluation}"
+    fields = {name for name in NAMES if name in row}
+    if fields != digests.names.keys():
+        text = f"{where}: it has other names than were signed"
+        report.mismatch("rows", text, expected=sorted(digests.names), found=sorted(fields))
+    if unknown := salts.keys() - digests.names.keys():
+        report.mismatch("rows", f"{where}: there are salts of no name", expected="none", found=sorted(unknown))
+    count = 0
+    for field in NAMES:
+        if field not in fields or field not in digests.names:
+            continue
+        placeholders = withdrawn.placeholders(evaluation=digests.evaluation, field=field, number=number)
+        salt, signed = salts.get(field), digests.names[field]
+        if salt is not None:
+            found = name_digest(evaluation=digests.evaluation, field=field, name=row[field], salt=salt)
+            if found != signed:
+                report.mismatch("rows", f"{where}: the {field} was changed", expected=signed, found=found)
+        elif not placeholders:
+            text = f"{where}: the {field} cannot be checked, and no signed withdrawal says why"
+            report.mismatch("rows", text, expected="a salt, or a withdrawal", found=row[field])
+        elif row[field] not in placeholders:
+            text = f"{where}: the {field} is withdrawn, and another one is shown"
+            report.mismatch("rows", text, expected=" or ".join(sorted(placeholders)), found=row[field])
+        else:
+            count += 1
+    return count
+
+
+def check_steps(
+    *, before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]], last: int, number: int,
+    withdrawn: Withdrawn, report: Report,
+) -> None:  # fmt: skip
+    """Check which rows left a board from one snapshot to the next: replaced by a later run, or withdrawn.
+
+    Args:
+        before: rows of snapshot `last`.
+        after: rows of snapshot `number`, the next one of the same board.
+        last: see `before`.
+        number: see `after`.
+        withdrawn: the signed withdrawals of the suite.
+        report: the findings are added to it.
+    """
+    left = rows_that_left(before=before, after=after)
+    for evaluation in left:
+        reason = withdrawn.reason_of(evaluation=evaluation, last=last)
+        if reason is None:
+            text = f"snapshot {number} has no row of evaluation {evaluation}, which snapshot {last} has"
+            report.mismatch("rows", text, expected="its row, or a signed withdrawal", found="neither")
+        else:
+            report.note("rows", f"evaluation {evaluation} left the board after snapshot {last}: {reason}")
+    if not left:
+        report.ok(
+            "rows",
+            f"no row left the board from snapshot {last} to snapshot {number}, unless a later run took its place",
+        )
+
+
+def _same(one: object, other: object) -> bool:
+    # 1, 1.0 and true are equal in Python, and other texts in JSON.
+    return canonical_json.dumps(one) == canonical_json.dumps(other)
 
 
 def check_evaluation(
@@ -103,7 +189,14 @@ def check_evaluation(
             "results", f"{where}: its results are not the signed ones", expected=digests.tasks, found=digest
         )
         return False
-    _check_statement(proof=proof, evaluation=row.evaluation, snapshot=snapshot, trust=trust, report=report)
+    statement = _check_statement(proof=proof, evaluation=row.evaluation, snapshot=snapshot, trust=trust, report=report)
+    if statement is not None and statement.finished not in {None, row.finished}:
+        text = f"{where}: the row gives another time of its end"
+        report.mismatch("results", text, expected=statement.finished, found=row.finished)
+    ran = sum(Outcome(task.outcome) is not Outcome.NOT_RUN for task in proof.tasks)
+    if (covered := {"run": ran, "total": len(proof.tasks)}) != snapshot.coverage:
+        text = f"{where}: its tasks are not those of the board's coverage"
+        report.mismatch("results", text, expected=snapshot.coverage, found=covered)
     return True
 
 
@@ -121,28 +214,32 @@ def check_run(
 
 def _check_statement(
     *, proof: EvaluationProof, evaluation: str, snapshot: SnapshotStatement, trust: Trust, report: Report
-) -> None:
+) -> EvaluationStatement | None:
     """The evaluation's own statement. Its key may be one from before the trusted ones: the snapshot names the same
     results."""
     where, digest = f"evaluation {evaluation}", tasks_digest(evaluation=evaluation, tasks=proof.tasks)
     if proof.signature is None:
         report.mismatch("results", f"{where} has no signature", expected="a signed statement", found="none")
-        return
+        return None
     try:
         statement = open_envelope(proof.signature, expected=EvaluationStatement, keys={**trust.listed, **trust.keys})
     except EnvelopeError as error:
         report.mismatch(
             "results", f"the statement of {where} {error}", expected="a valid one", found=proof.signature.key_id
         )
-        return
+        return None
     for name, expected, found in (
         ("evaluation", evaluation, statement.evaluation),
-        ("results", digest, statement.tasks.digest),
+        ("evaluation", evaluation, proof.evaluation),
+        ("key", proof.signature.key_id, statement.key),
+        ("results", (len(proof.tasks), digest), (statement.tasks.count, statement.tasks.digest)),
+        ("suite", snapshot.suite.slug, statement.suite.slug),
         ("suite", snapshot.suite.digest, statement.suite.digest),
         ("conditions", snapshot.conditions, statement.conditions),
     ):
         if expected != found:
             report.mismatch("results", f"the statement of {where} names another {name}", expected=expected, found=found)
+    return statement
 
 
 def check_figures(
@@ -189,7 +286,7 @@ def _column(facts: ColumnFacts) -> Column:
     return Column(
         key=facts.key, label=facts.key, description="", metric=facts.metric, indicator=facts.indicator,
         fault=facts.fault, interval=facts.interval, tasks=tuple(facts.tasks), weights=facts.weights,
-        undecided=facts.undecided,
+        undecided=facts.undecided, by_rules=tuple(facts.by_rules),
     )  # fmt: skip
 
 

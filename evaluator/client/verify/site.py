@@ -6,26 +6,28 @@ from urllib.parse import quote, urlencode
 import httpx
 
 from evaluator.client.verify.documents import (
-    BoardState,
-    EvaluationProof,
-    KeysDocument,
     ListedSnapshot,
     MalformedError,
+    RowsPage,
     SeasonDocument,
     SeasonPage,
     SnapshotPage,
-    SnapshotProof,
     parsed,
 )
 from evaluator.client.verify.fetching import Fetcher, FetchError
+from evaluator.signatures import EvaluationProof, KeysDocument, SnapshotProof, WithdrawalsDocument
 
 KEYS_PATH = "/.well-known/planarena-keys.json"
 _MEBIBYTE = 1024 * 1024
 _LARGEST_DOCUMENT = 64 * _MEBIBYTE
+_LARGEST_PAGE = 8 * _MEBIBYTE
+"""A hundred rows have about one."""
 _LARGEST_OBJECT = 64 * _MEBIBYTE
 _MOST_PAGES = 400
 _PAGE_SIZE = 500
 _SEASONS_PER_PAGE = 50
+ROWS_PER_PAGE = 100
+"""As many as the site shows at once."""
 
 
 class Site:
@@ -38,19 +40,30 @@ class Site:
         """The site's public keys."""
         return parsed(self._fetcher.get(KEYS_PATH, most_bytes=_MEBIBYTE), shape=KeysDocument)
 
-    def newest(self, suite: str) -> int:
-        """Number of the snapshot that the site shows as a suite's board."""
-        path = f"/api/v1/boards/{quote(suite, safe='')}/rows/?fields=rank"
-        return parsed(self._fetcher.get(path, most_bytes=_MEBIBYTE), shape=BoardState).snapshot
+    def rows(self, suite: str, *, page: int) -> RowsPage:
+        """A page of the rows of a suite's board, as the API serves them."""
+        query = urlencode({"per_page": str(ROWS_PER_PAGE), "page": str(page)})
+        return parsed(self._board(suite, f"rows/?{query}"), shape=RowsPage)
+
+    def withdrawals(self, suite: str) -> WithdrawalsDocument:
+        """What was taken back from the boards of a suite."""
+        return parsed(self._board(suite, "withdrawals/"), shape=WithdrawalsDocument)
+
+    def file(self, path: str) -> bytes:
+        """A document of any form."""
+        return self._fetcher.get(path, most_bytes=_LARGEST_DOCUMENT)
+
+    def page(self, path: str) -> bytes:
+        """A page for people."""
+        return self._fetcher.get(path, most_bytes=_LARGEST_PAGE)
 
     def history(self, suite: str) -> Iterator[ListedSnapshot]:
         """Every snapshot of a suite, the newest first."""
-        path = f"/api/v1/boards/{quote(suite, safe='')}/snapshots/"
         query = {"fields": "number,digest,signature", "page_size": str(_PAGE_SIZE)}
-        for _ in range(_MOST_PAGES):
-            page = parsed(
-                self._fetcher.get(f"{path}?{urlencode(query)}", most_bytes=_LARGEST_DOCUMENT), shape=SnapshotPage
-            )
+        for position in range(_MOST_PAGES):
+            page = parsed(self._board(suite, f"snapshots/?{urlencode(query)}"), shape=SnapshotPage)
+            if (page.previous is None) != (position == 0):
+                raise MalformedError(f"does not say on page {position + 1} whether there is a page before it")
             yield from page.results
             if page.next is None:
                 return
@@ -59,8 +72,7 @@ class Site:
 
     def snapshot(self, *, suite: str, number: int) -> SnapshotProof:
         """A snapshot with what its statement binds."""
-        path = f"/api/v1/boards/{quote(suite, safe='')}/snapshots/{number}/proof/"
-        return parsed(self._fetcher.get(path, most_bytes=_LARGEST_DOCUMENT), shape=SnapshotProof)
+        return parsed(self._board(suite, f"snapshots/{number}/proof/"), shape=SnapshotProof)
 
     def evaluation(self, evaluation: str) -> EvaluationProof:
         """The results of an evaluation with what its statement binds."""
@@ -75,9 +87,10 @@ class Site:
     def seasons(self) -> Iterator[SeasonDocument]:
         """Every season."""
         query = {"page_size": str(_SEASONS_PER_PAGE)}
-        for _ in range(_MOST_PAGES):
-            path = f"/api/v1/seasons/?{urlencode(query)}"
-            page = parsed(self._fetcher.get(path, most_bytes=_LARGEST_DOCUMENT), shape=SeasonPage)
+        for position in range(_MOST_PAGES):
+            page = parsed(self.file(f"/api/v1/seasons/?{urlencode(query)}"), shape=SeasonPage)
+            if (page.previous is None) != (position == 0):
+                raise MalformedError(f"does not say on page {position + 1} whether there is a page before it")
             yield from page.results
             if page.next is None:
                 return
@@ -87,6 +100,9 @@ class Site:
     def object(self, digest: str) -> bytes:
         """A record or an artefact; whether it has this digest is not checked."""
         return self._fetcher.get(f"/objects/{quote(digest, safe='')}", most_bytes=_LARGEST_OBJECT)
+
+    def _board(self, suite: str, rest: str) -> bytes:
+        return self.file(f"/api/v1/boards/{quote(suite, safe='')}/{rest}")
 
 
 def _cursor(address: str) -> str:

@@ -9,9 +9,18 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
-from evaluator.client.verify.documents import KeyEntry, KeysDocument
 from evaluator.client.verify.pins import KnownSite, PinnedKey
-from evaluator.signatures import EnvelopeError, KeyFormatError, KeyStatement, PublicKey, open_envelope
+from evaluator.signatures import (
+    EnvelopeError,
+    KeyEntry,
+    KeyFormatError,
+    KeysDocument,
+    KeysStatement,
+    KeyStatement,
+    PublicKey,
+    digested_keys,
+    open_envelope,
+)
 
 
 class Basis(StrEnum):
@@ -28,6 +37,10 @@ class UntrustedError(Exception):
     def __init__(self, text: str, *, expected: str, found: str) -> None:
         super().__init__(text)
         self.expected, self.found = expected, found
+
+
+class ForgedListError(UntrustedError):
+    """The list of keys is not what the newest of them signed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +89,13 @@ def trust(*, document: KeysDocument, known: KnownSite, given: str = "", first_us
 
     Raises:
         UntrustedError: none can be.
+        ForgedListError: the list is not the signed one.
     """
     entries = {entry.id: entry for entry in document.keys}
+    if len(entries) != len(document.keys):
+        raise ForgedListError(
+            "the list of keys has a key twice", expected=str(len(entries)), found=str(len(document.keys))
+        )
     listed = {name: _public(entry) for name, entry in entries.items()}
     basis, anchors = _anchors(listed=listed, known=known, given=given, first_use=first_use)
     trusted = {
@@ -99,7 +117,29 @@ def trust(*, document: KeysDocument, known: KnownSite, given: str = "", first_us
             expected=", ".join(trusted),
             found=", ".join(entries),
         )
+    _check_list(document, trusted=trusted)
     return Trust(basis=basis, trusted=trusted, listed=listed)
+
+
+def _check_list(document: KeysDocument, *, trusted: Mapping[str, TrustedKey]) -> None:
+    """Whether the newest key signed the list: the times of keys, and which key introduces which, are facts too."""
+    signs = document.keys[0].id
+    if document.signature is None:
+        raise ForgedListError("the list of keys is not signed", expected=f"a signature of {signs}", found="none")
+    try:
+        statement = open_envelope(
+            document.signature, expected=KeysStatement, keys={name: one.key for name, one in trusted.items()}
+        )
+    except EnvelopeError as error:
+        raise ForgedListError(
+            f"the list of keys {error}", expected=f"a signature of {signs}", found=document.signature.key_id
+        ) from None
+    served = digested_keys(document.keys)
+    for expected, found in (
+        ((signs, signs), (statement.key, document.signature.key_id)), (statement.keys, served)
+    ):  # fmt: skip
+        if expected != found:
+            raise ForgedListError("the list of keys is not the signed one", expected=str(expected), found=str(found))
 
 
 def _anchors(

@@ -17,6 +17,7 @@ DECLARED = "as declared"
 class Cell(NamedTuple):
     """One metric of one row."""
 
+    key: str
     value: Mapping[str, Any] | None
     is_primary: bool
     missing: str
@@ -160,6 +161,7 @@ def _cells(data: Mapping[str, Any], *, frame: Frame) -> tuple[Cell, ...]:
     found = {column.key: ranged(metrics=data["metrics"], column=column) for column in frame.columns}
     return tuple(
         Cell(
+            key=metric["key"],
             value=value,
             is_primary=metric["key"] == frame.primary,
             missing=_why_missing(metric),

@@ -5,11 +5,13 @@ from uuid import UUID
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
+from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.signing.proofs import evaluation_proof, snapshot_proof
+from leaderboard.boards.signing.proofs import evaluation_proof, snapshot_proof, withdrawals_document
+from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.gold import not_shared, records_are_open, withheld_from
 from leaderboard.evaluations.submitted import submitted
 from leaderboard.evaluations.visibility import visible_evaluations
@@ -21,15 +23,15 @@ _ENVELOPE = "The signed statement, a DSSE envelope; null if it is not signed."
 
 
 @example({
-    "format": "planarena-snapshot-proof/1", "suite": EXAMPLE_SUITE, "number": 12, "digest": DIGEST,
+    "format": "planarena-snapshot-proof/2", "suite": EXAMPLE_SUITE, "number": 12, "digest": DIGEST,
     "content": {"rows": [ROW], "coverage": {"run": 171, "total": 185}}, "signature": ENVELOPE,
-    "rows": [{"evaluation": EVALUATION_ID, "result": DIGEST, "names": DIGEST, "tasks": DIGEST}],
-    "salts": {EVALUATION_ID: DIGEST[:32]},
+    "rows": [{"evaluation": EVALUATION_ID, "result": DIGEST, "names": {"owner": DIGEST}, "tasks": DIGEST}],
+    "salts": {EVALUATION_ID: {"owner": DIGEST[:32]}},
 })  # fmt: skip
 class SnapshotProofOutput(Output):
     """A snapshot with its signature."""
 
-    format = serializers.CharField(help_text="`planarena-snapshot-proof/1`")
+    format = serializers.CharField(help_text="`planarena-snapshot-proof/2`")
     suite = serializers.CharField()
     number = serializers.IntegerField()
     digest = serializers.CharField(help_text="SHA-256 of the canonical JSON of `content`.")
@@ -37,11 +39,11 @@ class SnapshotProofOutput(Output):
     signature = serializers.JSONField(allow_null=True, help_text=_ENVELOPE)
     rows = serializers.ListField(
         child=serializers.DictField(),
-        help_text="For each row the digests of its figures, of its names and of its tasks, which the statement covers.",
+        help_text="For each row the digests of its figures, of each name and of its tasks, which the statement covers.",
     )
     salts = serializers.DictField(
-        child=serializers.CharField(),
-        help_text="By evaluation, the salt of the digest of names; missing where the names are withheld.",
+        child=serializers.DictField(child=serializers.CharField()),
+        help_text="By evaluation and field, the salts of the digests of names; without those of withdrawn names.",
     )
 
 
@@ -49,8 +51,9 @@ class SnapshotProofOutput(Output):
     "format": "planarena-evaluation-proof/1", "evaluation": EVALUATION_ID, "signature": ENVELOPE,
     "tasks": [
         {
-            "task": "14", "metric": "ViT", "outcome": "scored", "accepted": False, "score": 0.93, "indicators": {},
-            "seconds": 1.4, "prompt_tokens": 812, "completion_tokens": 64, "record": DIGEST,
+            "task": "14", "metric": "ViT", "outcome": "scored", "accepted": False, "score": 0.93, "samples": [0.93],
+            "indicators": {}, "sample_indicators": {}, "seconds": 1.4, "prompt_tokens": 812, "completion_tokens": 64,
+            "record": DIGEST,
         }
     ],
     "salt": DIGEST[:32], "records": {"14": DIGEST},
@@ -74,13 +77,36 @@ class EvaluationProofOutput(Output):
     )
 
 
+@example({"format": "planarena-withdrawals/1", "suite": EXAMPLE_SUITE, "withdrawals": [ENVELOPE]})
+class WithdrawalsOutput(Output):
+    """What was taken back from the boards of a suite."""
+
+    format = serializers.CharField(help_text="`planarena-withdrawals/1`")
+    suite = serializers.CharField()
+    withdrawals = serializers.ListField(
+        child=serializers.JSONField(),
+        help_text="Signed statements, DSSE envelopes, the oldest first. Each names the one before it.",
+    )
+
+
+class WithdrawalsView(ApiView):
+    """The signed withdrawals of a suite: names of deleted users, and rows that a board no longer has."""
+
+    @extend_schema(responses=WithdrawalsOutput)
+    def get(self, request: Request, slug: str) -> Response:  # noqa: ARG002 - the base class's
+        if not Suite.objects.filter(slug=slug).exists():
+            raise NotFound("There is no such suite.")
+        return Response(WithdrawalsOutput(withdrawals_document(slug).model_dump(mode="json")).data)
+
+
 class SnapshotProofView(ApiView):
     """A snapshot's rows with the signed statement that binds them, its results and the snapshot before it."""
 
     @extend_schema(responses=SnapshotProofOutput)
     def get(self, request: Request, slug: str, number: int) -> Response:  # noqa: ARG002 - the base class's
         snapshots = Snapshot.objects.filter(suite__slug=slug).select_related("suite")
-        return Response(SnapshotProofOutput(snapshot_proof(get_object_or_404(snapshots, number=number))).data)
+        proof = snapshot_proof(get_object_or_404(snapshots, number=number))
+        return Response(SnapshotProofOutput(proof.model_dump(mode="json")).data)
 
 
 class EvaluationProofView(ApiView):
@@ -94,6 +120,6 @@ class EvaluationProofView(ApiView):
         withheld = withheld_from(reader=request.user, evaluation=evaluation)
         shows_records = not (withheld.data or withheld.plan) or records_are_open(evaluation)
         proof = evaluation_proof(evaluation=evaluation, shows_records=shows_records)
-        response = Response(EvaluationProofOutput(proof).data)
+        response = Response(EvaluationProofOutput(proof.model_dump(mode="json")).data)
         not_shared(response, suite=evaluation.suite, split=evaluation.split)
         return response

@@ -6,7 +6,7 @@ from django.db.models import Q
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.signing.announcements import sign_unsigned_announcements
 from leaderboard.boards.signing.keys import first_signed_at, signing_key
-from leaderboard.boards.signing.models import EvaluationSignature, SnapshotSignature
+from leaderboard.boards.signing.models import EvaluationSignature, SnapshotSignature, Withdrawal
 from leaderboard.boards.signing.services import sign_when_possible
 from leaderboard.evaluations.board_of import lock_board
 from leaderboard.evaluations.models import Evaluation, EvaluationState
@@ -30,8 +30,16 @@ def sign_unsigned(*, everything: bool = False) -> tuple[int, int]:
             return 0, 0
         sign_unsigned_announcements()
     since = None if everything else first_signed_at()
+    _withdrawals()
     snapshots = _snapshots(Q() if since is None else Q(created__gte=since))
     return snapshots, _evaluations(Q() if since is None else Q(finished__gte=since))
+
+
+def _withdrawals() -> None:
+    for slug in sorted(set(Withdrawal.objects.filter(envelope=None).values_list("suite", flat=True))):
+        with transaction.atomic():
+            lock_board(slug)
+            sign_when_possible(withdrawals_from=slug)
 
 
 def _snapshots(wanted: Q) -> int:

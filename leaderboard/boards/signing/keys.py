@@ -10,7 +10,7 @@ from functools import cache
 
 from django.conf import settings
 
-from evaluator.signatures import KeyStatement, PrivateKey, seal
+from evaluator.signatures import Envelope, KeyEntry, KeysStatement, KeyStatement, PrivateKey, digested_keys, seal
 from leaderboard.boards.signing.models import SigningKey
 from leaderboard.site.clock import database_now
 from leaderboard.site.coordination.locks import Lock, lock_until_commit
@@ -27,7 +27,9 @@ def signing_key() -> PrivateKey | None:
     if not settings.SIGNING_KEYS:
         return None
     key = _private(settings.SIGNING_KEYS[0])
-    row = SigningKey.objects.filter(pk=key.public.id).first() or _register(key)
+    row = SigningKey.objects.filter(pk=key.public.id).first()
+    if row is None or row.listing is None:
+        row = _register(key)
     if row.retired is not None:
         logger.warning(
             "nothing is signed: key %s was replaced at %s; restart this process with the present PLANARENA_SIGNING_KEY",
@@ -46,15 +48,35 @@ def _register(key: PrivateKey) -> SigningKey:
     """Make a new key the present one, introduced by the one before it where its secret is at hand."""
     # Of two processes that start with a new key, the second finds it there.
     lock_until_commit(Lock.SIGNING_KEYS)
-    if (there := SigningKey.objects.filter(pk=key.public.id).first()) is not None:
-        return there
+    there = SigningKey.objects.filter(pk=key.public.id).first()
     now = database_now()
-    before = SigningKey.objects.filter(retired=None).first()
-    introduction = None if before is None else _introduction(key=key, before=before, created=now)
-    SigningKey.objects.filter(retired=None).update(retired=now)
-    return SigningKey.objects.create(
-        id=key.public.id, public_key=key.public.text, created=now, introduction=introduction
-    )
+    if there is None:
+        before = SigningKey.objects.filter(retired=None).first()
+        introduction = None if before is None else _introduction(key=key, before=before, created=now)
+        SigningKey.objects.filter(retired=None).update(retired=now)
+        there = SigningKey.objects.create(
+            id=key.public.id, public_key=key.public.text, created=now, introduction=introduction
+        )
+    if there.listing is None and there.retired is None:
+        statement = KeysStatement(key=there.pk, keys=digested_keys(key_entries()), signed=now)
+        there.listing = seal(statement=statement, key=key).model_dump(mode="json")
+        there.save(update_fields=["listing"])
+    return there
+
+
+def key_entries() -> list[KeyEntry]:
+    """The public keys of this site as they are served, the newest first."""
+    return [
+        KeyEntry(
+            id=key.pk,
+            algorithm="ed25519",
+            public_key=key.public_key,
+            created=key.created,
+            retired=key.retired,
+            introduction=None if key.introduction is None else Envelope.model_validate(key.introduction),
+        )
+        for key in SigningKey.objects.order_by("-created", "pk")
+    ]
 
 
 def _introduction(*, key: PrivateKey, before: SigningKey, created: datetime) -> dict[str, object] | None:

@@ -18,6 +18,8 @@ class SigningKey(models.Model):
     """When the next key took over; null for the present one."""
     introduction = models.JSONField(null=True)
     """Envelope in which the key before introduces this one; null for the first key, or if the old one was lost."""
+    listing = models.JSONField(null=True)
+    """Envelope in which this key signs the list of all keys up to it."""
 
     def __str__(self) -> str:
         return self.id
@@ -35,7 +37,7 @@ class SnapshotSignature(models.Model):
     rows = models.JSONField()
     """The digests that bind its rows, in their order (`evaluator.signatures.RowDigests`)."""
     salts = models.JSONField()
-    """By evaluation, the salt of the digest of the names in its row. Where one is missing, the names are withheld."""
+    """By evaluation and field, the salts of the digests of the names in its row; without those of withdrawn names."""
 
     def __str__(self) -> str:
         return f"signature of {self.snapshot_id}"
@@ -54,3 +56,28 @@ class EvaluationSignature(models.Model):
 
     def __str__(self) -> str:
         return f"signature of {self.evaluation_id}"
+
+
+class Withdrawal(models.Model):
+    """Names or rows that were taken back from the boards of a suite (`evaluator.signatures.WithdrawalStatement`)."""
+
+    suite = models.SlugField()
+    """Slug, whatever the version."""
+    number = models.PositiveIntegerField()
+    what = models.CharField(max_length=20)
+    reason = models.CharField(max_length=40)
+    evaluations = models.JSONField()
+    placeholder = models.CharField(max_length=40, null=True)
+    through = models.PositiveIntegerField()
+    contents = models.JSONField(default=dict)
+    created = models.DateTimeField()
+    key = models.ForeignKey(SigningKey, null=True, on_delete=models.PROTECT, related_name="+")
+    envelope = models.JSONField(null=True)
+    """Null until a process that has the key signs it."""
+    statement_digest = models.CharField(max_length=64, blank=True, default="")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["suite", "number"], name="withdrawals_of_a_suite_are_numbered")]
+
+    def __str__(self) -> str:
+        return f"withdrawal {self.number} from {self.suite}"

@@ -1,70 +1,68 @@
 """What a site serves to verifiers: its keys, and what the statements of snapshots and results bind."""
 
-from typing import Any
-
+from evaluator.signatures import (
+    Envelope,
+    EvaluationProof,
+    KeysDocument,
+    RowDigests,
+    SnapshotProof,
+    WithdrawalsDocument,
+)
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.signing.models import EvaluationSignature, SigningKey, SnapshotSignature
+from leaderboard.boards.signing.keys import key_entries
+from leaderboard.boards.signing.models import EvaluationSignature, SigningKey, SnapshotSignature, Withdrawal
 from leaderboard.boards.signing.services import task_entries
 from leaderboard.evaluations.models import Evaluation
 
-KEYS_FORMAT = "planarena-keys/1"
-SNAPSHOT_FORMAT = "planarena-snapshot-proof/1"
-EVALUATION_FORMAT = "planarena-evaluation-proof/1"
 
-
-def keys_document() -> dict[str, Any]:
+def keys_document() -> KeysDocument:
     """The public keys of this site, the newest first."""
-    return {
-        "format": KEYS_FORMAT,
-        "keys": [
-            {
-                "id": key.pk,
-                "algorithm": "ed25519",
-                "public_key": key.public_key,
-                # Not as Django's encoder writes them, which cuts off microseconds: introductions have all of them.
-                "created": key.created.isoformat(),
-                "retired": None if key.retired is None else key.retired.isoformat(),
-                "introduction": key.introduction,
-            }
-            for key in SigningKey.objects.order_by("-created", "pk")
-        ],
-    }
+    newest = SigningKey.objects.order_by("-created", "pk").first()
+    return KeysDocument(keys=key_entries(), signature=_envelope(newest and newest.listing))
 
 
-def snapshot_proof(snapshot: Snapshot) -> dict[str, Any]:
+def withdrawals_document(suite: str) -> WithdrawalsDocument:
+    """What was taken back from the boards of a suite, as far as it is signed."""
+    signed = Withdrawal.objects.filter(suite=suite, envelope__isnull=False).order_by("number")
+    return WithdrawalsDocument(
+        suite=suite, withdrawals=list(map(Envelope.model_validate, signed.values_list("envelope", flat=True)))
+    )
+
+
+def snapshot_proof(snapshot: Snapshot) -> SnapshotProof:
     """A snapshot's rows as they are kept, with what its statement binds."""
     signature = SnapshotSignature.objects.filter(pk=snapshot.pk).first()
-    return {
-        "format": SNAPSHOT_FORMAT,
-        "suite": snapshot.suite.slug,
-        "number": snapshot.number,
-        "digest": snapshot.digest,
-        "content": snapshot.content,
-        "signature": None if signature is None else signature.envelope,
-        "rows": [] if signature is None else signature.rows,
-        "salts": {} if signature is None else signature.salts,
-    }
+    return SnapshotProof(
+        suite=snapshot.suite.slug,
+        number=snapshot.number,
+        digest=snapshot.digest,
+        content=snapshot.content,
+        signature=_envelope(signature and signature.envelope),
+        rows=[] if signature is None else [RowDigests.model_validate(row) for row in signature.rows],
+        salts={} if signature is None else signature.salts,
+    )
 
 
-def evaluation_proof(*, evaluation: Evaluation, shows_records: bool) -> dict[str, Any]:
+def evaluation_proof(*, evaluation: Evaluation, shows_records: bool) -> EvaluationProof:
     """The results of an evaluation's tasks, with what its statement binds.
 
     Args:
+        evaluation: completed or not.
         shows_records: whether the reader may know the digests of its records. Otherwise they get only salted ones,
             which the signature covers, and not the salt.
     """
     signature = EvaluationSignature.objects.filter(pk=evaluation.pk).first()
     if signature is None:
-        return {
-            "format": EVALUATION_FORMAT, "evaluation": str(evaluation.pk), "signature": None, "tasks": [],
-            "salt": None, "records": {},
-        }  # fmt: skip
+        return EvaluationProof(evaluation=str(evaluation.pk), signature=None, tasks=[], salt=None, records={})
     entries, records = task_entries(evaluation_id=evaluation.pk, salt=signature.salt)
-    return {
-        "format": EVALUATION_FORMAT,
-        "evaluation": str(evaluation.pk),
-        "signature": signature.envelope,
-        "tasks": [entry.model_dump(mode="json") for entry in entries],
-        "salt": signature.salt if shows_records else None,
-        "records": records if shows_records else {},
-    }
+    return EvaluationProof(
+        evaluation=str(evaluation.pk),
+        signature=_envelope(signature.envelope),
+        tasks=entries,
+        salt=signature.salt if shows_records else None,
+        records=dict(records) if shows_records else {},
+    )
+
+
+def _envelope(kept: object) -> Envelope | None:
+    return None if kept is None else Envelope.model_validate(kept)

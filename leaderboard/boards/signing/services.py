@@ -1,8 +1,11 @@
 """Signing evaluations and snapshots. Both are idempotent: what is signed stays as it was signed."""
 
+import base64
+import json
 import logging
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -19,18 +22,21 @@ from evaluator.signatures import (
     SnapshotStatement,
     SuiteFacts,
     TaskEntry,
-    names_digest,
+    Withdrawals,
+    WithdrawalStatement,
+    name_digest,
     record_commitment,
     result_digest,
     rows_digest,
+    rows_that_left,
     seal,
     tasks_digest,
 )
-from evaluator.signatures.statements import Digested
+from evaluator.signatures.statements import MOST_WITHDRAWN, NAMES, Digested, Name
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.signing.announcements import sign_announcement
-from leaderboard.boards.signing.keys import signing_key
-from leaderboard.boards.signing.models import EvaluationSignature, SnapshotSignature
+from leaderboard.boards.signing.keys import first_signed_at, signing_key
+from leaderboard.boards.signing.models import EvaluationSignature, SnapshotSignature, Withdrawal
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.seasons import commitment_of
 from leaderboard.catalog.services import primary_metric
@@ -60,8 +66,10 @@ def sign_evaluations(evaluation_ids: Iterable[UUID]) -> None:
     )  # fmt: skip
 
 
-def sign_when_possible(*, snapshot: Snapshot | None = None, evaluation_ids: Sequence[UUID] = ()) -> None:
-    """Sign within the transaction that publishes, which goes on where that fails.
+def sign_when_possible(
+    *, snapshot: Snapshot | None = None, evaluation_ids: Sequence[UUID] = (), withdrawals_from: str = ""
+) -> None:
+    """Sign within the transaction that publishes or withdraws, which goes on where that fails.
 
     What cannot be signed must not keep a board from being published: the log has the reason, and the next sweep tries
     again (`catching_up.py`).
@@ -69,6 +77,8 @@ def sign_when_possible(*, snapshot: Snapshot | None = None, evaluation_ids: Sequ
     try:
         with transaction.atomic():
             sign_evaluations(evaluation_ids)
+            if withdrawals_from and (key := signing_key()) is not None:
+                sign_withdrawals(withdrawals_from, key=key)
             if snapshot is not None:
                 sign_snapshot(snapshot)
     except SoftTimeLimitExceeded:
@@ -94,9 +104,13 @@ def sign_snapshot(snapshot: Snapshot) -> SnapshotSignature | None:
         sign_announcement(snapshot.season)
     # As PostgreSQL keeps it, which is how it is served: `jsonb` rewrites some numbers.
     content = Snapshot.objects.get(pk=snapshot.pk).content
-    salts = {row["evaluation"]: secrets.token_hex(_SALT_BYTES) for row in content["rows"]}
+    salts = {
+        row["evaluation"]: {field: secrets.token_hex(_SALT_BYTES) for field in NAMES if field in row}
+        for row in content["rows"]
+    }
     sign_evaluations([UUID(evaluation) for evaluation in salts])
     rows = _row_digests(rows=content["rows"], salts=salts)
+    withdrawals = sign_withdrawals(snapshot.suite.slug, key=key)
     now = database_now()
     statement = SnapshotStatement(
         key=key.public.id,
@@ -108,6 +122,7 @@ def sign_snapshot(snapshot: Snapshot) -> SnapshotSignature | None:
         coverage=content["coverage"],
         rows=Digested(count=len(rows), digest=rows_digest(rows)),
         previous=_previous(snapshot),
+        withdrawals=withdrawals,
     )
     envelope = seal(statement=statement, key=key)
     return SnapshotSignature.objects.create(
@@ -126,17 +141,76 @@ def signature_of(snapshot: Snapshot) -> SnapshotSignature | None:
     return getattr(snapshot, "signature", None)
 
 
-def withhold_names(evaluation_ids: Sequence[UUID]) -> None:
-    """Forget the salts of the names in all rows of these evaluations, for accounts that are closed.
+def sign_withdrawals(suite: str, *, key: PrivateKey) -> Withdrawals:
+    """Sign the withdrawals of a suite that are not signed yet, in their order.
 
-    After: nobody can confirm a guess of these names by a signature, and whatever replaces them in the snapshots'
-    contents is reported as withheld. Figures and ranks of the rows are verified as before.
+    Before: within a transaction; the suite is locked as `lock_board` does.
+    After: all of them are signed. Returns what the next snapshot says of them.
     """
-    gone = {str(one) for one in evaluation_ids}
-    with transaction.atomic():
-        for signature in SnapshotSignature.objects.filter(salts__has_any_keys=sorted(gone)).select_for_update():
-            signature.salts = {key: salt for key, salt in signature.salts.items() if key not in gone}
-            signature.save(update_fields=["salts"])
+    newest = Withdrawals(count=0, statement=None)
+    for withdrawal in Withdrawal.objects.filter(suite=suite).order_by("number").select_for_update():
+        if withdrawal.envelope is None:
+            envelope = seal(statement=_withdrawal(withdrawal, key=key, previous=newest.statement), key=key)
+            withdrawal.key_id, withdrawal.envelope = key.public.id, envelope.model_dump(mode="json")
+            withdrawal.statement_digest = envelope.digest
+            withdrawal.save(update_fields=["key", "envelope", "statement_digest"])
+        newest = Withdrawals(count=withdrawal.number, statement=withdrawal.statement_digest)
+    return newest
+
+
+def withdraw(
+    *, suite: str, what: str, reason: str, evaluations: Sequence[str], through: int, placeholder: str | None = None,
+    contents: Mapping[str, str] = MappingProxyType({}),
+) -> None:  # fmt: skip
+    """State that names or rows are taken back from the boards of a suite, as `WithdrawalStatement` describes.
+
+    Before: within a transaction; the suite is locked as `lock_board` does.
+    After: the statements wait to be signed, by `sign_when_possible` or the next sweep. A site that never signed
+    anything makes none.
+    """
+    if first_signed_at() is None:
+        return
+    count = Withdrawal.objects.filter(suite=suite).count()
+    now = database_now()
+    for start in range(0, len(evaluations), MOST_WITHDRAWN):
+        count += 1
+        Withdrawal.objects.create(
+            suite=suite, number=count, what=what, reason=reason, placeholder=placeholder, through=through,
+            evaluations=list(evaluations[start : start + MOST_WITHDRAWN]), contents=dict(contents), created=now,
+        )  # fmt: skip
+
+
+def withdraw_rows(*, before: Snapshot, after: Snapshot) -> None:
+    """State which rows a new snapshot no longer has, though no later run of the same planner replaced them.
+
+    Before: within the transaction that made it; the suite is locked.
+    """
+    left = rows_that_left(before=before.content["rows"], after=after.content["rows"])
+    hidden = Evaluation.objects.filter(pk__in=left, hidden_at__isnull=False).values_list("pk", flat=True)
+    by_operator = {str(pk) for pk in hidden}
+    for reason, is_hidden in (("hidden by an operator", True), ("not ranked any more", False)):
+        if evaluations := [one for one in left if (one in by_operator) is is_hidden]:
+            withdraw(suite=after.suite.slug, what="row", reason=reason, evaluations=evaluations, through=before.number)
+
+
+def forget_salts(*, snapshot: Snapshot, field: str, evaluations: Collection[str]) -> None:
+    """Forget the salts of a name in these rows of a snapshot, so that nobody can confirm a guess of it by the
+    signature."""
+    signature = SnapshotSignature.objects.select_for_update().filter(pk=snapshot.pk).first()
+    if signature is None:
+        return
+    signature.salts = {
+        evaluation: {name: salt for name, salt in salts.items() if name != field or evaluation not in evaluations}
+        for evaluation, salts in signature.salts.items()
+    }
+    signature.save(update_fields=["salts"])
+
+
+def bound_by_content(suite: str) -> set[int]:
+    """Numbers of the snapshots that the statement after them names by their content, since they were not signed."""
+    envelopes = SnapshotSignature.objects.filter(snapshot__suite__slug=suite).values_list("envelope", flat=True)
+    named = (json.loads(base64.b64decode(envelope["payload"]))["previous"] for envelope in envelopes)
+    return {previous["number"] for previous in named if previous is not None and previous["content"] is not None}
 
 
 def task_entries(*, evaluation_id: UUID, salt: str) -> tuple[list[TaskEntry], Mapping[str, str]]:
@@ -200,6 +274,7 @@ def suite_facts(suite: Suite) -> SuiteFacts:
                 tasks=list(column.tasks),
                 weights=dict(column.weights),
                 undecided=column.undecided,
+                by_rules=list(column.by_rules),
             )
             for column in suite.columns
         ],
@@ -245,14 +320,32 @@ def _evaluation_signature(*, evaluation: Evaluation, key: PrivateKey) -> Evaluat
     )
 
 
-def _row_digests(*, rows: Sequence[Mapping[str, Any]], salts: Mapping[str, str]) -> list[RowDigests]:
+def _withdrawal(withdrawal: Withdrawal, *, key: PrivateKey, previous: str | None) -> WithdrawalStatement:
+    concerned = SnapshotSignature.objects.filter(
+        snapshot__suite__slug=withdrawal.suite, snapshot__number=withdrawal.through
+    )
+    fields = ("number", "what", "reason", "evaluations", "placeholder", "through", "contents", "created")
+    return WithdrawalStatement.model_validate({
+        **{name: getattr(withdrawal, name) for name in fields},
+        "suite": withdrawal.suite,
+        "key": key.public.id,
+        "previous": previous,
+        "snapshot": concerned.values_list("statement_digest", flat=True).first(),
+    })  # fmt: skip
+
+
+def _row_digests(*, rows: Sequence[Mapping[str, Any]], salts: Mapping[str, Mapping[Name, str]]) -> list[RowDigests]:
     signed = EvaluationSignature.objects.filter(pk__in=list(salts)).values_list("pk", "tasks_digest")
     tasks = {str(pk): digest for pk, digest in signed}
     return [
         RowDigests(
             evaluation=row["evaluation"],
             result=result_digest(row),
-            names=names_digest(row=row, salt=salts[row["evaluation"]]),
+            names={
+                field: name_digest(evaluation=row["evaluation"], field=field, name=row[field], salt=salt)
+                for field in NAMES
+                if (salt := salts[row["evaluation"]].get(field)) is not None
+            },
             tasks=tasks.get(row["evaluation"]),
         )
         for row in rows

@@ -9,6 +9,6 @@ from leaderboard.boards.signing.proofs import keys_document
 @require_safe
 def keys(request: HttpRequest) -> JsonResponse:  # noqa: ARG001 - Django's
     """`GET /.well-known/planarena-keys.json`."""
-    response = JsonResponse(keys_document())
+    response = JsonResponse(keys_document().model_dump(mode="json"))
     response["Cache-Control"] = "public, max-age=60"
     return response

@@ -4,7 +4,7 @@ import csv
 import io
 from math import isnan
 
-from leaderboard.boards.exports import safe_cell
+from evaluator.board_table import safe_cell
 from leaderboard.boards.matrix import TaskMatrix
 
 DECIMALS = 6

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.db.models import F, Func, QuerySet
 from django.http import HttpRequest, StreamingHttpResponse
 
-from leaderboard.boards.exports import safe_cell
+from evaluator.board_table import safe_cell
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.visibility import Reader
 from leaderboard.pages.api.result_output import ResultOutput

@@ -1,33 +1,111 @@
-"""What was signed before a field was added is verified as it was signed."""
+"""What is signed has one form, and everything in it counts."""
+
+import json
+
+import pytest
 
 from evaluator import canonical_json
-from evaluator.signatures import ColumnFacts, Conditions, TaskEntry, tasks_digest
+from evaluator.signatures import (
+    EnvelopeError,
+    KeysStatement,
+    PrivateKey,
+    TaskEntry,
+    WithdrawalStatement,
+    open_envelope,
+    rows_that_left,
+    seal,
+    tasks_digest,
+)
+from evaluator.signatures.envelope import _parsed
+from tests.fakes.signed_site import START
 
-EARLIER = {
+ENTRY = {
     "task": "14", "metric": "ViT", "outcome": "scored", "accepted": False, "score": 0.5, "samples": [0.25, 0.75],
-    "indicators": {}, "seconds": 1.5, "prompt_tokens": None, "completion_tokens": None, "record": "a" * 64,
+    "indicators": {}, "sample_indicators": {}, "seconds": 1.5, "prompt_tokens": None, "completion_tokens": None,
+    "record": "a" * 64,
 }  # fmt: skip
-"""An entry as it was signed before values of indicators were kept by sample."""
-
-
-def test_results_without_values_by_sample_have_the_digest_that_was_signed():
-    entry = TaskEntry.model_validate(EARLIER)
-    assert tasks_digest(evaluation="e", tasks=[entry]) == canonical_json.digest(["e", [EARLIER]])
+KEY = PrivateKey.from_secret("a key of the tests")
+KEYS = KeysStatement(key=KEY.public.id, keys={"count": 1, "digest": "a" * 64}, signed=START)
+WITHDRAWAL = {
+    "key": KEY.public.id, "suite": "openagi", "number": 1, "previous": None, "what": "owner",
+    "reason": "account deleted", "evaluations": ["e"], "placeholder": "deleted user 0badcafe", "through": 3,
+    "snapshot": None, "contents": {}, "created": START,
+}  # fmt: skip
 
 
 def test_values_by_sample_are_signed():
-    entry = TaskEntry.model_validate({**EARLIER, "sample_indicators": {"closed": [1.0, 0.0]}})
-    other = TaskEntry.model_validate({**EARLIER, "sample_indicators": {"closed": [0.0, 1.0]}})
-    digests = {tasks_digest(evaluation="e", tasks=[one]) for one in (entry, other, TaskEntry.model_validate(EARLIER))}
-    assert len(digests) == 3
+    found = [ENTRY, *({**ENTRY, "sample_indicators": {"closed": values}} for values in ([1.0, 0.0], [0.0, 1.0]))]
+    assert len({tasks_digest(evaluation="e", tasks=[TaskEntry.model_validate(one)]) for one in found}) == 3
 
 
-def test_earlier_statements_can_still_be_read():
-    column = ColumnFacts.model_validate(
-        {"key": "overall", "metric": "", "indicator": False, "fault": 0.0, "interval": "fixed_tasks"}
-    )
-    assert (column.tasks, column.weights) == ([], {})
-    conditions = Conditions.model_validate(
-        {"profile": "lilliput", "profile_digest": "ab" * 32, "split": "public", "samples": 8}
-    )
-    assert (conditions.data_digest, conditions.season, conditions.commitment) == ("", "", "")
+def test_a_statement_is_read_as_it_was_signed():
+    envelope = seal(statement=KEYS, key=KEY)
+    assert open_envelope(envelope, expected=KeysStatement, keys={KEY.public.id: KEY.public}) == KEYS
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"count":1', '"count":1.0'),
+        ('"count":1', '"count":"1"'),
+        ('"count":1', '"count":true'),
+        ('"count":1', '"count":1,"count":1'),
+        ('"count":1', '"count":99999999999999999999'),
+        ('"count":1', '"count":NaN'),
+        ('"count":1', '"count":1,"other":1'),
+        ('"version":1', '"version": 1'),
+        ("T10:00:00Z", "T10:00:00+00:00"),
+        ('"planarena/keys"', '"planarena\\/keys"'),
+    ],
+)
+def test_another_form_of_the_same_statement_is_refused_whoever_signed_it(old, new):
+    body = seal_body()
+    assert old in body
+    with pytest.raises(EnvelopeError):
+        _parsed(body.replace(old, new).encode(), expected=KeysStatement)
+
+
+def seal_body() -> str:
+    return canonical_json.dumps(json.loads(KEYS.model_dump_json()))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"placeholder": "eve"},
+        {"placeholder": "deleted user eve"},
+        {"placeholder": None},
+        {"what": "planner"},
+        {"what": "row"},
+        {"what": "row", "placeholder": None, "contents": {"1": "a" * 64}},
+        {"evaluations": []},
+    ],
+)
+def test_a_withdrawn_name_is_replaced_by_a_fixed_text(changes):
+    assert WithdrawalStatement.model_validate(WITHDRAWAL).placeholder
+    with pytest.raises(ValueError, match=r"placeholder|at least 1"):
+        WithdrawalStatement.model_validate({**WITHDRAWAL, **changes})
+
+
+def row(evaluation: str, *, planner: str = "p", day: int = 1, runs: tuple[str, ...] = ()) -> dict:
+    found = {"evaluation": evaluation, "planner": planner, "owner": "ada", "finished": f"2026-11-0{day}T10:00:00+00:00"}
+    return {**found, "runs": {"evaluations": list(runs)}}
+
+
+@pytest.mark.parametrize(
+    ("after", "left"),
+    [
+        ([row("a")], []),
+        ([row("b", day=2)], []),
+        ([row("b", day=1, runs=("a", "b"))], []),
+        ([row("b", planner="q", day=2)], ["a"]),
+        ([row("b", planner="q"), row("a")], []),
+        ([], ["a"]),
+    ],
+)
+def test_a_row_leaves_a_board_unless_a_later_run_takes_its_place(after, left):
+    assert rows_that_left(before=[row("a")], after=after) == left
+
+
+def test_an_earlier_run_in_the_place_of_a_later_one_does_not_explain_it():
+    assert rows_that_left(before=[row("a", day=2)], after=[row("b", day=1)]) == ["a"]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from django.utils import timezone
 
+from evaluator import canonical_json
 from evaluator.engine.store import Store
 from evaluator.metrics.aggregate import scores_of_samples
 from evaluator.plans.model import Problem
@@ -109,7 +110,7 @@ def make_result(*, evaluation: Evaluation, task: Task, **options: Any) -> TaskRe
     """One result with its record in the store; `options` are those of `make_record`."""
     record = make_record(task=task, split=evaluation.split, **options)
     digest = server_store(split=evaluation.split).put(
-        Artefact(data=record.model_dump_json().encode(), media_type=MediaType.TEXT)
+        Artefact(data=canonical_json.dumps(record.model_dump(mode="json")).encode(), media_type=MediaType.TEXT)
     )
     return TaskResult.objects.create(
         evaluation=evaluation,

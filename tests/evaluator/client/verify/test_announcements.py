@@ -134,6 +134,7 @@ def test_what_a_site_takes_back_is_found(attack, sentence):
 
 def test_published_seeds_of_every_suite_are_compared_with_their_commitments():
     site = announced()
+    site.seasons[SEASON]["closed"] = site.seasons[SEASON]["opens"]
     for data in site.seasons[SEASON]["suites"]:
         data["seed"] = SEED
     report, _ = verified(site)
@@ -159,3 +160,19 @@ def test_a_season_without_a_signed_announcement_is_not_verified():
 def test_an_announcement_from_after_the_board_is_noted():
     report, _ = verified(announced(signed=START + timedelta(days=9)))
     assert any("was signed 2026-11-29 10:00 UTC, after the board" in finding.text for finding in report.of(Kind.NOTE))
+
+
+@pytest.mark.parametrize(
+    ("field", "says"),
+    [
+        ("announced", "another time than it announced (announced)"),
+        ("opens", "another time than it announced (opens)"),
+        ("closes", "another time than it announced (closes)"),
+        ("closed", "is public exactly while the season is not closed"),
+    ],
+)
+def test_times_of_a_season_are_those_that_were_announced(field, says):
+    site = announced()
+    site.seasons[SEASON][field] = "2030-01-01T00:00:00Z"
+    report, _ = verified(site)
+    assert any(says in text for text in mismatches(report)), report.as_text()

@@ -10,7 +10,7 @@ import pytest
 from evaluator import canonical_json
 from evaluator.client.verify.addresses import board_address
 from evaluator.client.verify.checking import Order, check
-from evaluator.client.verify.pins import KnownSite
+from evaluator.client.verify.pins import Head, KnownSite
 from evaluator.client.verify.report import ExitCode, Kind, Report
 from evaluator.client.verify.site import Site
 from evaluator.signatures import (
@@ -21,7 +21,7 @@ from evaluator.signatures import (
     result_digest,
 )
 from evaluator.signatures.envelope import _signed_bytes
-from tests.fakes.signed_site import BOARD, OPERATOR, START, SignedSite, digest_of, name, rank
+from tests.fakes.signed_site import BOARD, OPERATOR, PSEUDONYM, START, SignedSite, digest_of, name, rank
 
 STRANGER = PrivateKey.from_secret("a stranger's key")
 ALL = 1000
@@ -55,7 +55,9 @@ def mismatches(report: Report) -> list[str]:
 def test_a_board_as_it_was_signed_is_verified():
     report, known = verified(SignedSite())
     assert report.exit_code is ExitCode.PASSED, report.as_text()
-    parts = ["history", "snapshot", "rows", "results", "rows", "records"]
+    parts = [
+        "history", "snapshot", "rows", "rows", "rows", "results", "rows", "published", "records", "records",
+    ]  # fmt: skip
     assert [finding.part for finding in report.of(Kind.OK)] == parts
     assert known.heads["openagi"].number == 3
     assert list(known.keys) == [OPERATOR.public.id]
@@ -219,14 +221,14 @@ def sign_with_retired_key(site: SignedSite) -> None:
 
 OF_2 = f"results: evaluation {name(2)}"
 ATTACKS: dict[Callable[[SignedSite], None], str] = {
-    change_mean: "rows: row 2 (evaluation 00000000-0000-4000-8000-000000000002): its figures or facts were changed",
-    change_owner: "rows: row 2 (evaluation 00000000-0000-4000-8000-000000000002): planner, owner or team was changed",
-    swap_rows: "rows: row 1 (evaluation 00000000-0000-4000-8000-000000000003) is of another evaluation",
-    swap_rows_with_their_digests: "rows: the digests of the rows are not the signed ones",
-    remove_row: "rows: the number of rows is wrong",
-    remove_row_with_its_digests: "rows: the digests of the rows are not the signed ones",
-    change_coverage: "rows: the coverage is wrong",
-    change_content_digest: "rows: the content digest of the snapshot is wrong",
+    change_mean: "rows: snapshot 3, row 2 (evaluation 00000000-0000-4000-8000-000000000002): its figures or facts",
+    change_owner: "rows: snapshot 3, evaluation 00000000-0000-4000-8000-000000000002: the owner was changed",
+    swap_rows: "rows: snapshot 3, row 1 (evaluation 00000000-0000-4000-8000-000000000003) is of another evaluation",
+    swap_rows_with_their_digests: "rows: snapshot 3: the digests of the rows are not the signed ones",
+    remove_row: "rows: snapshot 3: the number of rows is wrong",
+    remove_row_with_its_digests: "rows: snapshot 3: the digests of the rows are not the signed ones",
+    change_coverage: "rows: snapshot 3: the content has other fields than rows and the signed coverage",
+    change_content_digest: "rows: snapshot 3: the content digest of the snapshot is wrong",
     change_score_of_task: f"{OF_2}: its results are not the signed ones",
     swap_evaluations: f"{OF_2}: its results are not the signed ones",
     remove_task: f"{OF_2}: its results are not the signed ones",
@@ -288,7 +290,7 @@ def resigned(site: SignedSite, change: Callable[[dict], None]) -> SignedSite:
         (lambda row: row["outcomes"].update(scored=12), "the outcomes do not follow"),
         (lambda row: row["usage"].update(seconds=0.1), "seconds per task does not follow"),
         (lambda row: row["cost"].update(usd=0.1), "the cost per task does not follow"),
-        (lambda row: row.update(rank=2), "rank and its range of evaluation"),
+        (lambda row: row.update(rank=2), "the rank of evaluation"),
     ],
 )
 def test_figures_that_do_not_follow_from_the_results_are_found_though_the_operator_signed_them(change, says):
@@ -314,7 +316,7 @@ def test_a_score_that_is_not_in_its_record_is_found_though_the_operator_signed_e
     proof["rows"] = [
         RowDigests(
             evaluation=row["evaluation"], result=result_digest(row), names=old["names"],
-            tasks=site.evaluations[row["evaluation"]]["tasks_digest"],
+            tasks=site.tasks_digests[row["evaluation"]],
         ).model_dump(mode="json")
         for row, old in zip(rows, proof["rows"], strict=True)
     ]  # fmt: skip
@@ -334,7 +336,7 @@ def test_a_site_that_goes_back_to_an_old_state_is_found_by_who_has_seen_the_newe
 def test_a_history_that_was_rewritten_and_signed_again_is_found_by_who_has_seen_it():
     known = known_before()
     site = SignedSite()
-    site.sign(2, created=START)
+    site.sign(2, created=START + timedelta(hours=1, minutes=59))
     site.sign(3)
     assert verified(site)[0].exit_code is ExitCode.PASSED
     report, _ = verified(site, known=known)
@@ -428,16 +430,212 @@ def test_an_unsigned_snapshot_before_a_signed_one_is_bound_by_its_content():
     assert "history: snapshot 1 was changed after snapshot 2 was signed" in mismatches(verified(site)[0])
 
 
-def test_withheld_names_are_said_and_figures_are_still_verified():
+def withhold(site: SignedSite, *, evaluation: str = name(2), number: int = 3) -> dict:
+    """Replace an owner's name in a snapshot and forget its salt, with nothing that says so. Returns the row."""
+    proof = site.snapshots[number]
+    row = next(row for row in proof["content"]["rows"] if row["evaluation"] == evaluation)
+    row["owner"] = PSEUDONYM
+    del proof["salts"][evaluation]["owner"]
+    proof["digest"] = canonical_json.digest(proof["content"])
+    return row
+
+
+def test_withdrawn_names_are_said_and_everything_else_is_still_verified():
     site = SignedSite()
-    row = site.snapshots[3]["content"]["rows"][1]
-    row["owner"] = "deleted user"
-    del site.snapshots[3]["salts"][row["evaluation"]]
+    row = withhold(site)
+    withhold(site, number=2)
+    site.withdraw(number=3, evaluations=[name(2)])
     report, _ = verified(site)
     assert report.exit_code is ExitCode.PASSED, report.as_text()
-    assert any("names in 1 of 3 rows are withheld" in finding.text for finding in report.of(Kind.NOTE))
-    row["metrics"]["overall"]["mean"] = 0.9
-    assert verified(site)[0].exit_code is ExitCode.CHECK_FAILED
+    assert any("snapshot 3: 1 names are withdrawn" in finding.text for finding in report.of(Kind.NOTE))
+    row["planner"] = "another planner"
+    assert "rows: snapshot 3, evaluation 00000000-0000-4000-8000-000000000002: the planner was changed" in mismatches(
+        verified(site)[0]
+    )
+
+
+@pytest.mark.parametrize("field", ["planner", "owner"])
+def test_a_name_whose_salt_is_missing_is_a_mismatch_where_no_signed_statement_withdraws_it(field):
+    site = SignedSite()
+    for row in site.snapshots[3]["content"]["rows"]:
+        row[field] = PSEUDONYM
+        del site.snapshots[3]["salts"][row["evaluation"]][field]
+    site.snapshots[3]["digest"] = canonical_json.digest(site.snapshots[3]["content"])
+    report, _ = verified(site)
+    assert report.exit_code is ExitCode.CHECK_FAILED
+    wanted = f"rows: snapshot 3, evaluation {name(1)}: the {field} cannot be checked, and no signed withdrawal says why"
+    assert wanted in mismatches(report)
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"evaluations": [name(3)]}, "cannot be checked, and no signed withdrawal says why"),
+        ({"what": "team", "placeholder": "withdrawn"}, "cannot be checked, and no signed withdrawal says why"),
+        ({"placeholder": "deleted user 00000000"}, "is withdrawn, and another one is shown"),
+        ({"through": 2, "snapshot": None}, "cannot be checked, and no signed withdrawal says why"),
+        ({"snapshot": "0" * 64}, "withdrawal 1 is about another snapshot 3 than is listed"),
+        ({"suite": "toolworld"}, "withdrawal 1 is about another suite"),
+        ({"place": 2}, "withdrawal 1 has another number"),
+        ({"previous": "0" * 64}, "withdrawal 1 does not name the one before it"),
+        ({"key": PrivateKey.from_secret("of a stranger")}, "withdrawal 1 is signed by key"),
+    ],
+)  # fmt: skip
+def test_a_withdrawal_of_something_else_excuses_nothing(fields, says):
+    site = SignedSite()
+    withhold(site)
+    withhold(site, number=2)
+    key = fields.get("key", OPERATOR)
+    site.withdraw(number=3, **{"evaluations": [name(2)], **fields, "key": key})
+    report, _ = verified(site)
+    assert report.exit_code is ExitCode.CHECK_FAILED
+    assert any(says in text for text in mismatches(report)), report.as_text()
+
+
+def test_a_withdrawal_that_a_snapshot_names_cannot_be_left_out_or_replaced():
+    def made() -> SignedSite:
+        site = SignedSite(snapshots=2)
+        site.withdraw(number=2, what="row", reason="hidden by an operator", placeholder=None, evaluations=[name(1)])
+        site.publish(3)
+        return site
+
+    assert verified(made())[0].exit_code is ExitCode.PASSED
+    for change in (lambda site: site.withdrawals.clear(), lambda site: site.withdrawals.reverse() or replace(site)):
+        site = made()
+        change(site)
+        assert "withdrawn: snapshot 3 names another list of withdrawals" in mismatches(verified(site)[0])
+
+
+def replace(site: SignedSite) -> None:
+    """The only withdrawal by another one, which the operator signs as well."""
+    site.withdrawals.clear()
+    site.withdraw(number=1, evaluations=[name(1)])
+
+
+def drop_row(site: SignedSite, *, number: int = 3) -> None:
+    """A row that the snapshot before has is left out; the operator signs the rest as if it had never been there."""
+    proof = site.snapshots[number]
+    for rows in (proof["content"]["rows"], proof["rows"]):
+        del rows[2]
+    del proof["salts"][name(1)]
+    rank(proof["content"]["rows"])
+    for row, digests in zip(proof["content"]["rows"], proof["rows"], strict=True):
+        digests["result"] = result_digest(row)
+    proof["digest"] = canonical_json.digest(proof["content"])
+    site.sign(number)
+
+
+def test_a_row_that_was_dropped_is_found_unless_a_signed_statement_withdraws_it():
+    site = SignedSite()
+    drop_row(site)
+    dropped = f"rows: snapshot 3 has no row of evaluation {name(1)}, which snapshot 2 has"
+    assert mismatches(verified(site)[0]) == [dropped]
+    site.withdraw(number=1, what="row", reason="hidden by an operator", placeholder=None, evaluations=[name(1)])
+    assert mismatches(verified(site)[0]) == [dropped], "it left after another snapshot"
+    site.withdrawals.clear()
+    site.withdraw(number=2, what="row", reason="hidden by an operator", placeholder=None, evaluations=[name(1)])
+    report, _ = verified(site)
+    assert report.exit_code is ExitCode.PASSED, report.as_text()
+    said = f"evaluation {name(1)} left the board after snapshot 2: hidden by an operator"
+    assert said in [finding.text for finding in report.of(Kind.NOTE)]
+
+
+def test_a_row_that_was_dropped_since_the_last_verification_is_found_in_later_snapshots():
+    known = known_before(SignedSite(snapshots=2))
+    site = SignedSite()
+    drop_row(site)
+    site.evaluations[name(4)] = site.evaluated(4)
+    proof = json.loads(json.dumps(site.snapshots[3]))
+    proof["number"] = 4
+    site.snapshots[4] = proof
+    site.sign(4)
+    assert verified(site)[0].exit_code is ExitCode.PASSED, "the step from snapshot 3 drops nothing"
+    found = mismatches(verified(site, known=known)[0])
+    assert found == [f"rows: snapshot 3 has no row of evaluation {name(1)}, which snapshot 2 has"]
+
+
+def test_records_of_open_data_that_are_withheld_could_not_be_checked():
+    site = SignedSite()
+    for made in site.evaluations.values():
+        made["salt"], made["records"] = None, {}
+    report, _ = verified(site)
+    assert report.exit_code is ExitCode.INFRASTRUCTURE, report.as_text()
+    assert f"evaluation {name(1)}: its 12 records are withheld, though its data are open" in [
+        finding.text for finding in report.of(Kind.NOT_CHECKED)
+    ]
+
+
+def test_the_digest_of_every_record_is_checked_and_not_only_of_the_sample():
+    site = SignedSite()
+    site.evaluations[name(3)]["records"]["t5"] = "0" * 64
+    wanted = f"records: evaluation {name(3)}, task 't5': another record is named than was signed"
+    assert mismatches(verified(site, sample=0)[0]) == [wanted]
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "says"),
+    [
+        ("/api/v1/boards/openagi/rows/", b'"user3"', b'"eve"', "page 1 of the API's rows: rows is not as"),
+        ("/api/v1/boards/openagi/?", b'"user3"', b'"eve"', ""),
+        ("/api/v1/boards/openagi/snapshots/3/?", b'"user3"', b'"eve"', ""),
+        ("/boards/openagi/snapshots/3.csv", b"user3", b"eve", "row 1: owner is not as it was signed"),
+        ("/boards/openagi/newest.json", b'"user3"', b'"eve"', "content is not as it was signed"),
+        ("/boards/openagi/snapshots/3/", b">user3<", b">eve<", f"evaluation {name(3)}: owner is not as it was signed"),
+        ("/boards/openagi/?per_page=100", name(3).encode(), name(4).encode(), "shows other rows, or in another order"),
+        ("/boards/openagi/?per_page=100", b'"metric-ViT">', b'"metric-ViT">9', "metric-ViT is not as it was signed"),
+        ("/boards/openagi/?per_page=100", b" or so", b'<b data-cell="rank">1</b>', "rank again is not"),
+    ],
+)  # fmt: skip
+def test_other_rows_than_the_signed_ones_are_found_wherever_they_are_shown(path, old, new, says):
+    site = SignedSite()
+    exact, path = path.endswith("?"), path.rstrip("?")
+    real = site.get
+
+    def get(asked: str, *, most_bytes: int) -> bytes:
+        data = real(asked, most_bytes=most_bytes)
+        if asked == path if exact else asked.startswith(path):
+            assert old in data
+            return data.replace(old, new)
+        return data
+
+    site.get = get
+    report, _ = verified(site)
+    assert report.exit_code is ExitCode.CHECK_FAILED, report.as_text()
+    assert any(text.startswith("published: ") and says in text for text in mismatches(report)), report.as_text()
+
+
+def test_another_reader_s_snapshot_shows_whether_the_site_tells_both_the_same_history():
+    site = SignedSite()
+    mine, _ = verified(site)
+    [history] = [finding.text for finding in mine.of(Kind.OK) if finding.part == "history"]
+    head = Head.from_text(history.rpartition(" ")[2])
+    assert verified(site, head=head)[0].exit_code is ExitCode.PASSED
+    # Signed by the same operator, for another reader.
+    other = SignedSite()
+    other.sign(3, created=START + timedelta(hours=2, minutes=59))
+    assert any("the history was rewritten" in text for text in mismatches(verified(other, head=head)[0]))
+    older = verified(SignedSite(snapshots=2), head=head)[0]
+    assert "history: the site has gone back to an earlier state" in mismatches(older)
+
+
+def test_a_planner_in_two_rows_is_found():
+    site = resigned(SignedSite(), lambda row: row.update(planner="planner of 2", owner="user2"))
+    found = mismatches(verified(site)[0])
+    assert "rows: snapshot 3: a planner is in several rows" in found
+
+
+def test_a_page_that_takes_long_to_read_is_not_read():
+    site = SignedSite()
+    row = f'<tr id="row-{name(3)}">'
+    site.answers["/boards/openagi/snapshots/3/"] = lambda: (row + "<b data-cell='rank'>1" * 200_000).encode()
+    report, _ = verified(site)
+    assert report.exit_code is ExitCode.INFRASTRUCTURE
+    assert "has a row with more than 200 elements" in report.as_text()
+
+
+def test_an_evaluation_in_two_rows_is_found():
+    site = resigned(SignedSite(), lambda row: row.update(runs={"evaluations": [name(3), name(2)]}))
+    assert "rows: snapshot 3: an evaluation is in several rows" in mismatches(verified(site)[0])
 
 
 def test_records_of_a_hidden_split_are_not_read_and_the_report_says_so():
@@ -465,7 +663,8 @@ def test_the_same_seed_reads_the_same_records_and_another_one_others():
 
 def test_a_sample_says_what_it_shows_of_the_rest():
     report, _ = verified(SignedSite(), sample=10)
-    [found] = [finding.text for finding in report.of(Kind.OK) if finding.part == "records"]
+    digests, found = [finding.text for finding in report.of(Kind.OK) if finding.part == "records"]
+    assert digests == "the digests of all 36 records are the signed ones"
     assert "10 of 36 records" in found
     assert "if 25.9 % or more of all records were wrong" in found
     assert "these are all" in verified(SignedSite())[0].as_text()

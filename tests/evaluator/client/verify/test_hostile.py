@@ -1,6 +1,7 @@
 """Sites and files that answer anything at all: no crash, no hang, no write, and never `verified`."""
 
 import io
+import itertools
 import json
 import tarfile
 import time
@@ -29,11 +30,13 @@ PATHS = (
     "/api/v1/boards/openagi/snapshots/?",
     "/api/v1/boards/openagi/rows/",
     "/api/v1/boards/openagi/snapshots/3/",
+    "/api/v1/boards/openagi/withdrawals/",
     f"/api/v1/evaluations/{name(2)}/",
 )
 BODIES = {
     "nothing": b"",
     "a page": b"<!doctype html>",
+    "a key twice": b'{"format": 1, "format": 1}',
     "nested": b"[" * 200_000,
     "nested objects": b'{"a":' * 200_000,
     "a list": b"[]",
@@ -72,7 +75,7 @@ def test_a_row_of_another_form_is_a_mismatch(value):
     site.snapshots[3]["content"]["rows"][0] = value
     report, _ = verified(site)
     assert report.exit_code is ExitCode.CHECK_FAILED
-    assert any(finding.text.startswith("row 1 has an unknown form") for finding in report.of(Kind.MISMATCH))
+    assert any(finding.text.startswith("snapshot 3, row 1 has an unknown form") for finding in report.of(Kind.MISMATCH))
 
 
 def test_a_record_that_cannot_be_read_could_not_be_checked():
@@ -83,11 +86,11 @@ def test_a_record_that_cannot_be_read_could_not_be_checked():
     made["records"]["t5"] = site.put(record)
     made["tasks"][5]["record"] = record_commitment(salt=made["salt"], task="t5", digest=made["records"]["t5"])
     site._sign_evaluation(made)
-    site.snapshots[3]["rows"][0]["tasks"] = made["tasks_digest"]
+    site.snapshots[3]["rows"][0]["tasks"] = site.tasks_digests[name(3)]
     site.sign(3)
     report, _ = verified(site)
     assert report.exit_code is ExitCode.INFRASTRUCTURE, report.as_text()
-    assert "is in a form that this version does not know" in report.as_text()
+    assert "task 't5' is nested too deeply" in report.as_text()
 
 
 def test_the_next_page_of_a_list_leads_to_no_other_address():
@@ -95,8 +98,12 @@ def test_the_next_page_of_a_list_leads_to_no_other_address():
     listed = json.loads(site.get("/api/v1/boards/openagi/snapshots/?x", most_bytes=0))
     pages = iter(
         [
-            {"results": listed["results"][:1], "next": "http://169.254.169.254/latest/?cursor=c%26x=1"},
-            {"results": listed["results"][1:], "next": None},
+            {
+                "results": listed["results"][:1],
+                "next": "http://169.254.169.254/latest/?cursor=c%26x=1",
+                "previous": None,
+            },
+            {"results": listed["results"][1:], "next": None, "previous": "https://arena.example/?cursor=b"},
         ]
     )
     site.answers["/api/v1/boards/openagi/snapshots/?"] = lambda: json.dumps(next(pages)).encode()
@@ -110,8 +117,10 @@ def test_the_next_page_of_a_list_leads_to_no_other_address():
 
 def test_a_list_without_end_is_left():
     site = SignedSite()
-    page = json.dumps({"results": [], "next": "https://arena.example/?cursor=again"}).encode()
-    site.answers["/api/v1/boards/openagi/snapshots/?"] = lambda: page
+    pages = itertools.chain([None], itertools.repeat("https://arena.example/?cursor=before"))
+    site.answers["/api/v1/boards/openagi/snapshots/?"] = lambda: json.dumps(
+        {"results": [], "next": "https://arena.example/?cursor=again", "previous": next(pages)}
+    ).encode()
     report, _ = verified(site)
     assert report.exit_code is ExitCode.INFRASTRUCTURE
     assert "more than 400 pages" in report.as_text()

@@ -23,13 +23,6 @@ def test_ranges_and_runs_that_do_not_follow_from_the_results_are_found(changes, 
     assert any(says in text for text in mismatches(report)), report.as_text()
 
 
-def test_ranges_of_old_snapshots_are_verified_as_they_were_made():
-    report, _ = verified(SignedSite(tested=False))
-    assert report.exit_code is ExitCode.PASSED, report.as_text()
-    changed, _ = verified(resigned(SignedSite(tested=False), lambda row: row.update(rank_high=3)))
-    assert [text for text in mismatches(changed) if "rank and its range of evaluation" in text]
-
-
 def test_without_the_results_of_a_row_the_ranges_are_not_called_right():
     site = SignedSite()
     del site.evaluations[name(2)]

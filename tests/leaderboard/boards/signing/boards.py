@@ -38,14 +38,18 @@ class Reader:
         return response.content
 
 
-def evaluated(*, suite: Suite, owner: str, **fields: Any) -> Evaluation:
+def evaluated(*, suite: Suite, owner: str, tasks: int = TASKS, **fields: Any) -> Evaluation:
     """A completed evaluation with results, records and artefacts, not published yet."""
     planner = make_planner(owner=make_user(owner), name=f"planner of {owner}", bundled_name="random-valid")
     evaluation = make_evaluation(planner=planner, suite=suite, **fields)
-    make_results(evaluation, samples=1, faults=False, upto=TASKS)
+    make_results(evaluation, samples=1, faults=False, upto=tasks)
     results = list(evaluation.results.select_related("task").order_by("task__position"))
     summary = Library().summarise(suite="openagi", results=list(map(task_score, results)), samples=evaluation.samples)
-    Evaluation.objects.filter(pk=evaluation.pk).update(summary={**summary, "usage": usage_of(results)})
+    Evaluation.objects.filter(pk=evaluation.pk).update(
+        summary={**summary, "usage": usage_of(results)},
+        tasks_total=len(results),
+        tasks_not_run=sum(result.outcome == "not_run" for result in results),
+    )
     evaluation.refresh_from_db()
     return evaluation
 

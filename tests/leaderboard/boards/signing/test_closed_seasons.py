@@ -4,6 +4,7 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
+from evaluator import canonical_json
 from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.client.verify.report import Kind, Report
 from evaluator.engine.store import MemoryStore
@@ -69,7 +70,9 @@ def evaluated(suite: Suite, *, planner: str = "no-op", seed: str = "", **fields:
     for found in records(seed or true_seed):
         # Or equal records of two planners would be one object.
         record = found.model_copy(update={"planner_notes": {"planner": planner}})
-        content = Artefact(data=record.model_dump_json().encode(), media_type=MediaType.TEXT)
+        content = Artefact(
+            data=canonical_json.dumps(record.model_dump(mode="json")).encode(), media_type=MediaType.TEXT
+        )
         TaskResult.objects.create(
             evaluation=made, task=tasks[record.task], outcome=record.outcome, reason=record.reason or "",
             score=record.score, sample_scores=[sample.score for sample in record.samples],
@@ -79,7 +82,9 @@ def evaluated(suite: Suite, *, planner: str = "no-op", seed: str = "", **fields:
         )  # fmt: skip
     results = list(made.results.select_related("task").order_by("task__position"))
     summary = Library().summarise(suite="openagi", results=list(map(task_score, results)), samples=SAMPLES)
-    Evaluation.objects.filter(pk=made.pk).update(summary={**summary, "usage": usage_of(results)})
+    Evaluation.objects.filter(pk=made.pk).update(
+        summary={**summary, "usage": usage_of(results)}, tasks_total=len(results), tasks_not_run=0
+    )
     made.refresh_from_db()
     return made
 

@@ -5,11 +5,11 @@ from django.core.management import CommandError, call_command
 from django.db import transaction
 
 from evaluator.cli.program.exit_codes import ExitCode
-from evaluator.client.verify.documents import KeysDocument, parsed
+from evaluator.client.verify.documents import parsed
 from evaluator.client.verify.pins import KnownSite
 from evaluator.client.verify.report import Kind
 from evaluator.client.verify.trust import UntrustedError, trust
-from evaluator.signatures import PrivateKey
+from evaluator.signatures import KeysDocument, PrivateKey
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import publish
 from leaderboard.boards.signing import services, tasks

@@ -10,10 +10,12 @@ from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.client.verify.report import Kind
 from evaluator.metrics.statistics import Interval
 from leaderboard.accounts.models import User
+from leaderboard.boards import contents
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import publish
-from leaderboard.boards.signing.services import withhold_names
+from leaderboard.boards.signing.models import SnapshotSignature, Withdrawal
 from leaderboard.catalog.library import Library
+from leaderboard.evaluations.gold import Withheld
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.leaving.closing import delete_account
 from leaderboard.leaving.erasing import erase_all
@@ -40,7 +42,9 @@ def board(settings, tmp_path) -> Snapshot:
 def test_what_the_site_publishes_is_verified_down_to_the_artefacts(board):
     report = verified()
     assert report.exit_code is ExitCode.PASSED, report.as_text()
-    assert {finding.part for finding in report.of(Kind.OK)} == {"history", "snapshot", "rows", "results", "records"}
+    assert {finding.part for finding in report.of(Kind.OK)} == {
+        "history", "snapshot", "rows", "results", "published", "records",
+    }  # fmt: skip
     assert report.facts["sampled"] == report.facts["records"] > 10
     assert verified("/boards/openagi/snapshots/1/").exit_code is ExitCode.PASSED
 
@@ -123,8 +127,8 @@ def remove_first_snapshot(board):
 
 
 CHANGES = {
-    change_row: "rows: row 1 ",
-    swap_rows: "rows: row 1 ",
+    change_row: "rows: snapshot 2, row 1 ",
+    swap_rows: "rows: snapshot 2, row 1 ",
     change_score: "results: ",
     remove_result: "results: ",
     exchange_record: "results: ",
@@ -149,18 +153,13 @@ def test_an_evaluation_that_an_operator_hid_stays_verifiable_in_older_snapshots(
     hide(Evaluation.objects.get(pk=board.content["rows"][1]["evaluation"]), reason="Trained on the test data.")
     newest = Snapshot.objects.order_by("-number").first()
     assert (newest.number, len(newest.content["rows"])) == (3, 1)
-    assert verified().exit_code is ExitCode.PASSED
-    assert verified("/boards/openagi/snapshots/2/").exit_code is ExitCode.PASSED
-
-
-def test_names_of_closed_accounts_can_be_replaced_and_the_figures_stay_verifiable(board):
-    row = board.content["rows"][0]
-    withhold_names([row["evaluation"]])
-    row |= {"owner": "deleted user", "planner": "planner"}
-    Snapshot.objects.filter(pk=board.pk).update(stored=board.content)
     report = verified()
     assert report.exit_code is ExitCode.PASSED, report.as_text()
-    assert any("names in 1 of 2 rows are withheld" in finding.text for finding in report.of(Kind.NOTE))
+    left = f"evaluation {board.content['rows'][1]['evaluation']} left the board after snapshot 2: hidden by an operator"
+    assert left in [finding.text for finding in report.of(Kind.NOTE)]
+    assert verified("/boards/openagi/snapshots/2/").exit_code is ExitCode.PASSED
+    Withdrawal.objects.all().delete()
+    assert any("snapshot 3 has no row of evaluation" in text for text in mismatches(verified()))
 
 
 def test_a_board_stays_verifiable_when_one_of_its_users_is_deleted(board):
@@ -170,7 +169,54 @@ def test_a_board_stays_verifiable_when_one_of_its_users_is_deleted(board):
     report = verified(f"/boards/openagi/snapshots/{board.number}/")
     assert report.exit_code is ExitCode.PASSED, report.as_text()
     assert f'"{owner}"' not in json.dumps(Snapshot.objects.get(pk=board.pk).content)
-    assert any("names in 1 of 2 rows are withheld" in finding.text for finding in report.of(Kind.NOTE))
+    assert any("snapshot 2: 1 names are withdrawn" in finding.text for finding in report.of(Kind.NOTE))
+    assert verified("/boards/openagi/snapshots/1/").exit_code is ExitCode.PASSED
+    Withdrawal.objects.all().delete()
+    assert any("no signed withdrawal says why" in text for text in mismatches(verified()))
+
+
+def test_an_unsigned_snapshot_whose_names_are_withdrawn_stays_part_of_the_history(settings, tmp_path):
+    settings.STORE_DIR = tmp_path / "store"
+    suite, keys = make_suite(), settings.SIGNING_KEYS
+    settings.SIGNING_KEYS = []
+    published(suite=suite, owner="ada")
+    settings.SIGNING_KEYS = keys
+    published(suite=suite, owner="bea")
+    delete_account(user=User.objects.get(username="ada"), by=None)
+    erase_all()
+    report = verified()
+    assert report.exit_code is ExitCode.PASSED, report.as_text()
+    [withdrawal] = Withdrawal.objects.all()
+    assert withdrawal.contents == {"1": Snapshot.objects.get(number=1).digest}
+
+
+def test_every_planner_and_owner_renamed_without_salts_is_a_mismatch(board):
+    rows = [{**row, "planner": "eve's", "owner": "deleted user 0badcafe"} for row in board.content["rows"]]
+    content = {**board.content, "rows": rows}
+    Snapshot.objects.filter(pk=board.pk).update(stored=content, digest=canonical_json.digest(content))
+    SnapshotSignature.objects.update(salts={})
+    report = verified()
+    assert report.exit_code is ExitCode.CHECK_FAILED
+    assert len([text for text in mismatches(report) if "no signed withdrawal says why" in text]) >= 4
+
+
+def test_an_open_board_whose_records_are_all_withheld_is_not_verified(board, monkeypatch):
+    monkeypatch.setattr("leaderboard.boards.signing.api.withheld_from", lambda **_: Withheld(data=True))
+    report = verified()
+    assert report.exit_code is ExitCode.INFRASTRUCTURE, report.as_text()
+    assert (
+        len([one for one in report.of(Kind.NOT_CHECKED) if "are withheld, though its data are open" in one.text]) == 2
+    )
+
+
+def test_rows_of_the_api_that_are_not_those_of_the_snapshot_are_found(board, monkeypatch):
+    real = contents.content_of(board)
+    swapped = [{**row, "planner": "eve's"} for row in real.rows]
+    other = contents.BoardContent(rows=tuple(swapped), coverage=real.coverage)
+    monkeypatch.setattr("leaderboard.boards.api.content_of", lambda _: other)
+    found = mismatches(verified())
+    assert "published: page 1 of the API's rows: rows is not as it was signed" in found
+    assert any(text.startswith("published: /api/v1/boards/openagi/snapshots/2/: content") for text in found)
 
 
 def test_a_hidden_split_shows_no_digest_of_a_record_and_its_figures_are_verified(settings, tmp_path, client):

@@ -159,8 +159,8 @@ class TestABoard:
         assert said() == board
 
     def test_the_name_of_a_deleted_user_goes_from_packed_snapshots_too(self, board):
-        assert replace_owner(before="ada", after="deleted user 1") == 7
+        assert replace_owner(before="ada", after="deleted user 0badcafe") == 7
         assert all(canonical_json.digest(one.content) == one.digest for one in Snapshot.objects.all())
         owners = {row["owner"] for one in Snapshot.objects.all() for row in one.content["rows"]}
-        assert owners == {"deleted user 1", "bea"}
+        assert owners == {"deleted user 0badcafe", "bea"}
         assert Snapshot.objects.filter(packed=None).count() == 1
