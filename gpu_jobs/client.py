@@ -39,7 +39,7 @@ _LONGEST_WAIT_SECONDS = 15.0
 _RENEWED_AFTER = 0.8
 """Of a session's lifetime."""
 _REFUSED_ENROLMENT = frozenset({"enrolment_expired", "enrolment_refused"})
-CANNOT_STORE = frozenset({"disk_full", "store_unavailable"})
+CANNOT_STORE = frozenset({"database_down", "disk_full", "store_unavailable"})
 """Codes of the site's problems if it cannot store what it is sent."""
 _WRONG_CONTENT = frozenset({400, 413, 422})
 

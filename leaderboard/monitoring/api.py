@@ -11,19 +11,9 @@ from leaderboard.monitoring.status import checked_status, verdict
 from leaderboard.site.api.examples import LATER, WHEN, example
 from leaderboard.site.api.shapes import Output
 from leaderboard.site.api.views import ApiView
-from leaderboard.site.health import Code, Facts, health
+from leaderboard.site.database_down import DatabaseDownError
+from leaderboard.site.health import Code
 from leaderboard.site.probes import DATABASE
-from leaderboard.site.problems import ProblemError
-
-
-class DatabaseDownError(ProblemError):
-    """The database does not answer."""
-
-    status = 503
-    code = "database_down"
-
-    def __init__(self) -> None:
-        super().__init__(next(finding.sentence for finding in health(Facts(database_problem="no answer"))))
 
 
 class StandingOutput(Output):

@@ -32,6 +32,9 @@ from leaderboard.uploads.receiving import TicketedUploads  # noqa: E402
 from leaderboard.wiring.body_limits import LIMITS  # noqa: E402
 
 _site = OneHop(threads=settings.REQUESTS_AT_ONCE, name="requests")
+# What says why others wait, while all of them do: for people, and for Prometheus.
+_reports = OneHop(threads=2, name="reports")
+_REPORTS = frozenset({"/status/", "/api/v1/status/", "/metrics"})
 _worker_calls = OneHop(threads=settings.WORKER_CALLS_AT_ONCE, name="worker-calls")
 # Loads every view, which the first request would otherwise wait for.
 get_resolver().url_patterns  # noqa: B018
@@ -41,12 +44,13 @@ if settings.RUN_JOBS:
 
 
 async def _routed(scope: Scope, receive: Receive, send: Send) -> None:
-    """The site; workers' calls and agents have handlers of their own."""
+    """The site; workers' calls, reports of its health and agents have handlers of their own."""
     path = scope["path"] if scope["type"] == "http" else ""
     if path in AGENT_PATHS:
         await agents(scope, receive, send)
         return
-    await (_worker_calls if path.startswith(WORKER_CALLS) else _site)(scope, receive, send)
+    handler = _worker_calls if path.startswith(WORKER_CALLS) else _reports if path in _REPORTS else _site
+    await handler(scope, receive, send)
 
 
 _bounded = api_with_slash(TicketedUploads(BoundedBodies(_routed, limits=LIMITS)))

@@ -20,6 +20,7 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from leaderboard.site.api.problems import PROBLEM_CONTENT_TYPE
+from leaderboard.site.database_down import DatabaseDownError, is_database_down
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.site.problems import ProblemError, refused
 from leaderboard.site.storage.bucket import StoreUnavailableProblem, is_unavailable, note_unavailable
@@ -53,6 +54,10 @@ def handle(error: Exception, context: dict[str, Any]) -> Response:
             note_unavailable(error)
             away = StoreUnavailableProblem()
             found, headers = _Found(away.status, away.code, away.sentence), dict(away.headers())
+        case _ if is_database_down(error):
+            logger.error("the database does not answer: %s", type(error).__name__)
+            down = DatabaseDownError()
+            found, headers = _Found(down.status, down.code, down.sentence), dict(down.headers())
         case DataError():
             found = _Found(400, "unstorable", _UNSTORABLE)
         case ProblemError():

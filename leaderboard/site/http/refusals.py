@@ -8,10 +8,12 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.views.defaults import server_error
 
+from leaderboard.site.database_down import is_database_down
 from leaderboard.site.storage.bucket import is_unavailable, note_unavailable
 from leaderboard.site.storage.disk_space import RETRY_SECONDS, is_disk_full, note_failure
 
@@ -38,9 +40,15 @@ def _explained(request: HttpRequest, response: HttpResponseBase) -> HttpResponse
 
 
 def view_failed(request: HttpRequest) -> HttpResponseBase:
-    """The page for a view that raised: 503 if the disk is full or the store does not answer, else 500. Called while the
-    exception is handled."""
+    """The page for a view that raised: 503 if the database or the store does not answer or the disk is full, else 500.
+    Called while the exception is handled."""
     error = sys.exc_info()[1]
+    if error is not None and is_database_down(error):
+        # Who asks is in the database, too.
+        why = {"title": "Database unavailable", "heading": "The site's database does not answer"}
+        response = HttpResponse(render_to_string("503.html", why), status=HTTPStatus.SERVICE_UNAVAILABLE)
+        response["Retry-After"] = str(RETRY_SECONDS)
+        return response
     if error is not None and is_disk_full(error):
         note_failure(error)
         why = {"title": "Disk full", "heading": "The site's disk is full"}

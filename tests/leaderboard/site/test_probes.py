@@ -35,6 +35,7 @@ def site():
         yield client
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_process_lives_while_all_its_threads_are_busy_and_without_a_name(site, settings):
     go_on = threading.Event()
     busy = [asgi._site._threads.submit(go_on.wait, 30) for _ in range(settings.REQUESTS_AT_ONCE)]
@@ -43,6 +44,11 @@ def test_a_process_lives_while_all_its_threads_are_busy_and_without_a_name(site,
         assert (answer.status_code, answer.text) == (200, "alive\n")
         assert answer.headers["Cache-Control"] == "no-store"
         assert site.head("/health/live").content == b""
+        # Why they are busy can be read meanwhile.
+        settings.METRICS_TOKEN = "the-token-of-these-tests"
+        for path in ("/status/", "/api/v1/status/", "/metrics"):
+            headers = {"Authorization": f"Bearer {settings.METRICS_TOKEN}"} if path == "/metrics" else {}
+            assert site.get(path, headers=headers).status_code == 200
     finally:
         go_on.set()
     assert all(one.result() for one in busy)
