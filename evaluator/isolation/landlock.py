@@ -33,13 +33,21 @@ def abi() -> int:
     return max(0, int(found))
 
 
-def restrict(*, readable: Iterable[Path], devices: Iterable[Path] = ()) -> None:
+def restrict(
+    *,
+    readable: Iterable[Path],
+    writable: Iterable[Path] = (),
+    devices: Iterable[Path] = (),
+    sockets: bool = False,
+) -> None:
     """Allow to read these files and folders, with all that is below, and nothing else, not even to execute; refuse
     TCP, and signals and abstract sockets of others, where the kernel's version knows them.
 
     Args:
         readable: those that do not exist are passed over.
+        writable: folders below which everything else is allowed too.
         devices: may also be written, and controlled by `ioctl`.
+        sockets: whether TCP and abstract sockets are allowed.
 
     Raises:
         LandlockError: the kernel has no Landlock, or refused.
@@ -50,13 +58,15 @@ def restrict(*, readable: Iterable[Path], devices: Iterable[Path] = ()) -> None:
     handled = (1 << _FILE_RIGHTS_OF_ABI[min(version, max(_FILE_RIGHTS_OF_ABI))]) - 1
     attributes = struct.pack("=Q", handled)
     if version >= 4:
-        attributes += struct.pack("=Q", _BIND_AND_CONNECT_TCP)
-    if version >= 6:
+        attributes += struct.pack("=Q", 0 if sockets else _BIND_AND_CONNECT_TCP)
+    if version >= 6 and not sockets:
         attributes += struct.pack("=Q", _ABSTRACT_SOCKETS_AND_SIGNALS)
     ruleset = _call(_CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint(0))
     try:
         for path in readable:
             _allow(ruleset, path=path, rights=_READ_FILE | _READ_DIR)
+        for path in writable:
+            _allow(ruleset, path=path, rights=handled)
         for path in devices:
             _allow(ruleset, path=path, rights=(_READ_FILE | _WRITE_FILE | _READ_DIR | _IOCTL) & handled)
         if _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):

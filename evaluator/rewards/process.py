@@ -38,13 +38,18 @@ def rewards_confined(
         LimitExceededError: it used too much time or memory.
         RuntimeError: it failed otherwise; the log says why.
     """
+    folder = Path(os.environ.get("PLANARENA_DATA", ".data"), "rewards").absolute()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     request: dict[str, JsonValue] = {
+        "folder": str(folder),
         "suite": suite,
         "profile": profile,
         "samples": samples,
         "proposals": [[task, plan] for task, plan in proposals],  # type: ignore[list-item]
     }
-    limits = Limits(memory_bytes=MEMORY_BYTES, cpu_seconds=CPU_SECONDS, wall_seconds=wall_seconds)
+    limits = Limits(
+        memory_bytes=MEMORY_BYTES, cpu_seconds=CPU_SECONDS, wall_seconds=wall_seconds, writable=(str(folder),)
+    )
     return _REWARDS.validate_python(call(__name__, request, limits=limits))
 
 
@@ -53,12 +58,11 @@ def _answer(request: Any) -> JsonValue:
     from evaluator.engine.store import LocalStore
     from evaluator.rewards.function import reward_function
 
-    folder = Path(os.environ.get("PLANARENA_DATA", ".data")) / "rewards"
     reward = reward_function(
         suite=request["suite"],
         profile=request["profile"],
         samples=request["samples"],
-        store=lambda: LocalStore(folder, max_bytes=_STORE_BYTES),
+        store=lambda: LocalStore(Path(request["folder"]), max_bytes=_STORE_BYTES),
     )
     return list(reward.of([(task, plan) for task, plan in request["proposals"]]))
 

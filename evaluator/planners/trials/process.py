@@ -36,7 +36,10 @@ def try_confined(
         memory_bytes: of address space, of which the process itself needs 60 MB.
     """
     limits = Limits(
-        memory_bytes=memory_bytes, cpu_seconds=CPU_SECONDS, wall_seconds=settings.timeout_seconds + GRACE_SECONDS
+        memory_bytes=memory_bytes,
+        cpu_seconds=CPU_SECONDS,
+        wall_seconds=settings.timeout_seconds + GRACE_SECONDS,
+        sockets=True,
     )
     request: Any = {
         "suite": suite.slug,

@@ -141,3 +141,37 @@ def test_three_candidates_of_111_tasks_take_seconds():
         results = runner.run([Program(source=source, entry="f", calls=[[grid]] * 4)] * 333, schema=GRID)
         assert time.monotonic() - begin < 30
     assert all(result.value == grid for results_of_one in results for result in results_of_one)
+
+
+MAPPED = """
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+for _ in range(64):
+    place = libc.mmap(None, 1 << 24, 3, {flags}, -1, 0)
+    assert place != ctypes.c_void_p(-1).value, "refused"
+    ctypes.memset(place, 1, 1 << 24)
+    libc.madvise(ctypes.c_void_p(place), ctypes.c_size_t(1 << 24), 4)
+"held"
+"""
+GREEDY = {
+    "memory": "held = bytes([1]) * (1 << 30)\nlen(held)",
+    "shared memory that is not present": MAPPED.format(flags="0x21"),
+    "memory that grows downwards": MAPPED.format(flags="0x122"),
+    "huge pages": MAPPED.format(flags="0x40022"),
+    "files in memory": "import os\nos.memfd_create('x')",
+    "pipes": "import os\nlen(os.pipe())",
+    "processes": "import os\nos.fork() or os._exit(0)",
+    "files": "import os\nos.open('/tmp/x', os.O_CREAT | os.O_WRONLY)",
+    "locks": "import fcntl\nfcntl.lockf(3, fcntl.LOCK_SH)\n'held'",
+    "threads": "import _thread\n[_thread.start_new_thread(print, ()) for _ in range(1000)]\n'held'",
+}
+
+
+@pytest.mark.parametrize("source", GREEDY.values(), ids=GREEDY)
+def test_a_program_outside_of_the_language_holds_no_more_memory_than_it_may(source):
+    with Runner(layers=UNCHECKED, limits=Limits(memory_bytes=256 * 1024**2), workers=1) as runner:
+        [[result]] = runner.run([Program(source=source)])
+    assert isinstance(result, Failed)
+    assert result.failure in {Failure.MEMORY, Failure.ERROR, Failure.LOST}

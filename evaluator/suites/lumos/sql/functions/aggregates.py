@@ -9,10 +9,14 @@ from evaluator.suites.lumos.sql.outcome import Cell
 
 LONGEST_GROUP_CONCAT = 1024
 """Characters of GROUP_CONCAT, as with MySQL's default of `group_concat_max_len`; the rest is cut off."""
+_BYTES_OF_A_VALUE = 100
 
 
 class Aggregate(Protocol):
     """What SQLite calls for each row of a group, and at its end."""
+
+    kept: int
+    """Bytes of the values that it keeps, about."""
 
     def step(self, *values: Any) -> None:
         """One row."""
@@ -28,6 +32,7 @@ class _Variance:
 
     def __init__(self) -> None:
         self.count, self.mean, self.squares = 0, 0.0, 0.0
+        self.kept = 0
 
     def step(self, *values: Any) -> None:
         """One row."""
@@ -71,6 +76,7 @@ class _GroupConcat:
     def __init__(self) -> None:
         self.items: list[tuple[str, tuple[Cell, ...]]] = []
         self.seen: set[str] = set()
+        self.kept = 0
         self.separator = ","
         self.descending: tuple[bool, ...] = ()
 
@@ -84,13 +90,18 @@ class _GroupConcat:
         key = collation.key(text)
         if distinct and key in self.seen:
             return
-        self.seen.add(key)
+        if distinct:
+            self.seen.add(key)
+            self.kept += _size(key)
         if order or len(self.items) < LONGEST_GROUP_CONCAT:
-            self.items.append((text, tuple(order[0::2])))
+            item = (text, tuple(order[0::2]))
+            self.items.append(item)
+            self.kept += _item_size(item)
         if len(self.items) > 4 * LONGEST_GROUP_CONCAT:
             # Whatever sorts behind so many is cut off anyway.
             self.items = self._sorted()[:LONGEST_GROUP_CONCAT]
-            self.seen = {collation.key(text) for text, _ in self.items}
+            self.seen = {collation.key(text) for text, _ in self.items} if distinct else set()
+            self.kept = sum(map(_item_size, self.items)) + sum(map(_size, self.seen))
 
     def finalize(self) -> Cell:
         """NULL for no rows."""
@@ -103,6 +114,17 @@ class _GroupConcat:
         for place, descending in reversed(list(enumerate(self.descending))):
             items = sorted(items, key=lambda item: _rank(item[1][place]), reverse=descending)
         return items
+
+
+def _size(value: Cell) -> int:
+    """Bytes of a value in memory, at most."""
+    return 4 * len(value) + _BYTES_OF_A_VALUE if isinstance(value, str) else _BYTES_OF_A_VALUE
+
+
+def _item_size(item: tuple[str, tuple[Cell, ...]]) -> int:
+    """Bytes of an item, and of the keys that sort it by its values."""
+    text, order = item
+    return _size(text) + 2 * sum(map(_size, order))
 
 
 def _text(value: Cell) -> str:

@@ -33,9 +33,15 @@ def _strict(function: Callable[..., Cell]) -> Callable[..., Cell]:
 class Session:
     """What functions of one connection remember: why one of them failed, and the state of RAND."""
 
-    def __init__(self, *, database: str, most_calls: int) -> None:
+    def __init__(self, *, database: str, most_calls: int, most_kept: int) -> None:
+        """Args:
+        database: its name.
+        most_calls: of functions in Python.
+        most_kept: bytes of the values that aggregate functions were given, as far as they may keep them.
+        """
         self.database = database
-        self._most_calls = most_calls
+        self._most_calls, self._most_kept = most_calls, most_kept
+        self._kept = 0
         self.failure: Failure | None = None
         self.calls = 0
         """Of functions in Python: they take far longer than a step of SQLite's machine."""
@@ -72,9 +78,29 @@ class Session:
         class Counted(aggregate):  # type: ignore[valid-type, misc]
             def step(self, *values: Cell) -> None:
                 session.calls += 1
+                before = self.kept
                 super().step(*values)
+                session.keep(self.kept - before)
+
+            def finalize(self) -> Cell:
+                found: Cell = super().finalize()
+                session.keep(-self.kept)
+                return found
 
         return Counted
+
+    def keep(self, count: int) -> None:
+        """Count bytes that an aggregate function keeps.
+
+        Raises:
+            StatementError: too many.
+        """
+        self._kept += count
+        if self._kept > self._most_kept:
+            most = f"{self._most_kept // 1024**2} MiB of memory"
+            error = StatementError(Reason.TOO_LARGE, f"the values of a group take more than {most}; group less")
+            self.failure = error.failure
+            raise error
 
     def _guarded(self, name: str, function: Callable[..., Cell]) -> Callable[..., Cell]:
         """SQLite says only that a function failed, so the reason is kept here."""

@@ -5,12 +5,15 @@ Times are of the thread's processor, so that a busy machine fails no test.
 
 import sqlite3
 import time
+from pathlib import Path
 
+import psutil
 import pytest
 
+from evaluator.suites.lumos.sql.executing import Limits, _fence
 from evaluator.suites.lumos.sql.functions.session import Session
 from evaluator.suites.lumos.sql.outcome import Failure, Reason, Result
-from evaluator.suites.lumos.sql.running import Limits, Runner, _fence
+from evaluator.suites.lumos.sql.running import Runner
 from evaluator.suites.lumos.sql.translation.parsing import MOST_CHARACTERS, MOST_DEPTH
 
 SLOW = {
@@ -101,6 +104,69 @@ def test_what_would_fill_the_memory_is_refused(refusal, statement, reason):
     assert time.thread_time() - start < 0.5
 
 
+LONG = "REPEAT('a', 190000)"
+NUMBERS = "WITH RECURSIVE c AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM c)"
+TEXTS = f"WITH RECURSIVE c AS (SELECT 1 AS n, {LONG} AS t UNION ALL SELECT n + 1, t FROM c)"
+GREEDY = {
+    "keys of GROUP_CONCAT": f"{NUMBERS} SELECT GROUP_CONCAT(n ORDER BY {LONG}, {LONG}) FROM c",
+    "many keys of GROUP_CONCAT": f"{TEXTS} SELECT GROUP_CONCAT(n ORDER BY t, t, t, t, t, t, t, t) FROM c",
+    "many times GROUP_CONCAT": f"{TEXTS} SELECT {', '.join(['GROUP_CONCAT(n ORDER BY t, n)'] * 40)} FROM c",
+    "distinct values of GROUP_CONCAT": f"{NUMBERS} SELECT GROUP_CONCAT(DISTINCT REPEAT(n, 1000)) FROM c",
+    "GROUP_CONCAT of each group": f"{TEXTS} SELECT n, GROUP_CONCAT(n ORDER BY t) FROM c GROUP BY n",
+    "a sort": f"{TEXTS} SELECT t FROM c ORDER BY n DESC",
+    "a sort by texts": f"{TEXTS} SELECT n FROM c ORDER BY t",
+    "distinct rows": f"{TEXTS} SELECT COUNT(*) FROM (SELECT DISTINCT t, n FROM c) d",
+    "groups": f"{TEXTS} SELECT COUNT(*) FROM (SELECT t, n, COUNT(*) FROM c GROUP BY t, n) d",
+    "distinct values": f"{TEXTS} SELECT COUNT(DISTINCT CONCAT(t, n)) FROM c",
+    "a union": f"{TEXTS} SELECT COUNT(*) FROM (SELECT t, n FROM c UNION SELECT t, n + 1 FROM c) d",
+    "a window": f"{TEXTS} SELECT COUNT(*) FROM (SELECT FIRST_VALUE(t) OVER (ORDER BY n DESC) x FROM c) d",
+    "a window of rows": f"{TEXTS} SELECT COUNT(*) FROM (SELECT LAG(t, 1000) OVER (ORDER BY n) x FROM c) d",
+    "a join": f"{TEXTS} SELECT COUNT(*) FROM c a JOIN c b ON a.t = b.t",
+    "a subquery": f"{TEXTS} SELECT 1 WHERE 'x' IN (SELECT CONCAT(t, n) FROM c)",
+    "doubling": "WITH RECURSIVE c AS (SELECT 'a' AS t UNION ALL SELECT CONCAT(t, t) FROM c) SELECT MAX(t) FROM c",
+    "padding": f"{NUMBERS} SELECT LPAD('a', 190000, 'xyz'), n FROM c ORDER BY 1, 2",
+    "arguments": f"SELECT CONCAT({', '.join([LONG] * 90)})",
+    "separators": f"SELECT CONCAT_WS({LONG}, {', '.join('1' * 90)})",
+}  # fmt: skip
+
+
+def most_held() -> int:
+    """Bytes that a process which executes statements has held, at most."""
+    found = [0]
+    for process in psutil.Process().children():
+        if "evaluator.suites.lumos.sql.executing" in process.cmdline():
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            found.append(int(status.partition("VmHWM:")[2].split()[0]) * 1024)
+    return max(found)
+
+
+@pytest.mark.parametrize("statement", GREEDY.values(), ids=GREEDY)
+def test_a_statement_that_needs_much_memory_is_ended_and_told_the_limit(small, statement):
+    found = Runner(databases=small).run(statement, database="Zoo")
+    assert isinstance(found, Failure)
+    assert found.reason is Reason.TOO_LARGE
+    assert "more than 64 MiB of memory" in found.message or "longer than 200000 bytes" in found.message
+
+
+def test_no_statement_takes_more_than_twice_what_it_may(small):
+    runner = Runner(databases=small)
+    wide = f"SELECT {', '.join([LONG] * 150)}"
+    for statement in (*GREEDY.values(), wide):
+        runner.run(statement, database="Zoo")
+    assert 0 < most_held() < 2 * Limits().memory_bytes + 40 * 1024**2
+    assert runner.run("SELECT COUNT(*) FROM keeper", database="Zoo").rows == ((5,),)
+
+
+def test_a_process_that_is_killed_is_replaced(small):
+    runner = Runner(databases=small)
+    before = {process.pid for process in psutil.Process().children()}
+    runner.run("SELECT 1", database="Zoo")
+    [own] = [process for process in psutil.Process().children() if process.pid not in before]
+    own.kill()
+    assert runner.run("SELECT 1", database="Zoo").reason is Reason.TOO_LARGE
+    assert runner.run("SELECT 1", database="Zoo").rows == ((1,),)
+
+
 @pytest.mark.parametrize(
     "statement",
     [
@@ -179,7 +245,7 @@ def test_whatever_does_not_only_read_the_database_is_refused(refusal, query, sta
 def test_the_second_wall_holds_without_the_first(small, sql):
     """What the translation would let through by mistake, SQLite's authoriser and the read-only file refuse."""
     connection = sqlite3.connect(f"file:{small.path('Zoo')}?mode=ro&immutable=1", uri=True)
-    _fence(connection, session=Session(database="Zoo", most_calls=1))
+    _fence(connection, session=Session(database="Zoo", most_calls=1, most_kept=1))
     with pytest.raises(sqlite3.Error):
         connection.execute(sql).fetchall()
     assert connection.execute("SELECT COUNT(*) FROM keeper").fetchall() == [(5,)]

@@ -5,8 +5,9 @@ import threading
 
 import pytest
 
+from evaluator.suites.lumos.sql.executing import Limits
 from evaluator.suites.lumos.sql.outcome import Failure, Reason, Result
-from evaluator.suites.lumos.sql.running import Limits, Runner
+from evaluator.suites.lumos.sql.running import Runner
 
 
 @pytest.mark.parametrize(
