@@ -36,6 +36,7 @@ from evaluator.arbiters.naming import KEY_VARIABLE, arbiter_from
 from evaluator.arbiters.protocol import ArbiterError
 from evaluator.egress_policy import EgressPolicyError, egress_policy
 from evaluator.engine.opening import open_store, parse_size
+from evaluator.private_files import keep_private
 from evaluator.process_settings import settle_process
 from evaluator.programs import WorkerError, support
 from gpu_jobs.agents import AgentTurns
@@ -163,6 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"{options.token_env} is not set: it must hold an enrolment token of {options.url}.\n")
         return Exit.MISCONFIGURED
     data = Path(os.environ.get("PLANARENA_DATA") or ".data")
+    keep_private(data)
     try:
         store = open_store(where=options.store, data=data, max_bytes=options.store_limit)
     except ValueError as error:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import psutil
 
+from evaluator.private_files import private_folder
 from gpu_jobs.client import ApiClient
 from gpu_jobs.contract.lease import CheckpointPlanner, Lease
 
@@ -74,7 +75,7 @@ class CheckpointCache:
 
     def _fetched(self, *, lease: Lease, planner: CheckpointPlanner) -> Path:
         """The zip on disk, whose bytes have the digest that the lease names."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        private_folder(self._folder)
         archive = self._folder / f".{planner.digest}.zip"
         digest, received = hashlib.sha256(), 0
         logger.info("fetching the checkpoint %s: %d bytes", planner.digest[:12], planner.bytes)

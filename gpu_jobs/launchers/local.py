@@ -19,6 +19,7 @@ from secrets import token_hex
 
 import psutil
 
+from evaluator.private_files import private_folder
 from gpu_jobs.launchers.base import LaunchError, Liveness
 from gpu_jobs.launchers.enrolment import Enrolments
 from gpu_jobs.redaction import Redactor
@@ -256,7 +257,7 @@ class LocalLauncher:
     def _locked(self) -> Iterator[None]:
         """One process at a time starts workers; the lock ends with the process that holds it."""
         # Logs, and the store of workers that may run the hidden split: for nobody else on this machine.
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(self._folder)
         with (self._folder / ".lock").open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield

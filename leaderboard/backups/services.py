@@ -18,6 +18,7 @@ from django.utils import timezone
 from evaluator.engine.files import flush, write_atomically
 from evaluator.engine.store import LocalStore, ObjectDamagedError, ObjectMissingError
 from evaluator.experts.weights import file_digest
+from evaluator.private_files import private_folder
 from evaluator.provenance import code_version
 from leaderboard.backups import database
 from leaderboard.backups.database import BackupError
@@ -36,7 +37,7 @@ _VERSION = "backup/1"
 backed_up: Hook[Path] = Hook()
 """Called with the folder of a whole backup that has been made."""
 _CHUNK = 1 << 20
-_PRIVATE_FOLDER, _PRIVATE_FILE = 0o700, 0o600
+_PRIVATE_FILE = 0o600
 
 
 def back_up(*, folder: Path, keep: int, allow_missing: bool = False) -> dict[str, Any]:
@@ -57,7 +58,7 @@ def back_up(*, folder: Path, keep: int, allow_missing: bool = False) -> dict[str
     """
     # Password hashes, the secrets of webhooks and hidden data: for nobody else on this machine.
     for private in (folder, folder / "hidden"):
-        private.mkdir(parents=True, exist_ok=True, mode=_PRIVATE_FOLDER)
+        private_folder(private)
     copied = _copied(folder)
     dump = _dump(folder)
     for name, later in _copied(folder).items():

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from evaluator.private_files import keep_private
 from leaderboard.demo.processes import DemoError
 
 FIRST_PORT = 8000
@@ -76,6 +77,7 @@ def only_demo_of(data: Path) -> Iterator[Path]:
     """
     path = data / "demo.lock"
     data.mkdir(parents=True, exist_ok=True)
+    keep_private(data)
     with path.open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -13,6 +13,8 @@ from types import FrameType
 import httpx  # noqa: TID251 - asks the demo's own site
 import psutil
 
+from evaluator.private_files import private_folder
+
 STOP_SECONDS = 10.0
 RESTARTS_ALLOWED = 5
 
@@ -52,7 +54,7 @@ class Supervisor:
         self._environment = dict(environment)
         self._raise_if_interrupted = raise_if_interrupted
         self._children: list[Child] = []
-        logs.mkdir(parents=True, exist_ok=True)
+        private_folder(logs)
         self._end_leftovers()
 
     def start(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from evaluator.engine.files import flush, make_folder
 from evaluator.engine.quarantine import FOLDER, Quarantine, Quarantined, has_digest
 from evaluator.engine.store import is_digest
+from evaluator.private_files import private_folder
 
 if TYPE_CHECKING:
     from evaluator.engine.s3.bucket import Bucket
@@ -170,7 +171,7 @@ class CheckpointBucket:
     def local(self, digest: str) -> Iterator[Path]:
         path = self._scratch / f".checkpoint-{secrets.token_hex(8)}"
         try:
-            self._scratch.mkdir(parents=True, exist_ok=True)
+            private_folder(self._scratch)
             with path.open("wb") as file:
                 for piece in self._pieces(digest):
                     file.write(piece)

@@ -14,6 +14,7 @@ from django.db.models.functions import Now
 from evaluator.planners.language_models.admission.checkpoint_inspection import inspect_confined
 from evaluator.planners.language_models.admission.checkpoint_zip import CheckpointFacts
 from evaluator.planners.language_models.admission.rules import ModelRefusedError
+from evaluator.private_files import private_folder
 from leaderboard.accounts.models import User
 from leaderboard.planners.checkpoint_stores import Checkpoints, CheckpointStore, bucket_of
 from leaderboard.planners.kinds.language_models import too_large
@@ -37,7 +38,7 @@ def checkpoint_store() -> Checkpoints:
     """The store of uploaded checkpoints. Only the workers' API serves them."""
     if settings.STORE_URL:
         return bucket_of(settings.STORE_URL, scratch=Path(settings.UPLOADS_DIR))
-    return CheckpointStore(settings.STORE_DIR / "checkpoints")
+    return CheckpointStore(private_folder(settings.STORE_DIR / "checkpoints"))
 
 
 def keep_upload(*, owner: User, file: ReceivedFile) -> CheckpointUpload:

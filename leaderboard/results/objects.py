@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 from pydantic import ValidationError
 
 from evaluator.engine.store import DurableStore, LocalStore, ObjectDamagedError, ObjectMissingError, Store
+from evaluator.private_files import private_folder
 from evaluator.records import ResultRecord
 from evaluator.suites.hidden import HIDDEN
 from evaluator.values import MediaType
@@ -31,15 +32,13 @@ def server_store(*, split: str) -> DurableStore:
     name = "hidden" if hidden else "public"
     if settings.STORE_URL:
         return _bucket(settings.STORE_URL, name=name)
-    return _store(settings.STORE_DIR / name, private=hidden)
+    return _store(settings.STORE_DIR / name)
 
 
 @cache
-def _store(path: Path, *, private: bool) -> LocalStore:
-    if private:
-        # Others on this machine are not to read it either.
-        path.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return LocalStore(path, durable=True)
+def _store(path: Path) -> LocalStore:
+    # Others on this machine are not to read it: the public one holds results of private submissions too.
+    return LocalStore(private_folder(path), durable=True)
 
 
 @cache

@@ -21,6 +21,7 @@ from django.db import close_old_connections, transaction
 from kombu.exceptions import OperationalError
 from kombu.transport import TRANSPORT_ALIASES
 
+from evaluator.private_files import private_folder
 from gpu_jobs.logs.lines import named, present_ids
 from gpu_jobs.tracing.options import name_service
 from gpu_jobs.tracing.spans import failed, flush, ids_for_logs, traceparent
@@ -113,7 +114,7 @@ show_signs_of_life(app)
 
 for _folder in ("data_folder_in", "control_folder"):
     if _path := settings.CELERY_BROKER_TRANSPORT_OPTIONS.get(_folder):
-        Path(_path).mkdir(parents=True, exist_ok=True)
+        private_folder(Path(_path))
 
 
 def task(function: Callable[Parameters, Result]) -> "Task[Parameters, Result]":

@@ -12,6 +12,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+from evaluator.private_files import private_folder
+
 _CHECKOUT = Path(__file__).resolve().parent.parent.parent
 _SHIPPED = Path(__file__).resolve().parent.parent / "shipped"
 """Where the build of the wheel puts what lies beside the packages in a checkout, which has no such folder."""
@@ -119,7 +121,7 @@ def upload_folder(folder: Path) -> str | None:
     None, for the system's own folder for temporary files, where this process cannot write there: not all have uploads.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(folder)
     except OSError:
         return None
     return str(folder)
@@ -164,7 +166,7 @@ def parse_database_url(url: str, *, variable: str = "DATABASE_URL") -> dict[str,
 
 def kept_secret(path: Path) -> str:
     """A random secret that is made on first use and kept in a file that only its owner may read."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(path.parent)
     if not path.exists():
         # Written aside and linked, so that of several processes that start together all read the same, whole secret.
         descriptor, draft = tempfile.mkstemp(dir=path.parent)

@@ -15,6 +15,7 @@ from django.db import OperationalError, ProgrammingError
 
 from evaluator.cli.program.streams import settle_streams
 from evaluator.cli.progress_lines import ProgressLines
+from evaluator.private_files import keep_private
 from leaderboard.site import embedded
 from leaderboard.site.environment import Environment
 from leaderboard.site.http.collecting import look_later
@@ -40,6 +41,7 @@ def run(arguments: Sequence[str], environment: MutableMapping[str, str] = os.env
     """
     whole = "--traceback" in arguments
     settle_streams()
+    keep_private(Environment(environment).data_dir())
     look_later()
     try:
         _prepare(arguments, environment=environment)

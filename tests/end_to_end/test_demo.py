@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import socket
+import stat
 import subprocess
 import sys
 
@@ -51,6 +52,16 @@ def test_the_floors_of_judged_plans_are_on_a_board_too(arena):
     floors = {"gold-minus-one", "parrot", "ask-everything", "random-valid", "no-op"}
     assert set(scores) == {"gold", *floors}
     assert all(scores["gold"] > scores[floor] for floor in floors)
+
+
+def test_others_on_the_machine_read_nothing_of_its_data(arena):
+    """Files of PostgreSQL, which runs as another user for root, are PostgreSQL's to close."""
+    paths = [path for path in arena.data.rglob("*") if not path.is_symlink() and "postgres" not in path.parts]
+    names = {path.relative_to(arena.data).parts[0] for path in paths}
+    assert names >= {"store", "workers", "logs", "secrets"}
+    rights = {path: stat.S_IMODE(path.lstat().st_mode) for path in paths if path.exists()}
+    assert [str(path) for path, mode in rights.items() if mode & 0o077] == []
+    assert stat.S_IMODE(arena.data.lstat().st_mode) & 0o066 == 0
 
 
 DISTURBED = ("gold", "no-op")
