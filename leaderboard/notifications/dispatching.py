@@ -6,8 +6,10 @@ while it is being sent is sent again. Sending may take seconds, so one process a
 """
 
 import logging
+import math
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from uuid import UUID
@@ -20,7 +22,7 @@ from django.db.models.functions import Now
 from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
-from leaderboard.notifications.models import Kind, OutboxMessage
+from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
 from leaderboard.notifications.outbox import DISPATCH_TASK
 from leaderboard.notifications.senders import PermanentError, RestingError, send
 from leaderboard.notifications.waits import wait_after
@@ -40,6 +42,11 @@ KEEP_GIVEN_UP = timedelta(days=30)
 _PER_DISPATCH = 100
 _BUDGET_SECONDS = 30.0
 """How long a dispatch takes another message: well below the limit of a Celery task."""
+OWNER_SECONDS = 5
+"""Of a dispatch, for the receivers of one user: beyond it their messages wait for the next dispatch, so that nobody's
+receivers that hang take all the time."""
+_NOTED_SECONDS = 0.5
+"""What takes less is not counted, and costs no query."""
 _ORDER = (Kind.MAIL, Kind.WEBHOOK)
 """Mails go first: their server is ours."""
 SENDER = "send-messages"
@@ -85,27 +92,51 @@ def dispatch() -> int:
 
 def _send_due(*, kind: Kind, until: float, hold: Hold) -> int:
     sent = 0
+    spent: Counter[int] = Counter()
+    """Seconds, by owner of webhooks."""
+    left_out: list[str] = []
+    """Webhooks of owners who had their share."""
     for _ in range(_PER_DISPATCH):
         if not hold.renew():
             break
-        message = _claim(kind) if time.monotonic() < until else None
+        started = time.monotonic()
+        message = _claim(kind, left_out=left_out) if started < until else None
         if message is None:
             break
         sent += _send_one(message)
+        if kind is Kind.WEBHOOK:
+            left_out += _webhooks_over_share(message, seconds=time.monotonic() - started, spent=spent)
     return sent
 
 
-def _claim(kind: Kind) -> OutboxMessage | None:
+def _webhooks_over_share(message: OutboxMessage, *, seconds: float, spent: Counter[int]) -> list[str]:
+    """The webhooks of an owner whose receivers have just had their share of the dispatch; empty: they have not."""
+    if seconds < _NOTED_SECONDS:
+        return []
+    owner = Webhook.objects.filter(pk=message.payload["webhook"]).values_list("owner", flat=True).first()
+    if owner is None:
+        return []
+    spent[owner] += math.ceil(seconds)
+    if spent[owner] < OWNER_SECONDS:
+        return []
+    return [str(pk) for pk in Webhook.objects.filter(owner=owner).values_list("pk", flat=True)]
+
+
+def _claim(kind: Kind, *, left_out: Sequence[str]) -> OutboxMessage | None:
     """Take one message for as long as `CLAIM`, so that a process that dies now keeps it no longer than that.
 
     The message comes with `now`, the database's time.
+
+    Args:
+        left_out: webhooks whose messages are left to a later dispatch.
     """
     found = OutboxMessage.objects.raw(
         "UPDATE notifications_outboxmessage SET tries = tries + 1, available_at = statement_timestamp() + %(claim)s "
         "WHERE id = (SELECT id FROM notifications_outboxmessage WHERE sent_at IS NULL AND given_up_at IS NULL "
         "AND available_at <= statement_timestamp() AND kind = %(kind)s "
+        "AND NOT coalesce(payload->>'webhook' = ANY(%(left_out)s), false) "
         "ORDER BY available_at LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING *, statement_timestamp() AS now",
-        {"claim": CLAIM, "kind": kind},
+        {"claim": CLAIM, "kind": kind, "left_out": list(left_out)},
     )
     return next(iter(found), None)
 

@@ -285,3 +285,26 @@ def test_a_port_of_another_service_is_refused_when_it_is_added_and_when_it_is_ca
     old = Webhook.objects.create(owner=make_user(), url="http://8.8.8.8:25/", secret=sealed(SECRET))
     with pytest.raises(senders.PermanentError, match="Port 25 may not be called"):
         senders.post_webhook(message(old))
+
+
+def test_receivers_that_hang_have_a_share_of_a_dispatch_and_those_of_others_are_served(monkeypatch):
+    """By a clock that only the receivers of one user move."""
+    eve, ada = make_user("eve"), make_user("ada")
+    now, posted = [0.0], []
+    monkeypatch.setattr(services.time, "monotonic", lambda: now[0])
+
+    def post(sent):
+        owner = Webhook.objects.get(pk=sent.payload["webhook"]).owner
+        posted.append(owner.username)
+        if owner == eve:
+            now[0] += senders.WEBHOOK_SECONDS
+            raise senders.NotTakenError("nothing came")
+
+    monkeypatch.setitem(senders._SENDERS, Kind.WEBHOOK, post)
+    for number in range(webhooks.MOST_WEBHOOKS):
+        message(Webhook.objects.create(owner=eve, url=f"https://{number}.example", secret=sealed(SECRET)))
+    message(Webhook.objects.create(owner=ada, url="https://ada.example", secret=sealed(SECRET)))
+    assert services.dispatch() == 1
+    assert posted == ["eve", "ada"]
+    services.dispatch()
+    assert posted == ["eve", "ada", "eve"], "what was left out is due in the next one"
