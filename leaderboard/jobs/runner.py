@@ -7,6 +7,7 @@ is costly.
 
 import logging
 import threading
+import time
 from collections.abc import Mapping
 
 from django.db import DatabaseError
@@ -20,6 +21,8 @@ logger = logging.getLogger(__name__)
 
 POLL_SECONDS = 5.0
 """How soon a job is noticed that another process accepted and cannot run."""
+SWEEP_SECONDS = 60.0
+"""Between sweeps of this process."""
 
 
 class Runner:
@@ -62,12 +65,16 @@ class Runner:
             return sum(name == kind for name in self._running.values())
 
     def _dispatch(self) -> None:
+        sweep_at = 0.0
         while not self._stopped.is_set():
             self._woken.wait(self._poll_seconds)
             self._woken.clear()
             if self._stopped.is_set():
                 return
             try:
+                if time.monotonic() >= sweep_at:
+                    services.sweep()
+                    sweep_at = time.monotonic() + SWEEP_SECONDS
                 if services.has_waiting():
                     for kind in list(self._kinds.values()):
                         self._start_some(kind)

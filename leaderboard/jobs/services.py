@@ -231,7 +231,13 @@ def old_jobs_condition() -> Q:
 
 
 def sweep() -> None:
-    """Fail abandoned jobs and delete those that ended long ago."""
+    """Fail abandoned jobs and delete those that ended long ago.
+
+    Called by web processes: what follows from the end of a job may need its request, which the queue cannot decrypt.
+
+    Before: nothing; several may run at once.
+    After: no job is past its deadline without an end, and none can be read for longer than `KEPT`.
+    """
     fail_abandoned()
     Job.objects.filter(old_jobs_condition()).delete()
 

@@ -81,7 +81,6 @@ CELERY_BEAT_SCHEDULE = {
     "sign-what-is-unsigned": _every(SWEEP_SECONDS, "boards.signing.tasks.sign_unsigned", expires=SWEEP_SECONDS * 5),
     "measure-profiles": _every(60, "reliability.tasks.measure_profiles", expires=300),
     "send-messages": _every(SWEEP_SECONDS, "notifications.tasks.dispatch", expires=SWEEP_SECONDS * 5),
-    "sweep-jobs": _every(60, "jobs.tasks.sweep", expires=300),
     "prune-messages": _every(3600, "notifications.tasks.prune", expires=3600),
     "remove-unused-checkpoints": _every(3600, "planners.tasks.remove_unused_checkpoints", expires=3600),
     "sweep-uploads": _every(600, "uploads.tasks.sweep", expires=600),

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.db.models.functions import Now
 
-from leaderboard.jobs import services, tasks
+from leaderboard.jobs import services
 from leaderboard.jobs.models import Job, JobState
 from leaderboard.jobs.runner import Runner
 from leaderboard.jobs.services import JobKind, TooManyJobsError, accept
@@ -123,7 +123,7 @@ def test_an_abandoned_job_fails_at_its_deadline_whoever_looks_first(kind, was_st
     Job.objects.filter(pk=job.pk).update(deadline=Now())
     for _ in range(2):
         if swept:
-            tasks.sweep()
+            services.sweep()
     found = services.find(owner=ada, kind="test", job_id=job.pk)
     assert (found.state, found.problem["code"], found.request) == ("failed", "interrupted", "")
     if claimed is not None:
@@ -142,7 +142,7 @@ def test_only_its_owner_finds_a_job_and_not_for_ever(kind):
     assert services.find(owner=ada, kind="test", job_id=job.pk).state == "done"
     Job.objects.update(finished=Now() - services.KEPT - timedelta(seconds=1))
     assert services.find(owner=ada, kind="test", job_id=job.pk) is None
-    tasks.sweep()
+    services.sweep()
     assert not Job.objects.exists()
 
 
@@ -182,6 +182,22 @@ class TestRunner:
             over.set()
             runner.stop()
             connection.close()
+
+    def test_the_process_that_runs_jobs_ends_those_that_others_abandoned(self, kind):
+        ended = threading.Event()
+        made = kind(ended=lambda job, request: ended.set() if request == "abandoned" else None, unfinished=9)
+        ada = make_user("ada")
+        accept(kind=made, owner=ada, request="abandoned")
+        services.claim(made)
+        Job.objects.update(deadline=Now())
+        runner = Runner({"test": made}, poll_seconds=60)
+        runner.start()
+        try:
+            runner.wake()
+            assert ended.wait(30)
+        finally:
+            runner.stop()
+        assert Job.objects.get().problem["code"] == "interrupted"
 
     def test_what_waits_behind_a_share_is_run_when_one_ends(self, kind):
         made = kind(unfinished=9)
