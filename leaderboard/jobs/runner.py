@@ -78,8 +78,8 @@ class Runner:
                 if services.has_waiting():
                     for kind in list(self._kinds.values()):
                         self._start_some(kind)
-            except DatabaseError:
-                logger.warning("jobs wait: the database does not answer", exc_info=True)
+            except Exception:  # whatever it is, the next look may succeed
+                logger.exception("jobs wait")
             finally:
                 give_connection_back()
 
@@ -88,7 +88,13 @@ class Runner:
             thread = threading.Thread(target=self._run, args=(job, kind), name=f"job-{kind.name}", daemon=True)
             with self._lock:
                 self._running[thread] = kind.name
-            thread.start()
+            try:
+                thread.start()
+            except RuntimeError:
+                # The system has no more threads: the job fails at its deadline.
+                with self._lock:
+                    del self._running[thread]
+                raise
 
     def _run(self, job: Job, kind: JobKind) -> None:
         try:
