@@ -9,6 +9,7 @@ from django.test import Client
 
 from leaderboard.accounts.addresses import KEEP_UNCONFIRMED
 from leaderboard.docs_pages.chapters import DOCS
+from leaderboard.jobs.services import KEPT
 from leaderboard.notifications.dispatching import KEEP_GIVEN_UP, KEEP_SENT
 
 TEXT = " ".join((DOCS / "privacy.md").read_text().split())
@@ -42,6 +43,8 @@ def test_the_times_that_it_tells_are_those_of_the_code():
     assert timedelta(days=1) == KEEP_SENT
     assert f"a day after they were sent, {KEEP_GIVEN_UP.days} days if they could not be" in TEXT
     assert f"{site.UNUSED_CHECKPOINT_HOURS} hours if you do not submit them" in TEXT
+    assert timedelta(hours=1) == KEPT
+    assert "the result | an hour after they ended" in TEXT
     assert timedelta(days=7) == KEEP_UNCONFIRMED
     assert "not confirmed within seven days" in TEXT
 
