@@ -13,6 +13,7 @@ from leaderboard.notifications.incidents import open_incident
 from leaderboard.notifications.models import Fault, Incident, OutboxMessage
 from leaderboard.queue.reconcile import sweep
 from tests.leaderboard.factories import make_evaluation, make_suite, make_user
+from tests.leaderboard.jobs.helpers import ended
 from tests.leaderboard.queue.test_crash_points import run
 from tests.leaderboard.site.api.helpers import client_of
 
@@ -130,8 +131,9 @@ def test_a_hub_that_is_away_is_no_fault_of_the_installation(settings, operator):
     settings.HUB_URL = "http://127.0.0.1:9"
     make_suite(slug="openagi")
     planner = {"name": "p", "kind": "hub", "model_id": "org/name", "strategy": "openagi/zero-shot"}
-    answer = client_of(make_user()).post("submissions/", {"planner": planner, "suites": ["openagi"]})
-    assert answer.json()["code"] == "not_ready", answer.json()
+    api = client_of(make_user())
+    job = ended(api, api.post("submissions/", {"planner": planner, "suites": ["openagi"]}))
+    assert job["problem"]["code"] == "not_ready", job
     assert not Incident.objects.exists()
     assert not mails()
 
