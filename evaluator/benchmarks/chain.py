@@ -102,7 +102,7 @@ class _Bench:
         """Run one way and give each request's score."""
         requests = [request_of_task(prepared=self._prepared, key=key, sample=sample) for key, sample in self._cases]
         calls, started = self._engine.calls.total(), perf_counter()
-        ends = self._runner.run_all(requests, correcting=correcting)
+        ends = self._runner.run_all(requests, correcting=correcting, declining=False)
         seconds = perf_counter() - started
         finished = [_finished(end) for end in ends]
         answers = [self._answers(key=key, one=one) for (key, _), one in zip(self._cases, finished, strict=True)]

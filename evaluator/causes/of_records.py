@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from evaluator.causes.forms import prose_in, unreadable
+from evaluator.causes.forms import unreadable
 from evaluator.causes.of_episodes import of_answers, of_endings, of_failures
 from evaluator.causes.of_outcomes import EXPLAINED, of_fault
 from evaluator.causes.of_problems import of_problems
 from evaluator.causes.plan_differences import differences
 from evaluator.causes.taxonomy import Cause, Finding, shortened
 from evaluator.plans import Plan, PlanContext, PlanSyntaxError, parse_canonical
+from evaluator.plans.abstaining import abstains
 from evaluator.records import Outcome, Reason, ResultRecord
 from evaluator.suites.base import ABSTENTION, EXACT, Suite, Task
 from evaluator.suites.right_plans import RightPlans, right_plans_of
@@ -110,10 +111,8 @@ def _of_plan(record: ResultRecord, *, task: Task, suite: Suite, context: PlanCon
         return
     wants_nothing = task.metric == ABSTENTION or (task.gold is not None and not task.gold.steps)
     if wants_nothing or not plan.steps:
-        yield Finding(cause=Cause.NEEDLESS_PLAN if plan.steps else Cause.EMPTY_PLAN)
-        return
-    if prose := prose_in(record.plan_received, plan=plan, catalogue=suite.catalogue):
-        yield prose
+        without = Cause.ABSTAINED if abstains(plan) else Cause.EMPTY_PLAN
+        yield Finding(cause=Cause.NEEDLESS_PLAN if plan.steps else without)
         return
     right = right_plans_of(suite=suite, record=record, plan=plan)
     problems = of_problems(problems=record.problems, plan=plan)

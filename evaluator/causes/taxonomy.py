@@ -25,6 +25,7 @@ class Cause(StrEnum):
     WRONG_ANSWERS = "wrong_answers"
     INVENTED_TOOL = "invented_tool"
     INVENTED_RESOURCE = "invented_resource"
+    ABSTAINED = "abstained"
     EMPTY_PLAN = "empty_plan"
     NEEDLESS_PLAN = "needless_plan"
     UNREADABLE = "unreadable"
@@ -43,6 +44,7 @@ class Cause(StrEnum):
     LARGE_RESPONSE = "large_response"
     TIMEOUT = "timeout"
     REFUSED = "refused"
+    PROMPT_TOO_LONG = "prompt_too_long"
     ADDRESS_REFUSED = "address_refused"
     UNAVAILABLE = "unavailable"
     MODEL_UNUSABLE = "model_unusable"
@@ -79,7 +81,8 @@ _WORDS: Mapping[Cause, _Words] = MappingProxyType(
         Cause.WRONG_ANSWERS: _Words("wrong answers", "The right steps, but the plan names other results as answers."),
         Cause.INVENTED_TOOL: _Words("invented tool", "The plan calls a tool, argument or result that was not offered."),
         Cause.INVENTED_RESOURCE: _Words("invented resource", "The plan names a resource that does not exist."),
-        Cause.EMPTY_PLAN: _Words("empty plan", "The plan has no steps although tools can meet the request."),
+        Cause.ABSTAINED: _Words("abstained", "The planner says that no plan can meet the request, but tools can."),
+        Cause.EMPTY_PLAN: _Words("empty plan", "The plan has no steps, and answers with what the request gives."),
         Cause.NEEDLESS_PLAN: _Words("needless plan", "The plan has steps although no tool can meet the request."),
         Cause.UNREADABLE: _Words("unreadable", "The answer cannot be read as a plan, program or action."),
         Cause.INVALID: _Words("invalid plan", "The plan breaks a rule of its form, such as two steps with one name."),
@@ -100,6 +103,7 @@ _WORDS: Mapping[Cause, _Words] = MappingProxyType(
         Cause.LARGE_RESPONSE: _Words("response too large", "The endpoint's response is larger than allowed."),
         Cause.TIMEOUT: _Words("endpoint too slow", "The planner did not answer in time."),
         Cause.REFUSED: _Words("refused by endpoint", "The endpoint answered with a status that refuses the request."),
+        Cause.PROMPT_TOO_LONG: _Words("prompt too long", "The prompt is longer than the planner's model reads."),
         Cause.ADDRESS_REFUSED: _Words("address refused", "The endpoint's address is not a public one."),
         Cause.UNAVAILABLE: _Words("endpoint unavailable", "The endpoint could not be reached, or failed by itself."),
         Cause.MODEL_UNUSABLE: _Words("model unusable", "The planner's model cannot be loaded or fails by itself."),

@@ -3,6 +3,7 @@
 - `conversation`: the stages of one request, in order; knows neither models nor threads
 - `memory`: the state, from placeholders to values
 - `progress`: the state of each subtask, and the plan that their solutions form
+- `declining`: subtasks that no tool is for
 - `problems`: problems at run time
 - `corrections`: the resource expert's corrections of arguments
 - `responding`: the response, and the names of result files

@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from evaluator.canonical_json import JsonValue
 from evaluator.chain.corrections import Change, Situation, correct_offline, correcting_call, read_correction
+from evaluator.chain.declining import declined
 from evaluator.chain.memory import Entry, StateMemory
 from evaluator.chain.problems import Checked, Kind, Problem, check, problems_of
 from evaluator.chain.progress import Outcome, Progress, plan_actions, plan_without
@@ -112,7 +113,12 @@ ChainConversation = Generator[Want, Reply, Finished]
 
 
 def hold(
-    *, strategy: ControlLLM, request: PlannerRequest, given: Sequence[Entry], correcting: bool = True
+    *,
+    strategy: ControlLLM,
+    request: PlannerRequest,
+    given: Sequence[Entry],
+    correcting: bool = True,
+    declining: bool = True,
 ) -> ChainConversation:
     """The conversation about one request.
 
@@ -121,10 +127,16 @@ def hold(
         request: its words, files and tools.
         given: the values of its files, by their names.
         correcting: False runs the plan once, as it is.
+        declining: False also runs subtasks that no tool is for.
     """
     staged: Staged = yield from strategy.stages(request)
     execution = _Execution(
-        request=request.task.request, staged=staged, given=given, asks=strategy.asks, correcting=correcting
+        request=request.task.request,
+        staged=staged,
+        given=given,
+        asks=strategy.asks,
+        correcting=correcting,
+        declining=declining,
     )
     yield from execution.run()
     progress, state = execution.progress, execution.state
@@ -150,6 +162,7 @@ class _Execution:
     given: Sequence[Entry]
     asks: bool
     correcting: bool
+    declining: bool
     progress: list[Progress] = field(init=False)
     state: StateMemory = field(init=False)
     rounds: list[tuple[StepRun, ...]] = field(default_factory=list)
@@ -159,6 +172,10 @@ class _Execution:
 
     def __post_init__(self) -> None:
         self.progress = [Progress.begin(one) for one in self.staged.planned]
+        if self.declining and not self.asks:
+            names = {entry.reference for entry in self.given}
+            for number, why in declined(self.staged, files=names).items():
+                self.progress[number].outcome, self.progress[number].why = Outcome.DECLINED, why
         self.state = StateMemory(self.given)
 
     def run(self) -> Generator[Want, Reply, None]:

@@ -17,8 +17,10 @@ class Outcome(StrEnum):
     OPEN = "open"
     MADE = "made"
     FAILED = "failed"
+    DECLINED = "declined"
+    """No tool is for it, or it names a file that is not given; it was not run."""
     BLOCKED = "blocked"
-    """It needs the result of a subtask that failed."""
+    """It needs the result of a subtask that failed or was declined."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ def failures_of(progress: Sequence[Progress]) -> list[str]:
     return [
         f"{one.planned.searching.subtask.description} ({one.why})"
         for one in progress
-        if one.outcome in (Outcome.FAILED, Outcome.BLOCKED)
+        if one.outcome in (Outcome.FAILED, Outcome.DECLINED, Outcome.BLOCKED)
     ]
 
 

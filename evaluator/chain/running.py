@@ -53,27 +53,28 @@ class ChainRunner:
         self._engine = engine
         self._model = model
 
-    def run(self, request: ChainRequest, *, correcting: bool = True) -> Finished:
+    def run(self, request: ChainRequest, *, correcting: bool = True, declining: bool = True) -> Finished:
         """Run one request.
 
         Raises:
             LanguageModelError: the language model failed.
         """
-        (end,) = self.run_all([request], correcting=correcting)
+        (end,) = self.run_all([request], correcting=correcting, declining=declining)
         if isinstance(end, LanguageModelError):
             raise end
         return end
 
     def run_all(
-        self, requests: Sequence[ChainRequest], *, correcting: bool = True
+        self, requests: Sequence[ChainRequest], *, correcting: bool = True, declining: bool = True
     ) -> list[Finished | LanguageModelError]:
         """Run many requests at once, each to its end or until the language model fails.
 
         Args:
             requests: what is asked.
             correcting: False runs each plan once, as it is.
+            declining: False also runs subtasks that no tool is for.
         """
-        held = [self._begin(request, correcting=correcting) for request in requests]
+        held = [self._begin(request, correcting=correcting, declining=declining) for request in requests]
         for one in held:
             _go_on(one, reply=None)
         while waiting := [one for one in held if one.end is None]:
@@ -81,7 +82,7 @@ class ChainRunner:
             self._execute([one for one in waiting if isinstance(one.want, Run)])
         return [one.end for one in held if one.end is not None]
 
-    def _begin(self, request: ChainRequest, *, correcting: bool) -> _Held:
+    def _begin(self, request: ChainRequest, *, correcting: bool, declining: bool) -> _Held:
         kept = {name: self._engine.keep(value) for name, value in request.files.items()}
         given = [
             entry_of(
@@ -92,7 +93,9 @@ class ChainRunner:
             )
             for name, value in request.files.items()
         ]
-        conversation = hold(strategy=self._strategy, request=request.request, given=given, correcting=correcting)
+        conversation = hold(
+            strategy=self._strategy, request=request.request, given=given, correcting=correcting, declining=declining
+        )
         return _Held(conversation=conversation, resources=kept, sample=request.sample)
 
     def _answer(self, held: Sequence[_Held]) -> None:

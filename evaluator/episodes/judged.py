@@ -75,4 +75,4 @@ class JudgedPlans:
         """See `Episode`."""
         if is_fault:
             return "That is a planner fault: every indicator would have its worst value."
-        return "It would be judged, and meets no part of the request."
+        return "It would count like a missing plan: every indicator would have its worst value."

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from evaluator.planners.protocol import BatchPlanner, Planner, PlannerError, PlannerReply, PlannerRequest, request_for
 from evaluator.plans import ParsedPlan, PlanContext, PlanSyntaxError, check_plan, plan_to_json, read_plan
+from evaluator.plans.abstaining import WRONGLY, abstains
 from evaluator.records import FAULT_SCORE, Outcome, Reason, ResultRecord
-from evaluator.suites.base import Suite, Task
+from evaluator.suites.base import ABSTENTION, Suite, Task
 
 PLANNER_CONCURRENCY = 8
 
@@ -49,8 +50,13 @@ def plan_all(
 
 
 def without_invalid(item: ResultRecord | Planned) -> ResultRecord | Planned:
-    """A plan with problems becomes a planner's fault."""
-    if isinstance(item, ResultRecord) or not item.record.problems:
+    """A plan with problems becomes a planner's fault, and so does an abstention from what the tools can meet."""
+    if isinstance(item, ResultRecord):
+        return item
+    if abstains(item.plan.plan) and item.task.metric != ABSTENTION:
+        # Not invalid: that it has no answer is what it says.
+        return faulty(item.record.model_copy(update={"problems": []}), reason=Reason.ABSTAINED, message=WRONGLY)
+    if not item.record.problems:
         return item
     problems = item.record.problems
     more = f" ({len(problems) - 1} more)" if len(problems) > 1 else ""

@@ -27,6 +27,7 @@ _REASONS: Mapping[FailureKind, Reason] = {
     FailureKind.UNAVAILABLE: Reason.ENDPOINT_UNAVAILABLE,
     FailureKind.WRONG_ANSWER: Reason.INVALID_RESPONSE,
     FailureKind.REFUSED: Reason.REFUSED_BY_ENDPOINT,
+    FailureKind.PROMPT_TOO_LONG: Reason.PROMPT_TOO_LONG,
     FailureKind.BROKEN: Reason.MODEL_UNUSABLE,
     FailureKind.TIMEOUT: Reason.PLANNER_TIMEOUT,
 }

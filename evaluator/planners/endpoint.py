@@ -250,6 +250,8 @@ def _check_status(*, response: httpx.Response, body: bytes, fault: _Fault) -> No
         message = (
             f"The endpoint answered HTTP {status}, a redirect; redirects are not followed: submit the final address."
         )
+    elif status == httpx.codes.REQUEST_ENTITY_TOO_LARGE:
+        raise fault(Reason.PROMPT_TOO_LONG, "The endpoint answered HTTP 413: the request is too long for it.", body)
     else:
         message = f"The endpoint answered HTTP {status}; a planner answers 200 with a JSON object."
     raise fault(Reason.REFUSED_BY_ENDPOINT, message, body)

@@ -4,7 +4,9 @@ Grammar (JSON)::
 
     abstention = null | {"plan": null, "reason"?: text | null}
 
-It is read as a plan without steps and answers. The reason is free text for people; nothing is scored by it.
+It is read as a plan without steps and answers, and such a plan is an abstention too. An abstention is not an invalid
+plan. Where no tool can meet the request it is right; anywhere else it gets the worst value in every column, like a
+missing plan. The reason is free text for people; nothing is scored by it.
 """
 
 from collections.abc import Mapping
@@ -15,6 +17,8 @@ from evaluator.plans.model import ParsedPlan, Plan, PlanSyntaxError
 from evaluator.plans.values import kind_of
 
 FORM = "abstention"
+WRONGLY = "The planner abstained, but the tools can meet this request."
+"""What an abstention came to where it is wrong."""
 MAX_REASON = 1000
 """Characters of a reason that are kept."""
 _KEYS = frozenset({"plan", "reason"})
@@ -28,6 +32,11 @@ def abstention(reason: str = "") -> JsonValue:
 def is_abstention(value: object) -> bool:
     """Whether a JSON value says that no plan can meet the request."""
     return value is None or (isinstance(value, Mapping) and "plan" in value and value["plan"] is None)
+
+
+def abstains(plan: Plan) -> bool:
+    """Whether a plan says that no plan can meet the request: it has neither steps nor answers."""
+    return not plan.steps and not plan.answers
 
 
 def parse_abstention(value: object) -> ParsedPlan:

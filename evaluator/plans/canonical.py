@@ -7,8 +7,8 @@ Grammar (JSON)::
     value   = "$" resource | reference | literal text
 
 Where `outputs` is left out, the tool's outputs are named `<id>.<output>`. `answers` may be left out where the
-request does not say what it expects: the answers are then the outputs that no step uses. Both are recorded as
-tolerated.
+request does not say what it expects: the answers are then the outputs that no step uses. Remarks, such as `thought` or
+`comment`, are ignored. All of it is recorded as tolerated.
 """
 
 from collections.abc import Mapping
@@ -21,6 +21,10 @@ from evaluator.plans.values import MAX_ANSWERS, a_list, a_text, kind_of, load_js
 FORM = "plan/1"
 _PLAN_KEYS = frozenset({"steps", "answers", "subgoals", "version"})
 _STEP_KEYS = frozenset({"id", "tool", "inputs", "outputs"})
+_REMARKS = frozenset(
+    {"thought", "thoughts", "reasoning", "rationale", "explanation", "comment", "description", "notes"}
+)
+"""Remarks that structured outputs put beside a plan or a step."""
 
 
 def parse_canonical(*, value: object, context: PlanContext) -> ParsedPlan:
@@ -33,8 +37,8 @@ def parse_canonical(*, value: object, context: PlanContext) -> ParsedPlan:
         value = load_json(value)
     if not isinstance(value, Mapping):
         raise PlanSyntaxError(f"a plan is a JSON object with steps and answers, not {kind_of(value)}")
-    _refuse_unknown_keys(value=value, known=_PLAN_KEYS, where="plan")
     tolerated: list[str] = []
+    _refuse_unknown_keys(value=value, known=_PLAN_KEYS, where="plan", tolerated=tolerated)
     steps = tuple(
         _step(raw=raw, where=f"steps[{index}]", context=context, tolerated=tolerated)
         for index, raw in enumerate(a_list(value.get("steps"), "steps"))
@@ -57,7 +61,7 @@ def parse_canonical(*, value: object, context: PlanContext) -> ParsedPlan:
 def _step(*, raw: object, where: str, context: PlanContext, tolerated: list[str]) -> Step:
     if not isinstance(raw, Mapping):
         raise PlanSyntaxError(f"a step is a JSON object, not {kind_of(raw)}", where=where)
-    _refuse_unknown_keys(value=raw, known=_STEP_KEYS, where=where)
+    _refuse_unknown_keys(value=raw, known=_STEP_KEYS, where=where, tolerated=tolerated)
     step_id = a_text(raw.get("id"), f"{where}.id")
     tool = a_text(raw.get("tool"), f"{where}.tool")
     inputs = _texts(raw.get("inputs"), f"{where}.inputs")
@@ -70,8 +74,12 @@ def _step(*, raw: object, where: str, context: PlanContext, tolerated: list[str]
     return Step(id=step_id, tool=tool, inputs=inputs, outputs=outputs)
 
 
-def _refuse_unknown_keys(*, value: Mapping[Any, object], known: frozenset[str], where: str) -> None:
-    unknown = sorted(str(key) for key in value if key not in known)
+def _refuse_unknown_keys(
+    *, value: Mapping[Any, object], known: frozenset[str], where: str, tolerated: list[str]
+) -> None:
+    others = sorted(str(key) for key in value if key not in known)
+    tolerated += [f"{where}: ignored the remark {key!r}" for key in others if key in _REMARKS]
+    unknown = [key for key in others if key not in _REMARKS]
     if unknown:
         raise PlanSyntaxError(f"unknown key {unknown[0]!r}; known are {', '.join(sorted(known))}", where=where)
 

@@ -7,6 +7,7 @@ null, or object whose `plan` is null                      `parse_abstention`
 object with `solution`                                    `parse_controlllm`
 object with `tool_calls`                                  `parse_tool_calls`
 any other object                                          `parse_canonical`
+list of texts, all of them names of tools                  `parse_comma`
 list whose first object has `function`                    `parse_tool_calls`
 list whose first object has `task` and `returns`          refused: a decomposition is no plan
 list whose first object has `task`                        `parse_hugginggpt`
@@ -19,18 +20,21 @@ text that begins with `R1 =`, or `Action 1-1:` and that   `parse_lumos`
 any other text                                            `parse_comma`
 ========================================================  =====================================
 
-White space around a text does not count. A text that begins with `{` or `[` is JSON; where it is not, but is a Python
-literal of the same shape, that is recorded as tolerated.
+A text may have an envelope (`evaluator.plans.envelope`), which is left out first. White space around a text does not
+count. A text that begins with `{` or `[` is JSON; where it is not, but is a Python literal of the same shape, that is
+recorded as tolerated.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from evaluator.plans.abstaining import is_abstention, parse_abstention
 from evaluator.plans.canonical import parse_canonical
-from evaluator.plans.comma import parse_comma
+from evaluator.plans.comma import is_name, is_sequence, parse_comma, refuse_without_tool
 from evaluator.plans.controlllm import parse_controlllm
 from evaluator.plans.decomposition import OPENING
+from evaluator.plans.envelope import after_prose, json_in, unfenced, without_marks, without_reasoning
 from evaluator.plans.hugginggpt import parse_hugginggpt
 from evaluator.plans.literals import load_literal
 from evaluator.plans.lumos import looks_like_assignments, parse_lumos
@@ -72,6 +76,8 @@ def _read(*, value: object, context: PlanContext) -> ParsedPlan:
 
 def _read_list(*, items: list[object], context: PlanContext) -> ParsedPlan:
     first = items[0] if items else None
+    if items and all(isinstance(item, str) and is_name(item, context=context) for item in items):
+        return parse_comma(text=", ".join(map(str, items)), context=context)
     if isinstance(first, Mapping):
         if "function" in first:
             return parse_tool_calls(value=items, context=context)
@@ -83,6 +89,57 @@ def _read_list(*, items: list[object], context: PlanContext) -> ParsedPlan:
 
 
 def _read_text(*, text: str, context: PlanContext) -> ParsedPlan:
+    """Read a text, of which the envelope is left out unless it begins as a plan begins."""
+    text, notes = without_marks(text)
+    try:
+        if not _begins_as_plan(text):
+            for step in (without_reasoning, unfenced):
+                text, said = step(text)
+                notes += said
+        parsed = _read_in_prose(text=text, context=context)
+    except PlanSyntaxError as error:
+        error.tolerated = notes + error.tolerated
+        raise
+    return replace(parsed, tolerated=notes + parsed.tolerated)
+
+
+def _read_in_prose(*, text: str, context: PlanContext) -> ParsedPlan:
+    if _begins_as_plan(text):
+        try:
+            return _read_bare(text=text, context=context)
+        except PlanSyntaxError as error:
+            # Words may follow it.
+            start = text.lstrip()
+            found = None
+            if start[0] in "{[" and not _begins_with_action(start):
+                with suppress(PlanSyntaxError):
+                    found = json_in(start)
+            if found is None or not start.startswith(found[0]) or found[0] == start.rstrip():
+                raise error from None
+            return _noted(_read_bare(text=found[0], context=context), *found[1])
+    for rest, words in after_prose(text):
+        if _begins_as_plan(rest) and json_in(words) is None:
+            with suppress(PlanSyntaxError):
+                return _noted(_read_bare(text=rest, context=context), f"left out {words!r}")
+    if (found := json_in(text)) is not None:
+        return _noted(_read_bare(text=found[0], context=context), *found[1])
+    if not is_sequence(text, context=context):
+        for rest, words in after_prose(text):
+            if is_sequence(rest, context=context):
+                return _noted(_read_bare(text=rest, context=context), f"left out {words!r}")
+    return _read_bare(text=text, context=context)
+
+
+def _noted(parsed: ParsedPlan, *notes: str) -> ParsedPlan:
+    return replace(parsed, tolerated=(*notes, *parsed.tolerated))
+
+
+def _begins_as_plan(text: str) -> bool:
+    start = text.lstrip()
+    return start.startswith(("{", "[", "(", OPENING)) or _begins_with_action(start) or looks_like_assignments(text)
+
+
+def _read_bare(*, text: str, context: PlanContext) -> ParsedPlan:
     start = text.lstrip()
     if start.startswith(OPENING):
         raise PlanSyntaxError(_DECOMPOSITION, where=f"character {len(text) - len(start) + 1}")
@@ -93,7 +150,9 @@ def _read_text(*, text: str, context: PlanContext) -> ParsedPlan:
         parsed = _read(value=value, context=context)
         return replace(parsed, tolerated=tolerated + parsed.tolerated)
     if start.startswith("("):
-        return parse_tree(text=text, context=context)
+        parsed = parse_tree(text=text, context=context)
+        refuse_without_tool(text=text, names=parsed.plan.tools(), context=context)
+        return parsed
     if looks_like_assignments(text):
         return parse_lumos(text=text, context=context)
     return parse_comma(text=text, context=context)

@@ -240,7 +240,7 @@ class WireFailure(_Message):
     """A `Failure`. A model in a process of this machine is not asked over a network: it fails at the first try."""
 
     type: Literal["failure"] = "failure"
-    kind: Literal[FailureKind.UNAVAILABLE, FailureKind.REFUSED, FailureKind.BROKEN]
+    kind: Literal[FailureKind.UNAVAILABLE, FailureKind.REFUSED, FailureKind.PROMPT_TOO_LONG, FailureKind.BROKEN]
     message: Sentence
 
 

@@ -43,13 +43,15 @@ def sentence_in_place_of_steps(
     """
     if plan.get("steps"):
         return ""
-    said = "The planner abstained." if abstained else "The planner answered with a plan that has no steps."
+    said = "The planner answered with a plan that has no steps."
+    if not plan.get("answers"):
+        said = "The planner abstained." if abstained else "The planner abstained: its plan has no steps and no answers."
     if outcome != Outcome.SCORED:
         return said
     if is_right:
         return f"{said} That is right: no tool can meet this request."
     if judged and abstained:
-        return f"{said} The request can be met, so that it counts like a plan that meets no part of it."
+        return f"{said} The request can be met, so that it counts like a missing plan."
     if judged:
-        return f"{said} It was judged like any other plan and meets no part of the request."
+        return f"{said} It counts like a missing plan: every indicator has its worst value."
     return f"{said} No tool ran: the request's own input was scored as the answer."

@@ -1,13 +1,11 @@
 """Scoring a task whose episodes are over, as the same suite scores executed plans."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import fsum
 
 from evaluator.engine.jobs import FailureKind, Job, JobResult, StepFailure
 from evaluator.engine.run import Engine
 from evaluator.engine.store import ObjectDamagedError
-from evaluator.episodes.abstention import hands_back
 from evaluator.episodes.beside_gold import Pending
 from evaluator.episodes.judgement import Judge, with_judgement
 from evaluator.episodes.parts import Planned, faulty
@@ -62,8 +60,7 @@ class TaskScorer:
         if task.metric == ABSTENTION:
             return _abstained(record, ended=episodes[0])
         try:
-            ended = [self._handed_back(one, task=task) for one in episodes] if suite.may_abstain else episodes
-            results = [self._result(one, task=task) for one in ended]
+            results = [self._result(one, task=task) for one in episodes]
             references = self._results.references(task=task, results=results, pending=pending)
         except (*UNREADABLE, ObjectDamagedError) as error:
             message = f"There is nothing to compare the results with: {error}."
@@ -75,16 +72,8 @@ class TaskScorer:
         except SCORER_FAILURES as error:
             message = f"The {task.metric} score could not be computed: {error}."
             return faulty(record, reason=Reason.SCORER_FAILED, message=message)
-        judged = self._judged(suite=suite, task=task, record=record, plan=ended[0].plan)
-        return self._complete(judged, task=task, episodes=ended, scored=scored)
-
-    def _handed_back(self, ended: Ended, *, task: Task) -> Ended:
-        """An episode without any action and answer, as if it had answered with an input of the request."""
-        plan = None if ended.steps or ended.answers or not _ended_by_itself(ended) else hands_back(task)
-        if plan is None:
-            return ended
-        given = self._samples.inputs(task=task, index=ended.sample)
-        return replace(ended, plan=plan, answers=tuple(given[name.removeprefix("$")] for name in plan.answers))
+        judged = self._judged(suite=suite, task=task, record=record, plan=episodes[0].plan)
+        return self._complete(judged, task=task, episodes=episodes, scored=scored)
 
     def _result(self, ended: Ended, *, task: Task) -> JobResult:
         """The episode as if its actions had been a plan."""

@@ -4,6 +4,7 @@ A model answers many calls at once (`LanguageModel`), so that it can batch them,
 thread (`ConcurrentLanguageModel`), as endpoints do. `driving.py` knows both; strategies know neither.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -154,6 +155,20 @@ class Scores:
 Answer = Completion | Scores
 
 
+_ABOUT_LENGTH = re.compile(
+    r"context[_ ]length|context[_ ]window|context size|maximum[_ ](context|model|sequence|input)[_ ]len|max_model_len|"
+    r"(prompt|input|request|message|sequence)s? (is|are|was|has)? ?(too (long|large|many tokens)|longer than)|"
+    r"too many (input |prompt )?tokens|reduce the length|exceeds? the (model'?s? )?max|string_above_max_length|"
+    r"(input|prompt) (tokens?|length) .{0,40}exceed|exceed.{0,40}(token limit|tokens allowed)",
+    re.IGNORECASE,
+)
+
+
+def is_about_length(text: str) -> bool:
+    """Whether the error of a server of language models says that the prompt is too long."""
+    return _ABOUT_LENGTH.search(text[:4000]) is not None
+
+
 class FailureKind(StrEnum):
     """Whose fault it is that there is no answer."""
 
@@ -162,7 +177,9 @@ class FailureKind(StrEnum):
     WRONG_ANSWER = "wrong_answer"
     """It answered, but not in its protocol: `planner_fault`."""
     REFUSED = "refused"
-    """It answered that it will not or cannot answer this call (a 4xx, a prompt that is too long): `planner_fault`."""
+    """It answered that it will not or cannot answer this call, such as 401: `planner_fault`."""
+    PROMPT_TOO_LONG = "prompt_too_long"
+    """The prompt, with its completion, is longer than the model reads: `planner_fault`."""
     BROKEN = "broken"
     """It fails at this call by itself, on any machine: `planner_fault`."""
     TIMEOUT = "timeout"

@@ -21,6 +21,7 @@ from evaluator.planners.strategies.prompting import (
     wanted,
 )
 from evaluator.planners.strategies.protocol import Conversation
+from evaluator.plans.envelope import without_reasoning
 from evaluator.plans.model import ParsedPlan, PlanSyntaxError
 
 PROMPT = "gpt4tools/2"
@@ -62,6 +63,8 @@ def read_calls(*, text: str, request: PlannerRequest) -> ParsedPlan | PlanSyntax
     calls = Calls(request=request, context=context_of(request))
     try:
         refuse_too_long(text)
+        text, left_out = without_reasoning(text)
+        calls.tolerated += left_out
         sections = sections_of(text)
         pairs = pairs_of(sections)
         final = final_of(sections)

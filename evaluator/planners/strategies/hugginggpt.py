@@ -22,6 +22,7 @@ from evaluator.planners.strategies.prompting import (
     wanted,
 )
 from evaluator.planners.strategies.protocol import Conversation
+from evaluator.plans.envelope import without_reasoning
 from evaluator.plans.hugginggpt import FORM, parse_hugginggpt
 from evaluator.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
 
@@ -63,11 +64,12 @@ def read_tasks(*, text: str, context: PlanContext) -> ParsedPlan | PlanSyntaxErr
     """The plan of a completion, or why it is none."""
     try:
         refuse_too_long(text)
+        text, left_out = without_reasoning(text)
         value, tolerated = find_list(text)
         parsed = parse_hugginggpt(value=value, context=context)
     except PlanSyntaxError as error:
         return error
-    return ParsedPlan(plan=parsed.plan, form=FORM, tolerated=(*tolerated, *parsed.tolerated))
+    return ParsedPlan(plan=parsed.plan, form=FORM, tolerated=(*left_out, *tolerated, *parsed.tolerated))
 
 
 def find_list(text: str) -> tuple[object, tuple[str, ...]]:

@@ -15,6 +15,7 @@ from evaluator.planners.strategies.program_plans import Vocabulary, plan_of_prog
 from evaluator.planners.strategies.program_text import read_program
 from evaluator.planners.strategies.prompting import Prompt, ask, context_of, read_draft, reference_to, wanted
 from evaluator.planners.strategies.protocol import Conversation
+from evaluator.plans.envelope import unfenced, without_reasoning
 from evaluator.plans.model import ParsedPlan, PlanSyntaxError
 
 _FENCE = re.compile(r"```[A-Za-z]*[ \t]*\n(?P<program>.*?)(?:\n?```|\Z)", re.DOTALL)
@@ -95,6 +96,11 @@ def vocabulary(request: PlannerRequest, *, spelled: Callable[[str], str], answer
 
 def read_text(*, text: str, words: Vocabulary, request: PlannerRequest, form: str) -> ParsedPlan | PlanSyntaxError:
     """The plan of a completion, or why it is none. A program in a code fence is read without what stands around it."""
+    try:
+        text, left_out = without_reasoning(text)
+        unfenced(text)
+    except PlanSyntaxError as error:
+        return error
     fence = _FENCE.search(text[: 64 * 1024])
     start, end = fence.span("program") if fence else (0, len(text))
     around = len(text[:start].strip()) + len(text[end:].strip()) if fence else 0
@@ -109,7 +115,7 @@ def read_text(*, text: str, words: Vocabulary, request: PlannerRequest, form: st
         )
     except PlanSyntaxError as error:
         return error
-    return ParsedPlan(plan=parsed.plan, form=parsed.form, tolerated=(*notes, *parsed.tolerated))
+    return ParsedPlan(plan=parsed.plan, form=parsed.form, tolerated=(*left_out, *notes, *parsed.tolerated))
 
 
 def _converse(*, prompt: Prompt, words: Vocabulary, request: PlannerRequest, form: str) -> Conversation:

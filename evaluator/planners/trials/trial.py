@@ -13,13 +13,13 @@ from evaluator.planners.trials.verdicts import Verdict, verdict_of_fault, verdic
 from evaluator.planners.turns.protocol import Role, TurnReply, TurnRequest, first_turn
 from evaluator.plans import PlanContext, PlanSyntaxError, check_plan, plan_to_json, read_plan
 from evaluator.plans.abstaining import FORM as ABSTENTION
+from evaluator.plans.abstaining import WRONGLY, abstains
 from evaluator.records import Reason
 from evaluator.suites.base import Panel, Suite, Task
 
 SHOWN_BYTES = 4000
 _NO_STEPS = "The plan has no steps."
 _EXECUTED = "It would be executed, and scored by what it produces."
-_ABSTAINED = "The planner abstained, but the tools can meet this request."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +180,8 @@ def read(trial: Trial, *, reply: PlannerReply, context: PlanContext, suite: Suit
     if problems:
         verdict, message = verdict_of_problems(problems), "The plan was read, but it is not valid."
         trial = replace(trial, reason=Reason.INVALID_PLAN, verdict=verdict, problem=message)
+    if abstains(parsed.plan):
+        trial = replace(trial, reason=Reason.ABSTAINED if suite.conditions.experts else None, problems=())
     if not parsed.plan.steps:
         verdict = Verdict.ABSTAINED if parsed.form == ABSTENTION else Verdict.EMPTY
         return explained(trial, context=context, suite=suite, verdict=verdict)
@@ -212,7 +214,7 @@ def explained(trial: Trial, *, context: PlanContext, suite: Suite, verdict: Verd
     from evaluator.suites.registry import episode_of
 
     gold = suite.task(trial.task).gold
-    said = _ABSTAINED if verdict is Verdict.ABSTAINED else _NO_STEPS
+    said = WRONGLY if verdict is Verdict.ABSTAINED else _NO_STEPS
     return replace(
         trial,
         verdict=verdict,

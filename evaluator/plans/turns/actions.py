@@ -19,9 +19,12 @@ line break as the separator.
 
 import re
 from collections.abc import Collection
+from dataclasses import replace
 from itertools import pairwise
 
+from evaluator.plans.envelope import unfenced, without_reasoning
 from evaluator.plans.lumos import LABEL
+from evaluator.plans.model import PlanSyntaxError
 from evaluator.plans.turns.model import Action, Actions, Argument, TurnSyntaxError
 from evaluator.plans.turns.scanning import Balance, Mark, Scan, Source, references_of
 from evaluator.plans.values import MAX_STEPS, short, spelling
@@ -45,12 +48,19 @@ def read_actions(*, text: str, statements: bool = False, tools: Collection[str] 
         statements: whether the list of tools has a form without a name and parentheses.
         tools: names of the tools that are called by name where `statements` is true.
 
+    Reasoning before the reply and a code fence around it are left out, and recorded.
+
     Raises:
-        TurnSyntaxError: with the position, and with the actions before it.
+        TurnSyntaxError: with the position in what is left, and with the actions before it.
     """
-    source = Source(text)
+    try:
+        bare, reasoning = without_reasoning(text)
+        bare, fence = unfenced(bare) if bare.lstrip().startswith(("```", "~~~")) else (bare, ())
+    except PlanSyntaxError as error:
+        raise TurnSyntaxError(error.message, place=Source(text).place(0)) from None
     names = frozenset(map(spelling, tools)) if statements else None
-    return _Reader(source=source, structure=Scan(text), named=names).read()
+    found = _Reader(source=Source(bare), structure=Scan(bare), named=names).read()
+    return replace(found, tolerated=(*reasoning, *fence, *found.tolerated))
 
 
 class _Reader:

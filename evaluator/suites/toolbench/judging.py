@@ -12,6 +12,7 @@ from evaluator.episodes.judgement import Judgement, all_tools
 from evaluator.episodes.parts import Planned
 from evaluator.planners.protocol import MAX_ALTERNATIVES
 from evaluator.plans import ParsedPlan, Plan, PlanSyntaxError, check_plan, read_plan
+from evaluator.plans.abstaining import WRONGLY
 from evaluator.records import Reason, TextPair
 from evaluator.suites.base import Suite
 from evaluator.suites.toolbench.abstain.judging import (
@@ -20,7 +21,7 @@ from evaluator.suites.toolbench.abstain.judging import (
     solvable_indicators,
     with_accuracy_explained,
 )
-from evaluator.suites.toolbench.indicators import INDICATORS, judge_plan
+from evaluator.suites.toolbench.indicators import INDICATORS, judge_plan, missing_plan
 from evaluator.suites.toolbench.indicators import Judgement as Indicators
 from evaluator.suites.toolbench.measures import measures
 from evaluator.suites.toolbench.settling import settlement
@@ -33,6 +34,7 @@ _NO_RULES = frozenset(
     }
 )  # fmt: skip
 """What of this folder has no say in a judgement; requests and gold are in the digest of the data."""
+_NOTHING_CALLED = "No step calls a tool that there is, so that the plan counts like a missing one."
 _FURTHER_RULES = ("plans", "metrics/planning.py")
 """In the package: how plans are read and compared with gold."""
 
@@ -116,6 +118,9 @@ def judge_parsed(*, suite: Suite, task: ToolTask, parsed: ParsedPlan, arbiter: A
     by_rules = judged()
     found = settlement(undecided=by_rules.undecided, arbiter=arbiter)
     judgement = judged(settle=found.settle) if found.settled else by_rules
+    if not any(step.tool in suite.catalogue for step in parsed.plan.steps):
+        # Nothing to do wrong would be a virtue in the columns that count wrong calls.
+        judgement = missing_plan(_NOTHING_CALLED if parsed.plan.steps else WRONGLY)
     if suite.may_abstain:
         judgement = with_accuracy_explained(judgement, plan=parsed.plan)
     valid = bool(parsed.plan.steps) and judgement.HR == 0 and not check_plan(plan=parsed.plan, context=context)

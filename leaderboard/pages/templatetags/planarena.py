@@ -23,7 +23,7 @@ register.filter("figure", figures.figure)
 
 OUTCOME_MEANINGS = {
     "scored": "There is a plan, and it was scored.",
-    "empty_plan": "The plan has no steps. It was scored like any other plan.",
+    "empty_plan": "The plan has no steps.",
     "planner_fault": "The plan or the endpoint's response is invalid: the task gets the worst value.",
     "infra_fault": "Not the planner's fault: no score until the owner resumes the task or accepts the fault.",
     "not_run": "The task did not run: it cannot be measured here, the planner was not asked, or the evaluation failed.",

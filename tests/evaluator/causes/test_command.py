@@ -20,10 +20,10 @@ def test_causes_are_printed_below_the_scores_and_written(tmp_path):
     found = json.loads(file.read_text())["causes"]
     assert found["version"] == "causes/1"
     # Each gold plan has one step, so that nothing is left without it.
-    assert found["tasks_by_cause"] == {"empty_plan": 3}
-    assert found["findings"] == {key: [{"cause": "empty_plan"}] for key in tasks.split(",")}
+    assert found["tasks_by_cause"] == {"abstained": 3}
+    assert found["findings"] == {key: [{"cause": "abstained"}] for key in tasks.split(",")}
     assert "Why 3 of 3 tasks are below the gold score" in text
-    assert text.index("SE") < text.index("empty plan")
+    assert text.index("SE") < text.index("abstained")
 
 
 def test_nothing_is_said_where_all_tasks_are_at_the_gold_score(tmp_path):

@@ -124,6 +124,7 @@ def test_a_request_tells_nothing_of_the_gold_plan():
         ((200, b"not gzip", {"Content-Encoding": "gzip"}), Reason.INVALID_RESPONSE, "Content-Encoding: gzip"),
         ((200, b"[" * 100_000), Reason.INVALID_RESPONSE, "not JSON"),
         ((200, b'{"plan": {"a":' + b"[" * 60 + b"]" * 60 + b"}}"), Reason.INVALID_RESPONSE, "nested"),
+        ((413, b"too large"), Reason.PROMPT_TOO_LONG, "HTTP 413: the request is too long"),
         ((404, b"nothing here"), Reason.REFUSED_BY_ENDPOINT, "HTTP 404"),
         ((302, b"", {"Location": "http://127.0.0.1/other"}), Reason.REFUSED_BY_ENDPOINT, "redirects are not followed"),
     ],

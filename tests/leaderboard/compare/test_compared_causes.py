@@ -43,7 +43,7 @@ class TestPage:
     def test_the_page_has_a_table_whose_causes_filter_the_tasks(self, client: Client, ids: list[str]):
         html = client.get("/compare/", {"e": ids}).content.decode()
         part = html[html.index('id="causes"') : html.index('id="results"')]
-        assert "Empty plan" in part
+        assert "Abstained" in part
         assert "Tasks compared" in part
         filtered = client.get("/compare/", {"e": ids, "why": "unreadable"}).content.decode()
         assert filtered.count('class="task-key"') == 1
@@ -53,7 +53,7 @@ class TestPage:
         (pair,) = ApiClient().get("compare/", e=ids).json()["comparisons"]
         found = {one["cause"]: (one["first"], one["tasks"], one["both"], one["difference"]) for one in pair["causes"]}
         assert found == {
-            "invented_resource": (1, 0, 0, -1), "empty_plan": (1, 2, 1, 1), "unreadable": (1, 0, 0, -1),
+            "invented_resource": (1, 0, 0, -1), "abstained": (1, 2, 1, 1), "unreadable": (1, 0, 0, -1),
         }  # fmt: skip
 
     def test_causes_that_are_found_later_are_compared(self, ids: list[str]):

@@ -105,13 +105,13 @@ class TestEvaluation:
     @pytest.mark.parametrize(
         ("query", "expected"),
         [
-            ({"HR": "1"}, ["image_detection/0", "count_object/0"]),
-            ({"IR": "1", "outcome": "scored"}, ["image_detection/1"]),
-            ({"SE": "0", "IR": "0"}, ["image_detection/0", "QA/0"]),
+            ({"HR": "1"}, ["image_detection/0", "QA/0", "count_object/0"]),
+            ({"IR": "1", "outcome": "scored"}, ["image_detection/1", "QA/0"]),
+            ({"SE": "0", "IR": "0"}, ["image_detection/0"]),
             ({"SE": "0", "group": "QA"}, ["QA/0"]),
             ({"SE": "0", "q": "no-such-word"}, []),
             ({"SE": "0", "q": "QA"}, ["QA/0"]),
-            ({"CR": "0"}, ["count_object/0"]),
+            ({"CR": "0"}, ["QA/0", "count_object/0"]),
             ({"active": "no"}, []),
             ({"SE": "2"}, []),
         ],
@@ -147,7 +147,7 @@ class TestEvaluation:
         assert marks[3][1] == "False resources: false resource"
 
     def test_sorting_by_marks_puts_the_worst_first(self, client, evaluation):
-        assert shown_tasks(detail(client, evaluation, sort="marks"))[0] == "count_object/0"
+        assert shown_tasks(detail(client, evaluation, sort="marks"))[:2] == ["QA/0", "count_object/0"]
 
     def test_the_breakdown_counts_every_judged_task_and_links_to_the_filter(self, client, evaluation):
         html = detail(client, evaluation)
@@ -212,7 +212,7 @@ class TestTask:
         html = task_page(client, evaluation, "QA/0")
         assert TaskResult.objects.get(evaluation=evaluation, task__key="QA/0").outcome == "scored"
         assert "<dt>Outcome</dt><dd>" + BADGE in " ".join(html.split())
-        sentence = "has no steps. It was judged like any other plan and meets no part of the request."
+        sentence = "It counts like a missing plan: every indicator has its worst value."
         assert sentence in html
         assert 'id="plan-text"' not in html, "there is no drawing without a node"
         assert 'id="gold-text"' in html

@@ -20,7 +20,7 @@ def test_all_other_badges_are_the_outcome(outcome):
 def test_a_sentence_stands_in_the_place_of_missing_steps_only():
     assert sentence_in_place_of_steps(plan={"steps": [{"id": "s1"}]}, outcome="scored", judged=False) == ""
     assert "input was scored" in sentence_in_place_of_steps(plan=EMPTY, outcome="scored", judged=False)
-    assert "was judged" in sentence_in_place_of_steps(plan=EMPTY, outcome="scored", judged=True)
+    assert "counts like a missing plan" in sentence_in_place_of_steps(plan=EMPTY, outcome="scored", judged=True)
     assert "scored" not in sentence_in_place_of_steps(plan=EMPTY, outcome="planner_fault", judged=False)
 
 

@@ -57,7 +57,7 @@ class TestEvaluation:
         assert re.search(r"3 of\s+120 tasks; 117 at the gold score", html)
         for cause, label in (
             ("invented_resource", "Invented resource"),
-            ("empty_plan", "Empty plan"),
+            ("abstained", "Abstained"),
             ("unreadable", "Unreadable"),
         ):
             assert re.search(rf'href="\?why={cause}#results"[^>]*><span class="cause-name">{label}</span>', html)
@@ -71,7 +71,7 @@ class TestEvaluation:
 
     def test_the_filter_lists_causes_in_the_order_of_the_taxonomy(self, client: Client, clumsy: Evaluation):
         html = page(client, clumsy)
-        assert re.findall(r'id="f-why-(\w+)"', html) == ["invented_resource", "empty_plan", "unreadable"]
+        assert re.findall(r'id="f-why-(\w+)"', html) == ["invented_resource", "abstained", "unreadable"]
 
     def test_where_all_tasks_are_at_the_gold_score_it_says_so(self, client: Client, clumsy: Evaluation):
         TaskResult.objects.update(causes=[])
@@ -97,7 +97,7 @@ class TestEvaluation:
         assert f'href="/evaluations/{clumsy.pk}/?why=unreadable#results"' in html
         (row,) = get("boards/toolmini/causes/")["rows"]
         assert (row["evaluation"], row["ran"], row["below"], row["unknown"]) == (str(clumsy.pk), 120, 3, 0)
-        assert row["causes"] == {"invented_resource": 1, "empty_plan": 1, "unreadable": 1}
+        assert row["causes"] == {"invented_resource": 1, "abstained": 1, "unreadable": 1}
 
 
 class TestApi:
@@ -130,7 +130,7 @@ class TestApi:
             found = client.causes(str(clumsy.pk))
             rows = {row.task: row for row in client.results(str(clumsy.pk))}
         assert {one.cause: one.tasks for one in found.causes} == {
-            "invented_resource": 1, "empty_plan": 1, "unreadable": 1,
+            "invented_resource": 1, "abstained": 1, "unreadable": 1,
         }  # fmt: skip
         assert [one.cause for one in rows["count_object/0"].causes or ()] == ["unreadable"]
         assert rows["image_classification/0"].causes == []

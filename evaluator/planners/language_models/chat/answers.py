@@ -12,6 +12,7 @@ from evaluator.planners.language_models.protocol import (
     Failure,
     FailureKind,
     Usage,
+    is_about_length,
 )
 
 logger = logging.getLogger(__name__)
@@ -22,6 +23,7 @@ MAX_PAUSE_SECONDS = 60.0
 
 
 _OVERLOAD_STATUSES = frozenset({429, 503, 529})
+_WRONG_REQUEST = (400, 422)
 _TEXT_PARTS = ("text", "output_text")
 
 
@@ -42,6 +44,10 @@ class Retry:
         return self.why
 
 
+class PromptTooLongError(ValueError):
+    """The answer is an error inside 200, about the length of the prompt."""
+
+
 class WrongAnswerError(ValueError):
     """The answer is JSON, but not what the protocol says."""
 
@@ -56,6 +62,7 @@ def read_contents(value: JsonValue) -> tuple[str, str | None, Usage | None]:
     The text is empty if the model wrote none, as when it reasoned up to its limit.
 
     Raises:
+        PromptTooLongError: there is an error about the length of the prompt instead of choices.
         NoChoiceError: there is an error or nothing instead of choices.
         WrongAnswerError: it is no chat completion.
     """
@@ -64,6 +71,8 @@ def read_contents(value: JsonValue) -> tuple[str, str | None, Usage | None]:
     choices = value.get("choices")
     if not choices:
         error = error_in(value)
+        if error is not None and is_about_length(error):
+            raise PromptTooLongError(error)
         raise NoChoiceError("has no choices" if error is None else f"is an error and no choice: {error.rstrip('.')}")
     if not isinstance(choices, list) or not isinstance(choices[0], dict):
         raise WrongAnswerError('has no list of "choices"')
@@ -120,6 +129,9 @@ def read_status(response: httpx.Response, *, shown: str) -> Failure | Retry | No
         message = (
             f"The chat endpoint answered HTTP {status}, a redirect, which is not followed; give the final address."
         )
+    elif status == httpx.codes.REQUEST_ENTITY_TOO_LARGE or (status in _WRONG_REQUEST and is_about_length(shown)):
+        message = f"The chat endpoint answered HTTP {status}: the prompt is too long for its model."
+        return Failure(kind=FailureKind.PROMPT_TOO_LONG, message=message, received=shown)
     else:
         message = f"The chat endpoint answered HTTP {status}."
     return Failure(kind=FailureKind.REFUSED, message=message, received=shown)

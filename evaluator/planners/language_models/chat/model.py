@@ -31,6 +31,7 @@ from evaluator.canonical_json import JsonValue
 from evaluator.planners.guarded_connections import EgressRefusedError
 from evaluator.planners.language_models.chat.answers import (
     NoChoiceError,
+    PromptTooLongError,
     Retry,
     WrongAnswerError,
     read_contents,
@@ -328,6 +329,9 @@ class ChatModel:
     ) -> Answer | Failure | Retry:
         try:
             text, finish, usage = read_contents(json.loads(body))
+        except PromptTooLongError:
+            message = "The chat endpoint answered with an error: the prompt is too long for its model."
+            return Failure(kind=FailureKind.PROMPT_TOO_LONG, message=message, received=shown)
         except NoChoiceError as error:
             return Retry(without(f"its answer {error}"), too_much=False, received=shown)
         except (ValueError, RecursionError) as error:

@@ -306,9 +306,8 @@ def _size(work: _Work) -> Size:
 
 
 def _too_long(*, tokens: int, limit: int) -> Failure:
-    return _refused(
-        f"The prompt has {tokens} tokens; the language model reads at most {limit}, its completion included."
-    )
+    message = f"The prompt has {tokens} tokens; the language model reads at most {limit}, its completion included."
+    return Failure(kind=FailureKind.PROMPT_TOO_LONG, message=message)
 
 
 def _refused(message: str) -> Failure:
@@ -318,7 +317,9 @@ def _refused(message: str) -> Failure:
 def _failed_alone(work: object, error: Exception) -> Failure:
     """A call that fails also when nothing else is in its batch."""
     del work
-    if isinstance(error, UnspellableError | TextTooLongError):
+    if isinstance(error, TextTooLongError):
+        return Failure(kind=FailureKind.PROMPT_TOO_LONG, message=str(error))
+    if isinstance(error, UnspellableError):
         return _refused(str(error))
     if isinstance(error, TokenizerPanicError):
         return Failure(kind=FailureKind.BROKEN, message=f"The language model cannot read or write this text: {error}.")

@@ -210,13 +210,20 @@ def _specials(tokenizer: Any) -> tuple[Tokens, Tokens]:
     return tuple(full[:start]), tuple(full[start + len(plain) :])
 
 
+_POSITIONS = ("max_position_embeddings", "max_seq_len", "seq_length")
+"""Settings of networks that bound their positions; others are mapped to the first by transformers."""
+
+
 def _context(config: Any, *, tokenizer: Any) -> int | None:
-    """The table of positions bounds a model, else what its tokenizer says.
+    """The smaller of what the network's settings and its tokenizer say: neither knows what the other can do.
 
     T5 knows distances only and reads what is longer than its tokenizer's 512, as in instruction tuning (FLAN).
     """
     if hasattr(config, "relative_attention_num_buckets"):
         known = tokenizer.model_max_length
         return max(_RELATIVE_LIMIT, known) if known < _NO_LIMIT else _RELATIVE_LIMIT
-    limits = [getattr(config, "max_position_embeddings", None), tokenizer.model_max_length]
-    return min((int(limit) for limit in limits if limit is not None and 0 < limit < _NO_LIMIT), default=None)
+    configs = (config, getattr(config, "text_config", None))
+    limits: list[Any] = [getattr(one, name, None) for one in configs for name in _POSITIONS] + [
+        tokenizer.model_max_length
+    ]
+    return min((int(limit) for limit in limits if type(limit) in (int, float) and 0 < limit < _NO_LIMIT), default=None)

@@ -16,7 +16,7 @@ import httpx
 
 from evaluator.bounded_answers import UNCOMPRESSED, AnswerTooLargeError, CompressedAnswerError, read_answer_async
 from evaluator.planners.event_loop import LoopThread
-from evaluator.planners.language_models.protocol import FailureKind, Message, Usage
+from evaluator.planners.language_models.protocol import FailureKind, Message, Usage, is_about_length
 from evaluator.planners.language_models.spelling import Tokens
 
 MODEL = "planarena"
@@ -197,6 +197,8 @@ class VllmApi:
             shown = " ".join(body[:_SHOWN].decode("utf-8", "replace").split())
             # The server lives, so it is not the platform that is missing.
             kind = FailureKind.REFUSED if 400 <= status < 500 else FailureKind.BROKEN
+            if kind is FailureKind.REFUSED and is_about_length(shown):
+                kind = FailureKind.PROMPT_TOO_LONG
             raise VllmError(f"answered HTTP {status} to {path}: {shown}", kind=kind)
         try:
             found = json.loads(body, parse_constant=_no_number)

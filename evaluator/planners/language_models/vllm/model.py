@@ -126,7 +126,7 @@ class VllmModel:
             return Failure(kind=FailureKind.REFUSED, message=str(error))
         except VllmError as error:
             failure = _failure(str(error), kind=error.kind)
-            if error.kind is not FailureKind.REFUSED:
+            if error.kind not in (FailureKind.REFUSED, FailureKind.PROMPT_TOO_LONG):
                 # As with a model server of our own: it is not asked again, and costs no further call its deadline.
                 self._lost = failure
             return failure
@@ -199,10 +199,11 @@ class VllmModel:
         return self._speller.spell(prompt.anchor, lead + text)[0] if text else ()
 
     def _too_long(self, prompt: _Prompt) -> Failure:
-        return _refused(
+        message = (
             f"The prompt has {len(prompt.ids)} tokens; the language model reads at most {self._context}, its "
             "completion included."
         )
+        return Failure(kind=FailureKind.PROMPT_TOO_LONG, message=message)
 
 
 class SpanlessGrammar(Grammar):

@@ -44,8 +44,10 @@ _ASKED_OR_DRAWN = ("question-answering", "visual-question-answering", "image-gen
                    "audio-generation")  # fmt: skip
 _ARTICLES = frozenset({"a", "an", "the", "any", "some", "all", "every", "each"})
 _MEDIA = frozenset({ResourceType.IMAGE, ResourceType.VIDEO, ResourceType.AUDIO})
+_HELP = " Tools that may help: "
 _LIKE = 0.08
 """The least likeness of a tool that a sentence is taken to want."""
+_LOOKING = frozenset(content_words("look image video text audio"))
 _INDIRECT = 0.8
 """What likeness is multiplied by for each type that another tool has to make."""
 
@@ -92,6 +94,32 @@ def decompose_offline(*, request: PlannerRequest, tools: Sequence[Tool], lexicon
             if not any(_is_same(subtask, other) for other in subtasks):
                 subtasks.append(subtask)
     return tuple(subtasks)
+
+
+def likeness_to_tools(subtask: TypedSubtask, *, tools: Sequence[Tool], lexicon: Lexicon) -> float | None:
+    """How much a subtask's words are like the tools that it names: the largest cosine of weighted words, in [0, 1].
+
+    Args:
+        subtask: as `decompose_offline` made it.
+        tools: those that are offered.
+        lexicon: their words.
+
+    Returns:
+        1 for questions and for what is recognised by words of its own (`text_tools`); None for sentences that want
+        nothing, such as "Look at the image.", and for subtasks of other decompositions.
+    """
+    said, found, names = subtask.description.partition(_HELP)
+    if not found:
+        return None
+    if _asks(said) or _ASKS.search(said) or text_tools.wants_anything(said):
+        return 1.0
+    if not set(content_words(said)) - _LOOKING:
+        return None
+    return max((lexicon.similarity(text=said, tool=tool) for tool in tools if f"`{tool.name}`" in names), default=0.0)
+
+
+def _asks(said: str) -> bool:
+    return bool(_QUESTION.search(said.removesuffix(_QUOTE)) and not _POLITE.match(said))
 
 
 def _sentences(request: str, *, files: Collection[str]) -> Iterator[str]:
@@ -201,7 +229,7 @@ def _steps_by_likeness(*, sentence: _Sentence, tools: Sequence[Tool], lexicon: L
 def _subtask(*, step: _Step, said: str, number: int) -> TypedSubtask:
     return TypedSubtask(
         id=number,
-        description=f"{said} Tools that may help: {', '.join(f'`{tool.name}`' for tool in step.named)}.",
+        description=f"{said}{_HELP}{', '.join(f'`{tool.name}`' for tool in step.named)}.",
         domains=tuple(dict.fromkeys(tool.domain for tool in step.chain)),
         args=step.args,
         returns=(Resource(type=step.chain[-1].output_types[0], value=f"<GENERATED>-{number}"),),
@@ -242,9 +270,7 @@ def _wanted(
 
 
 def _is_question(sentence: _Sentence) -> bool:
-    return _quotes_its_question(sentence) or bool(
-        _QUESTION.search(sentence.said.removesuffix(_QUOTE)) and not _POLITE.match(sentence.said)
-    )
+    return _quotes_its_question(sentence) or _asks(sentence.said)
 
 
 def _quotes_its_question(sentence: _Sentence) -> bool:

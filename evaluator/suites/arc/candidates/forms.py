@@ -20,7 +20,7 @@ PROGRAM, STEPS, GRIDS = "Program", "Steps", "Grids"
 MOST, TRIES = 3, 3
 """Candidates of an answer, and of an episode, as in the paper: three of each."""
 _TOOLS = {Track.PROGRAM: PROGRAM, Track.STEPS: STEPS, Track.GRIDS: GRIDS}
-_FENCED = re.compile(r"```(?:python|py)?[ \t]*\n(?P<code>.*?)```", re.DOTALL)
+_FENCED = re.compile(r"```[\w+#.-]*[ \t]*\n(?P<code>.*?)(?:\n?```|\Z)", re.DOTALL)
 _RIGHT = (
     'a plan is {"program": "def transform_grid(grid): ..."}, {"steps": [...]} or {"grids": [[[0, 1], [2, 3]]]}, or '
     "the text of a program, or actions such as R1 = horizontal_flip(INPUT)"

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
+from evaluator.plans.abstaining import WRONGLY
 from evaluator.plans.model import Plan
 from evaluator.suites.toolbench.indicators import Judgement
 
 RIGHT = "The planner abstained, and no plan can meet this request."
-REFUSED = "The planner abstained, but the tools can meet this request."
 MISSED = "No plan can meet this request; abstaining would have been right."
 
 
@@ -37,4 +37,4 @@ def solvable_indicators(*, plan: Plan, judgement: Judgement) -> dict[str, float]
 
 def with_accuracy_explained(judgement: Judgement, *, plan: Plan) -> Judgement:
     """The judgement of a plan for a request that plans can meet, with the reason for its accuracy."""
-    return replace(judgement, why={**judgement.why, "accuracy": judgement.why["SE"] if plan.steps else REFUSED})
+    return replace(judgement, why={**judgement.why, "accuracy": judgement.why["SE"] if plan.steps else WRONGLY})

@@ -41,9 +41,11 @@ def test_a_right_answer_is_shown_with_its_plan():
 @pytest.mark.parametrize(
     ("answer", "reason", "status", "sentence"),
     [
-        ((200, b"<html>"), Reason.INVALID_RESPONSE, 200, "not JSON"),
+        ((200, b"hello"), Reason.INVALID_RESPONSE, 200, "not JSON"),
+        ((200, b"<html>"), Reason.ENDPOINT_UNAVAILABLE, 200, "HTML page"),
         ((200, b'{"plan": "(A,"}'), Reason.UNPARSABLE_PLAN, 200, "cannot be read"),
-        ((200, b'{"plan": "Time Travel"}'), Reason.INVALID_PLAN, 200, "not valid"),
+        ((200, b'{"plan": "Time Travel"}'), Reason.UNPARSABLE_PLAN, 200, "names no tool"),
+        ((200, b'{"plan": "Colorization, Time Travel"}'), Reason.INVALID_PLAN, 200, "not valid"),
         ((404, b"nothing here"), Reason.REFUSED_BY_ENDPOINT, 404, "HTTP 404"),
         (
             (302, b"", {"Location": "http://127.0.0.1:1/"}),
@@ -106,7 +108,8 @@ TURNS = suite_of("openagi-turns")
 @pytest.mark.parametrize(
     ("suite", "answer", "verdict"),
     [
-        (SUITE, {"plan": "Time Travel"}, Verdict.UNKNOWN_TOOL),
+        (SUITE, {"plan": "Time Travel"}, Verdict.UNREADABLE),
+        (SUITE, {"plan": "Colorization, Time Travel"}, Verdict.UNKNOWN_TOOL),
         (SUITE, {"plan": {**plan_to_json(small_task(SUITE).gold), "answers": []}}, Verdict.MISSING_ANSWER),
         (SUITE, {"plan": "(A,"}, Verdict.UNREADABLE),
         (SUITE, {"plan": []}, Verdict.EMPTY),
@@ -150,7 +153,7 @@ def test_an_empty_plan_is_not_called_good_and_says_what_it_would_score_and_how_a
     with endpoint((200, json.dumps({"plan": plan}).encode())) as (url, _):
         found = trial(url)
     assert not found.passed
-    assert found.reason in {Reason.UNPARSABLE_PLAN, Reason.INVALID_PLAN}
+    assert found.reason in {Reason.UNPARSABLE_PLAN, Reason.INVALID_PLAN, Reason.ABSTAINED}
     assert found.problem == "The plan has no steps. That is a planner fault: the task would score 0."
     (step,) = found.example["steps"]
     assert step["tool"] in SUITE.catalogue.tools
@@ -162,7 +165,9 @@ def test_an_empty_plan_that_would_be_judged_is_not_called_good_either(plan):
     with endpoint((200, json.dumps({"plan": plan}).encode())) as (url, _):
         found = try_endpoint(suite=MINI, settings=EndpointSettings(url=url, timeout_seconds=5, allow_private=True))
     assert (found.passed, found.reason) == (False, None)
-    assert found.problem == "The plan has no steps. It would be judged, and meets no part of the request."
+    assert found.problem == (
+        "The plan has no steps. It would count like a missing plan: every indicator would have its worst value."
+    )
     assert found.example is not None
 
 
@@ -171,11 +176,11 @@ def test_an_abstention_is_read_and_does_not_pass(answer):
     with endpoint((200, json.dumps(answer).encode())) as (url, _):
         settings = EndpointSettings(url=url, timeout_seconds=5, allow_private=True)
         judged, executed = (try_endpoint(suite=suite, settings=settings) for suite in (MINI, SUITE))
-    for found, reason in ((judged, None), (executed, Reason.INVALID_PLAN)):
+    for found, reason in ((judged, None), (executed, Reason.ABSTAINED)):
         assert (found.passed, found.reason) == (False, reason)
         assert found.problem.startswith("The planner abstained, but the tools can meet this request. ")
         assert found.plan["steps"] == []
-    assert judged.problem.endswith("It would be judged, and meets no part of the request.")
+    assert judged.problem.endswith("It would count like a missing plan: every indicator would have its worst value.")
 
 
 def test_a_test_call_sends_a_request_that_tools_can_meet():

@@ -120,20 +120,12 @@ def test_a_plan_with_steps_scores_zero_where_no_tool_can_meet_the_request():
     assert (record.outcome, record.score) == (Outcome.SCORED, 0.0)
 
 
-def test_abstaining_from_what_tools_can_do_scores_what_handing_back_the_input_scores():
-    record = record_of(RESTORATION, ABSTAIN)
-    same = record_of(
-        RESTORATION, {"steps": [], "answers": ["$image" if "image" in RESTORATION.resources else "$image_1"]}
-    )
-    assert (record.outcome, record.score) == (Outcome.SCORED, 0.2)
-    assert same.score == record.score
-    assert record.samples[0].answer == record.samples[0].inputs[next(iter(record.samples[0].inputs))]
-
-
-def test_abstaining_is_a_fault_where_nothing_given_has_the_type_of_the_answer():
-    record = record_of(CAPTION, ABSTAIN)
-    assert (record.outcome, record.reason, record.score) == (Outcome.PLANNER_FAULT, Reason.INVALID_PLAN, 0.0)
-    assert "abstained" in record.reason_text
+@pytest.mark.parametrize("task", [RESTORATION, CAPTION], ids=lambda task: task.key)
+def test_abstaining_from_what_tools_can_do_scores_nothing_and_is_not_invalid(task):
+    record = record_of(task, ABSTAIN)
+    assert (record.outcome, record.reason, record.score) == (Outcome.PLANNER_FAULT, Reason.ABSTAINED, 0.0)
+    assert record.reason_text == "The planner abstained, but the tools can meet this request."
+    assert record.problems == []
 
 
 def test_several_answers_score_their_mean_and_are_all_in_the_record():
@@ -213,7 +205,7 @@ def test_a_record_says_whether_the_plan_is_the_gold_plan_and_how_near_it_is():
 
 def test_abstaining_is_the_gold_plan_of_what_no_tool_can_meet_and_of_nothing_else():
     assert record_of(IMPOSSIBLE, ABSTAIN).indicators == {"exact": 1.0, "near": 1.0}
-    assert record_of(RESTORATION, ABSTAIN).indicators["exact"] == 0.0
+    assert record_of(RESTORATION, ABSTAIN).indicators == {}
 
 
 def test_a_fault_has_no_indicators_so_that_it_counts_what_the_columns_say():

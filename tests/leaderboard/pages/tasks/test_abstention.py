@@ -34,5 +34,5 @@ def test_the_reason_is_in_the_record_and_on_the_page(client, evaluation):
 
 def test_an_empty_plan_gives_no_reason(client, evaluation):
     html = page(client, evaluation, "QA/1")
-    assert "The planner answered with a plan that has no steps." in html
+    assert "The planner abstained: its plan has no steps and no answers." in html
     assert "Its reason" not in html

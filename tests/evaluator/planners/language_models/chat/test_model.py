@@ -141,6 +141,21 @@ def test_an_answer_that_reached_its_length_says_so_and_missing_counts_are_estima
         ((400, b"bad"), FailureKind.REFUSED, "HTTP 400"),
         ((401, b"who"), FailureKind.REFUSED, "HTTP 401"),
         ((404, b"where"), FailureKind.REFUSED, "HTTP 404"),
+        *(
+            (answer, FailureKind.PROMPT_TOO_LONG, "too long for its model")
+            for answer in (
+                (400, b'{"error": {"code": "context_length_exceeded", "message": "..."}}'),
+                (400, b"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens"),
+                (400, b'{"error": {"message": "prompt is too long: 210000 tokens > 200000 maximum"}}'),
+                (
+                    422,
+                    b'{"error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 2048", '
+                    b'"error_type": "context window"}',
+                ),
+                (413, b"Payload Too Large"),
+                (200, b'{"error": {"message": "context_length_exceeded", "code": 400}}'),
+            )
+        ),
         ((302, b"", {"Location": "http://127.0.0.1/x"}), FailureKind.REFUSED, "redirect"),
     ],
 )

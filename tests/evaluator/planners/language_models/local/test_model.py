@@ -99,7 +99,7 @@ def test_lengths_and_stops_are_those_of_each_call(network):
 
 def test_a_prompt_that_is_too_long_is_refused_with_both_numbers(network):
     long, good = model(network).answer([generate("text " * 2100), generate("text", max_tokens=4)])
-    assert long.kind is FailureKind.REFUSED
+    assert long.kind is FailureKind.PROMPT_TOO_LONG
     assert f"at most {2048 if network is NETWORKS['T5'] else 256}" in long.message
     assert str(len(network.prompt(user("text " * 2100)).ids)) in long.message
     assert good.usage.completion_tokens > 0
