@@ -1,5 +1,7 @@
 """How often a planner may be evaluated on the hidden data of one season: many tries would fit it to them.
 
+What counts is what the planner is (`planners/identity.py`), for the user who submits it and for the team: neither
+another name nor another member gives further tries.
 Counted from the ledger: what was charged and not refunded. An operator's own re-runs are not charged.
 """
 
@@ -8,12 +10,15 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Q, Sum
 
+from evaluator.framing import framed
 from evaluator.suites.hidden import HIDDEN
 from leaderboard.catalog.seasons import open_seasons
-from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.evaluations.submitted import submitted
+from leaderboard.planners.identity import identity_of
 from leaderboard.planners.models import Planner
 from leaderboard.quotas.services import CHARGES_PER_QUOTA
+from leaderboard.site.coordination.locks import Lock, lock_until_commit
 from leaderboard.site.problems import ProblemError
 
 
@@ -26,8 +31,8 @@ class SeasonQuotaError(ProblemError):
         self._facts = {"suite": suite, "season": season, "limit": limit, "used": used}
         super().__init__(
             f"{planner} has used {used} of the {limit} evaluations of the suite {suite} that a planner may have on the "
-            f"hidden data of season {season}. The next season begins with none used; an evaluation that is refunded is "
-            "free again, but not without end."
+            f"hidden data of season {season}, those under other names included. The next season begins with none used; "
+            "an evaluation that is refunded is free again, but not without end."
         )
 
     def facts(self) -> dict[str, Any]:
@@ -52,12 +57,15 @@ def check_season(evaluation: Evaluation) -> None:
     limit: int = settings.QUOTA_PER_PLANNER_AND_SEASON
     if not limit or evaluation.split != HIDDEN:
         return
+    submission = evaluation.submission
+    identity = identity_of(submission.planner)
     # Simultaneous submissions of one planner wait for each other here, and see each other's charges.
-    planner = Planner.objects.select_for_update(no_key=True).get(pk=evaluation.submission.planner_id)
+    lock_until_commit(Lock.SEASON_QUOTA, framed(*identity).hex())
     others = (
         Evaluation.objects.filter(
             submitted(),
-            submission__planner=planner,
+            _of_the_same(submission),
+            submission__planner__in=_same_planners(submission, identity=identity),
             suite__slug=evaluation.suite.slug,
             season=evaluation.season_id,
             split=HIDDEN,
@@ -71,5 +79,20 @@ def check_season(evaluation: Evaluation) -> None:
     if used >= limit or len(charged) >= limit * CHARGES_PER_QUOTA:
         slug = evaluation.suite.slug
         raise SeasonQuotaError(
-            planner=planner.name, suite=slug, season=str(evaluation.season_id), limit=limit, used=used
+            planner=submission.planner.name, suite=slug, season=str(evaluation.season_id), limit=limit, used=used
         )
+
+
+def _of_the_same(submission: Submission) -> Q:
+    """Submissions of the same user, or for the same team."""
+    same = Q(submission__submitted_by=submission.submitted_by_id)
+    return same if submission.team_id is None else same | Q(submission__team=submission.team_id)
+
+
+def _same_planners(submission: Submission, *, identity: tuple[str, ...]) -> list[int]:
+    """The planners of the same user or team that are the same, whatever they are called."""
+    owned = Q(owner=submission.planner.owner_id) | Q(submissions__submitted_by=submission.submitted_by_id)
+    if submission.team_id is not None:
+        owned |= Q(submissions__team=submission.team_id)
+    of_kind = Planner.objects.filter(owned, kind=submission.planner.kind).distinct()
+    return [planner.pk for planner in of_kind if identity_of(planner) == identity]

@@ -7,7 +7,7 @@ from leaderboard.evaluations.models import Evaluation
 from leaderboard.quotas.seasons import SeasonQuotaError
 from leaderboard.submissions import services
 from leaderboard.submissions.rerunning import rerun
-from tests.leaderboard.factories import make_season, make_suite, make_user, planner_data
+from tests.leaderboard.factories import make_season, make_suite, make_team, make_user, planner_data
 from tests.leaderboard.site.api.helpers import client_of
 from tests.leaderboard.threads import in_threads
 
@@ -26,8 +26,8 @@ def hidden_suite() -> Suite:
     return Suite.objects.get(pk=suite.pk)
 
 
-def submit(user, suite, *, name: str = "mine") -> Evaluation:
-    data = services.SubmissionData(planner=planner_data(name=name), suites=[suite.slug])
+def submit(user, suite, *, team: str = "", **planner: str) -> Evaluation:
+    data = services.SubmissionData(planner=planner_data(**{"name": "mine", **planner}), suites=[suite.slug], team=team)
     return services.submit(services.validate(user=user, data=data)).evaluations.get()
 
 
@@ -41,7 +41,7 @@ class TestLimit:
             submit(user, suite)
         assert str(refused.value).startswith(
             f"mine has used 2 of the 2 evaluations of the suite {suite.slug} that a planner may have on the hidden "
-            "data of season 1. The next season begins with none used"
+            "data of season 1, those under other names included. The next season begins with none used"
         )
         assert Evaluation.objects.count() == 2
 
@@ -58,10 +58,39 @@ class TestLimit:
         user, suite = make_user(), hidden_suite()
         for _ in range(2):
             submit(user, suite)
-        submit(user, suite, name="another")
+        submit(user, suite, name="another", bundled_name="no-op")
         submit(user, hidden_suite())
         make_season("2")
         submit(user, suite)
+
+    def test_another_name_gives_no_further_evaluation(self):
+        user, suite = make_user(), hidden_suite()
+        for name in ("one", "two"):
+            submit(user, suite, name=name)
+        with pytest.raises(SeasonQuotaError, match=r"^three has used 2 of the 2 .* those under other names included"):
+            submit(user, suite, name="three")
+
+    def test_another_writing_of_an_address_gives_no_further_evaluation(self):
+        user, suite = make_user(), hidden_suite()
+        for number, url in enumerate(("https://one.example/plan", "https://ONE.example:443/plan/?seed=2")):
+            submit(user, suite, name=f"n{number}", kind="endpoint", bundled_name="", endpoint_url=url)
+        endpoint = {"kind": "endpoint", "bundled_name": "", "endpoint_url": "http://one.example//x/../plan"}
+        with pytest.raises(SeasonQuotaError):
+            submit(user, suite, name="n2", **endpoint)
+        submit(user, suite, name="n3", **{**endpoint, "endpoint_url": "https://one.example/other"})
+
+    def test_members_of_a_team_share_it_and_strangers_do_not(self):
+        owner, member, suite = make_user("owner"), make_user("member"), hidden_suite()
+        team = make_team(owner, member, name="lab")
+        submit(owner, suite, team=team.slug)
+        submit(member, suite, team=team.slug)
+        with pytest.raises(SeasonQuotaError):
+            submit(member, suite, team=team.slug)
+        submit(make_user("stranger"), suite)
+        # Without the team the member has one of their own left: the one for the team counts for both.
+        submit(member, suite)
+        with pytest.raises(SeasonQuotaError):
+            submit(member, suite)
 
     def test_public_data_and_no_limit_are_free(self, settings):
         user, suite = make_user(), hidden_suite()
