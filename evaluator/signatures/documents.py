@@ -73,6 +73,8 @@ class EvaluationProof(Served):
     evaluation: _Text
     signature: Envelope | None
     tasks: list[TaskEntry]
+    withheld: bool
+    """Whether `tasks` is empty because the site withholds them, as it may until the season of hidden data closes."""
     salt: _Text | None
     """Of the digests of records; None where records are withheld."""
     records: dict[str, Digest]

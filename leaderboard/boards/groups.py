@@ -3,13 +3,14 @@
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
 from django.urls import reverse
 
 from evaluator.metrics.aggregate import TaskScore, interval_of
-from evaluator.metrics.statistics import Interval
+from evaluator.metrics.statistics import LEAST_VALUES, Interval
 from evaluator.suites.base import Column, IntervalMethod
 from evaluator.suites.facets import Facet
 from leaderboard.boards.contents import BoardContent
@@ -17,6 +18,7 @@ from leaderboard.boards.drawing.dot_plot import Band, Value, dot_plot
 from leaderboard.boards.drawing.picture import Picture
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.models import Suite
+from leaderboard.evaluations.gold import withholds_tasks
 from leaderboard.results.figures import score
 from leaderboard.results.filters import written
 from leaderboard.results.task_filters import TaskRow, words_of
@@ -67,16 +69,19 @@ class Groups(NamedTuple):
     plots: tuple[GroupPlot, ...]
 
 
-_groups: SharedCache[tuple[int, str], Groups] = SharedCache(maxsize=16)
+_groups: SharedCache[tuple[int, str, int], Groups] = SharedCache(maxsize=16)
 
 
 def best_by_group(*, suite: Suite, snapshot: Snapshot, content: BoardContent) -> Groups:
     """The groups of a snapshot's best planners: computed once per process, since published results do not change."""
-    key = (snapshot.pk, snapshot.digest)
-    return _groups.get_or_make(key, lambda: _best_by_group(suite=suite, content=content, samples=snapshot.samples))
+    # While single tasks are withheld, groups of few tasks are, too.
+    least = LEAST_VALUES if withholds_tasks(reader=None, of=snapshot) else 1
+    key = (snapshot.pk, snapshot.digest, least)
+    make = partial(_best_by_group, suite=suite, content=content, samples=snapshot.samples, least=least)
+    return _groups.get_or_make(key, make)
 
 
-def _best_by_group(*, suite: Suite, content: BoardContent, samples: int) -> Groups:
+def _best_by_group(*, suite: Suite, content: BoardContent, samples: int, least: int) -> Groups:
     series = tuple(
         Series(number, str(row["planner"]), str(row["owner"]), str(row["evaluation"]))
         for number, row in enumerate((row for row in content.rows if row["rank"] is not None), start=1)
@@ -97,7 +102,7 @@ def _best_by_group(*, suite: Suite, content: BoardContent, samples: int) -> Grou
 
     scores = {pk: {task: float(one.score or 0.0) for task, one in of.items()} for pk, of in results.items()}
     facets = suite.facets.named(suite.facets.plots)
-    return groups(series=series, tasks=tasks, facets=facets, scores=scores, intervals=interval)
+    return groups(series=series, tasks=tasks, facets=facets, scores=scores, intervals=interval, least=least)
 
 
 def _interval(*, column: Column, results: Sequence[TaskScore], samples: int) -> Interval | None:
@@ -119,9 +124,10 @@ def groups(
     facets: Sequence[Facet],
     scores: Mapping[str, Mapping[int, float]],
     intervals: Intervals = lambda _evaluation, _tasks: None,
+    least: int = 1,
 ) -> Groups:
-    """Means over the tasks of each group that have a score, a planner's faults among them; groups without any are left
-    out, and so is a facet with less than two groups."""
+    """Means over the tasks of each group that have a score, a planner's faults among them; groups with fewer than
+    `least` of any planner are left out, and so is a facet with less than two groups."""
     plots = []
     for facet in facets:
         members: dict[str, list[int]] = defaultdict(list)
@@ -131,7 +137,7 @@ def groups(
             for value in task.facets.get(facet.name, ()):
                 members[words(value)].append(task.pk)
                 named[words(value)] = value
-        drawn = _rows(groups=members, series=series, scores=scores, intervals=intervals)
+        drawn = _rows(groups=members, series=series, scores=scores, intervals=intervals, least=least)
         if len(drawn) > 1:
             key = facet.attribute or facet.name
             queries = {label: written([(facet.name, value)]) for label, value in named.items()}
@@ -149,13 +155,14 @@ def _rows(
     series: Sequence[Series],
     scores: Mapping[str, Mapping[int, float]],
     intervals: Intervals,
+    least: int,
 ) -> list[tuple[GroupRow, _Means]]:
     rows: list[tuple[GroupRow, _Means]] = []
     for label, tasks in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
         values = [
             [of[task] for task in tasks if task in of] for one in series for of in (scores.get(one.evaluation, {}),)
         ]
-        if not any(values):
+        if not any(values) or any(0 < len(found) < least for found in values):
             continue
         means = tuple(
             _mean(found, interval=intervals(one.evaluation, tasks)) for one, found in zip(series, values, strict=True)

@@ -1,7 +1,7 @@
 """The scores of a board's planners on each task: what the heat map shows. The arithmetic is pure; `matrix_of` reads.
 
-Nothing here is withheld anywhere: a cell is what the task counts in the column that the board ranks by, and the pages
-of the board's evaluations list the same scores. Words of requests are left out of boards on a hidden split.
+A cell is what the task counts in the column that the board ranks by, and the pages of the board's evaluations list the
+same scores. On a hidden split there is no matrix until the season is closed, and words of requests are left out.
 """
 
 import zlib
@@ -23,6 +23,7 @@ from leaderboard.boards.normalising import GOLD
 from leaderboard.boards.task_values.kept import Values as Values
 from leaderboard.boards.task_values.kept import task_facts, values_of
 from leaderboard.catalog.models import Suite
+from leaderboard.evaluations.gold import check_tasks
 from leaderboard.planners.models import is_bundled
 from leaderboard.site.lru_cache import SharedCache
 
@@ -101,11 +102,15 @@ _matrices: SharedCache[tuple[int, str, int, int], TaskMatrix] = SharedCache(
 def matrix_of(*, suite: Suite, snapshot: Snapshot, rows: Rows, page: int = 1, size: int = MOST_PLANNERS) -> TaskMatrix:
     """The matrix of some planners of a snapshot: computed once per process, since published results do not change.
 
+    Raises:
+        TasksWithheldError: the snapshot is of an open season. Nobody gets it, since it is kept for all readers.
+
     Args:
         rows: of the snapshot.
         page: which `size` planners by rank, from 1; the last ones where there are not so many.
         size: how many planners at most.
     """
+    check_tasks(reader=None, of=snapshot)
     ranked = _ranked(rows)
     first = min(page - 1, max(0, len(ranked) - 1) // size) * size
 

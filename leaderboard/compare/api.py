@@ -16,6 +16,7 @@ from leaderboard.compare.comparing import by_group, task_differences
 from leaderboard.compare.presenters import chosen_metric
 from leaderboard.compare.services import Comparison, NotComparableError, comparison_of, read_evaluations, read_ids
 from leaderboard.compare.words import verdicts
+from leaderboard.evaluations.gold import not_shared, withholds_tasks
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.site.api.examples import ATTEMPT_ID, EVALUATION_ID, EXAMPLE_SUITE, example
 from leaderboard.site.api.shapes import Output
@@ -141,7 +142,9 @@ class ComparisonOutput(serializers.Serializer[Any]):
     suite_version = serializers.CharField()
     metric = serializers.CharField(help_text="What `verdict`, `groups` and `tasks` are about.")
     comparisons = PairOutput(many=True)
-    tasks = DifferingTaskOutput(many=True, help_text=f"The {MOST_TASKS} tasks that differ most, and only such.")
+    tasks = DifferingTaskOutput(
+        many=True, help_text=f"The {MOST_TASKS} that differ most, and only such; none of an open season."
+    )
     differing = serializers.IntegerField(help_text="Number of tasks that differ.")
 
 
@@ -174,10 +177,13 @@ class ComparisonView(ApiView):
         known = [metric.key for metric in comparison.metrics]
         if key and key not in known:
             raise ValidationError({"metric": [f"{key!r} is none of: {', '.join(known)}."]})
-        return Response(_shown(evaluations=evaluations, comparison=comparison, key=key))
+        withheld = any(withholds_tasks(reader=request.user, of=one) for one in evaluations)
+        response = Response(_shown(evaluations=evaluations, comparison=comparison, key=key, withheld=withheld))
+        not_shared(response, suite=evaluations[0].suite, split=evaluations[0].split)
+        return response
 
 
-def _shown(*, evaluations: list[Evaluation], comparison: Comparison, key: str) -> dict[str, Any]:
+def _shown(*, evaluations: list[Evaluation], comparison: Comparison, key: str, withheld: bool) -> dict[str, Any]:
     metric = chosen_metric(comparison=comparison, key=key)
     said = verdicts(evaluations=evaluations, comparison=comparison, metric=metric)
     differing = [task for task in task_differences(metric=metric, scores=comparison.scores) if task.spread]
@@ -202,6 +208,7 @@ def _shown(*, evaluations: list[Evaluation], comparison: Comparison, key: str) -
                     {"facet": facet, "value": row.value, **row.counts[number]._asdict()}
                     for facet, rows in groups.items()
                     for row in rows
+                    if row.counts[number].tasks >= (LEAST_VALUES if withheld else 1)
                 ],
                 "causes": [_cause(row=row, number=number) for row in causes],
             }
@@ -209,7 +216,7 @@ def _shown(*, evaluations: list[Evaluation], comparison: Comparison, key: str) -
         ],
         "tasks": [
             {"task": comparison.tasks[task.index].key, "values": task.values, "spread": task.spread}
-            for task in differing[:MOST_TASKS]
+            for task in ([] if withheld else differing[:MOST_TASKS])
         ],
         "differing": len(differing),
     }

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from django.core.paginator import Page, Paginator
 
-from evaluator.metrics.statistics import TOO_FEW
+from evaluator.metrics.statistics import LEAST_VALUES, TOO_FEW
 from evaluator.suites.base import Column, companions
 from leaderboard.compare.comparing import (
     GroupRow,
@@ -19,7 +19,7 @@ from leaderboard.compare.filtering import filtered
 from leaderboard.compare.forms import BothForms
 from leaderboard.compare.services import LETTERS, Comparison
 from leaderboard.compare.words import LEVEL, Verdict, difference_text, left_out_in_words, p_text, signed, verdicts
-from leaderboard.evaluations.gold import withheld_from
+from leaderboard.evaluations.gold import when_tasks_are_shown, withheld_from, withholds_tasks
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.visibility import Reader
 from leaderboard.results.figures import figure, score
@@ -157,6 +157,8 @@ class ComparisonPage(NamedTuple):
     tasks: tuple[ShownTask, ...]
     differing: int
     comparable: int
+    tasks_withheld: str
+    """Why no task is listed, as a sentence; empty if all are."""
 
 
 def comparison_page(
@@ -168,7 +170,10 @@ def comparison_page(
     """
     metric = chosen_metric(comparison=comparison, key=parameters.get("metric", ""))
     every = task_differences(metric=metric, scores=comparison.scores)
-    found = filtered(tasks=every, comparison=comparison, metric=metric, parameters=parameters)
+    withheld = any(withholds_tasks(reader=reader, of=one) for one in evaluations)
+    found = filtered(
+        tasks=[] if withheld else every, comparison=comparison, metric=metric, parameters={} if withheld else parameters
+    )
     page = Paginator(found.tasks, TASKS_PER_PAGE).get_page(parameters.get("page"))
     return ComparisonPage(
         compared=_compared(evaluations),
@@ -176,13 +181,14 @@ def comparison_page(
         metrics=_metric_rows(comparison=comparison, chosen=metric),
         metric=metric,
         left_out=left_out_in_words(comparison.pairs),
-        groups=_groups(comparison=comparison, metric=metric),
+        groups=_groups(comparison=comparison, metric=metric, least=LEAST_VALUES if withheld else 1),
         filters=found.filters,
         is_filtered=found.is_filtered,
         page=page,
         tasks=_tasks(evaluations=evaluations, comparison=comparison, found=list(page), reader=reader),
         differing=sum(task.spread > 0 for task in every),
         comparable=len(every),
+        tasks_withheld=when_tasks_are_shown(evaluations[0]) if withheld else "",
     )
 
 
@@ -326,12 +332,13 @@ def _place(value: float, scale: float) -> float:
     return WIDTH / 2 * (1 + min(max(value / scale, -1.0), 1.0))
 
 
-def _groups(*, comparison: Comparison, metric: Column) -> tuple[GroupTable, ...]:
+def _groups(*, comparison: Comparison, metric: Column, least: int) -> tuple[GroupTable, ...]:
     if not metric.ordered:
         return ()
     tables = []
     for facet in comparison.facets:
         rows = by_group(facet=facet.name, tasks=comparison.tasks, metric=metric, scores=comparison.scores)
+        rows = tuple(row for row in rows if min(count.tasks for count in row.counts) >= least)
         if len(rows) > 1:
             if (place := place_of(facet)) is not None:
                 rows = tuple(sorted(rows, key=lambda row: place(row.value)))

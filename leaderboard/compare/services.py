@@ -14,7 +14,7 @@ from leaderboard.catalog.models import Suite
 from leaderboard.compare.causes import Causes
 from leaderboard.compare.comparing import Pair, Scores, common_facets, compare, scores_of
 from leaderboard.evaluations.board_of import conditions_of_board
-from leaderboard.evaluations.gold import sees_gold
+from leaderboard.evaluations.gold import sees_gold, shows_parts, when_tasks_are_shown
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.evaluations.visibility import Reader, visible_evaluations
@@ -79,13 +79,18 @@ def read_evaluations(ids: Sequence[UUID], *, reader: Reader) -> list[Evaluation]
         NotComparableError: one does not exist for this reader, has not ended or is a verification, or they were not
             made under the same conditions; the sentences name what differs.
     """
-    related = "suite", "submission__planner__owner", "submission__team", "own_worker_run"
+    related = "suite", "season", "submission__planner__owner", "submission__team", "own_worker_run"
     rows = visible_evaluations(reader).select_related(*related).filter(pk__in=ids)
     found = {evaluation.pk: evaluation for evaluation in rows}
     problems = [f"There is no evaluation {pk}." for pk in ids if pk not in found]
     evaluations = [found[pk] for pk in ids if pk in found]
     problems += [problem for evaluation in evaluations if (problem := _problem(evaluation))]
     problems += differing_conditions(evaluations)
+    problems += [
+        f"{one.submission.planner.name} has not completed. {when_tasks_are_shown(one)}"
+        for one in evaluations
+        if not shows_parts(reader=reader, of=one)
+    ]
     if problems:
         raise NotComparableError(problems)
     return evaluations

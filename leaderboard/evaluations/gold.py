@@ -1,4 +1,5 @@
-"""Who sees gold plans, and everything that gives them away. Pages, API, records and comparisons ask here.
+"""Who sees gold plans, and everything that gives them away, and how single tasks of an open season went. Pages, API,
+records, comparisons and files ask here.
 
 While a split is hidden, its gold plans are for operators only: a planner that has read them is not measured any more.
 A suite has the same gold plans on each split, so that an evaluation of the public split shows none either while the
@@ -6,8 +7,9 @@ site evaluates the hidden one.
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
+from django.core.exceptions import PermissionDenied
 from django.http import HttpResponseBase
 from django.utils.cache import patch_cache_control
 
@@ -15,11 +17,12 @@ from evaluator.planners.bundled import KNOW_GOLD
 from evaluator.suites.base import Panel
 from evaluator.suites.hidden import HIDDEN
 from leaderboard.catalog.conditions import split_of
-from leaderboard.catalog.models import Suite
-from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.catalog.models import Season, Suite
+from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.visibility import Reader, public_now
 from leaderboard.planners.models import Planner
 from leaderboard.site.operators import is_operator
+from leaderboard.site.problems import ProblemError
 
 _NOT_SHOWN: Mapping[str, Mapping[str, Any]] = {
     "data": {
@@ -27,6 +30,10 @@ _NOT_SHOWN: Mapping[str, Mapping[str, Any]] = {
         "transcripts": [],
     },
     "gold": {"explanations": {}, "pairs": [], "transcripts": []},
+    "tasks": {
+        "outcome": "not_run", "score": None, "samples": [], "indicators": {}, "explanations": {}, "plan": None,
+        "plan_received": None, "transcripts": [],
+    },
     "plan": {
         "plan": None, "plan_received": None, "planner_notes": {}, "tolerated": [], "problems": [], "samples": [],
         "reason_text": "", "pairs": [], "transcripts": [],
@@ -46,6 +53,9 @@ class Withheld(NamedTuple):
     plan: bool = False
     """The plans of this evaluation, since they give the gold plans away, or since they name what hidden
     requests are about, or are their answers."""
+    tasks: bool = False
+    """How single tasks ended, with their scores: whoever submits again and again would learn from them what is right.
+    Means over all tasks of a completed evaluation are shown."""
 
     def without(self) -> dict[str, Any]:
         """The fields of a record that are replaced before the reader gets it, with their values."""
@@ -72,8 +82,61 @@ def withheld_from(*, reader: Reader | None, evaluation: Evaluation) -> Withheld:
     if sees_gold(reader=reader, suite=evaluation.suite, split=evaluation.split):
         return Withheld()
     hidden = evaluation.split == HIDDEN
+    tasks = withholds_tasks(reader=reader, of=evaluation)
     names_things = hidden and (evaluation.suite.has(Panel.GOAL) or evaluation.suite.has(Panel.GRIDS))
-    return Withheld(data=hidden, gold=True, plan=names_things or answers_with_gold(evaluation.submission.planner))
+    plan = names_things or answers_with_gold(evaluation.submission.planner)
+    return Withheld(data=hidden, gold=True, plan=plan, tasks=tasks)
+
+
+class OnSplit(Protocol):
+    """What an evaluation or a snapshot says of its data."""
+
+    split: str
+    season: Season | None
+
+
+class TasksWithheldError(ProblemError, PermissionDenied):
+    """How single tasks went is withheld until the season closes; the message is a sentence for readers."""
+
+    status = 403
+    code = "season_open"
+
+
+def withholds_tasks(*, reader: Reader | None, of: OnSplit) -> bool:
+    """Whether a reader is not shown how single tasks went: on a hidden split, until its season is closed, everybody but
+    operators. Every address that shows a single task asks here, or `check_tasks`.
+
+    Args:
+        reader: None for what is made once and shown to several readers.
+        of: the evaluation, or the snapshot of a board, with its season.
+    """
+    if of.split != HIDDEN or (of.season is not None and of.season.closed is not None):
+        return False
+    return reader is None or not is_operator(reader)
+
+
+def check_tasks(*, reader: Reader | None, of: OnSplit) -> None:
+    """Refuse to show single tasks where they are withheld.
+
+    Raises:
+        TasksWithheldError: they are.
+    """
+    if withholds_tasks(reader=reader, of=of):
+        raise TasksWithheldError(when_tasks_are_shown(of))
+
+
+def when_tasks_are_shown(of: OnSplit) -> str:
+    """Until when single tasks are withheld, as a sentence."""
+    if of.season is None:
+        return "Scores of single tasks on the hidden split are not shown."
+    when = f", which is planned for {of.season.closes:%Y-%m-%d}" if of.season.closes is not None else ""
+    return f"Scores of single tasks are shown when season {of.season.pk} closes{when}."
+
+
+def shows_parts(*, reader: Reader | None, of: Evaluation) -> bool:
+    """Whether a reader is shown means, causes and groups of an evaluation besides those of its summary. Of one that has
+    not completed they are over so few tasks, or change with each task, that they tell of single ones."""
+    return of.state == EvaluationState.COMPLETED or not withholds_tasks(reader=reader, of=of)
 
 
 def records_are_open(evaluation: Evaluation) -> bool:

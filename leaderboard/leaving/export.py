@@ -21,6 +21,7 @@ from knox.models import AuthToken
 
 from leaderboard.accounts.models import Invitation, Membership, User
 from leaderboard.audit.models import AuditEntry
+from leaderboard.evaluations.gold import when_tasks_are_shown, withholds_tasks
 from leaderboard.evaluations.models import Evaluation, Submission, TaskResult
 from leaderboard.notifications.models import Webhook
 from leaderboard.planners.models import CheckpointUpload, FilePlan, Planner, PlansFile
@@ -90,7 +91,10 @@ def _lists(user: User) -> Mapping[str, Iterator[Row]]:
         ),
         "evaluations": _rows(Evaluation.objects.filter(mine).select_related("suite"), _evaluation),
         "results": _rows(
-            TaskResult.objects.filter(evaluation__submission__submitted_by=user).select_related("task"), _result
+            TaskResult.objects.filter(evaluation__submission__submitted_by=user).select_related(
+                "task", "evaluation__season"
+            ),
+            _result,
         ),
         "quota": _rows(
             QuotaEntry.objects.filter(user=user),
@@ -169,6 +173,8 @@ def _evaluation(evaluation: Evaluation) -> Row:
 
 def _result(result: TaskResult) -> Row:
     """Without sentences, plans and the record: `evaluations/gold.py` decides what of them may be shown."""
+    if withholds_tasks(reader=None, of=result.evaluation):
+        return {"evaluation_id": result.evaluation_id, "withheld": when_tasks_are_shown(result.evaluation)}
     names = ("evaluation_id", "outcome", "reason", "score", "seconds", "planning_seconds", "prompt_tokens")
     return {
         "task": result.task.key,

@@ -23,6 +23,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, St
 from django.views.decorators.http import require_GET
 
 from leaderboard.evaluations import events as event_source
+from leaderboard.evaluations.gold import withholds_tasks
 from leaderboard.evaluations.models import EvaluationState
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.evaluations.visibility import Reader, visible_evaluations
@@ -207,14 +208,15 @@ def events(request: HttpRequest, evaluation_id: UUID) -> HttpResponseBase:
     """Stream the events of an evaluation until it has ended, or is not for this reader any more. 429 if the reader, or
     their address, has as many streams as it may."""
     reader = request.user
-    if not visible_evaluations(reader).filter(pk=evaluation_id).exists():
+    found = visible_evaluations(reader).select_related("season").filter(pk=evaluation_id).first()
+    if found is None:
         raise Http404("There is no such evaluation.")
     slot = slots.take(groups_of(reader=reader, address=address_of(request)))
     if slot is None:
         text = "You have reached the limit of live pages. This page polls for its progress instead.\n"
         headers = {"Retry-After": str(slots.SECONDS)}
         return HttpResponse(text, status=429, content_type="text/plain", headers=headers)
-    stream = _stream(evaluation_id, reader=reader, slot=slot)
+    stream = _stream(evaluation_id, reader=reader, slot=slot, has_tasks=not withholds_tasks(reader=None, of=found))
     response = StreamingHttpResponse(stream, content_type="text/event-stream")
     response["Cache-Control"] = "no-store"
     # nginx would otherwise collect the events before it passes them on.
@@ -230,18 +232,18 @@ def groups_of(*, reader: Reader, address: str) -> dict[str, int]:
     return {group: most for group, most in groups.items() if most}
 
 
-async def _stream(evaluation_id: UUID, *, reader: Reader, slot: UUID) -> AsyncIterator[bytes]:
+async def _stream(evaluation_id: UUID, *, reader: Reader, slot: UUID, has_tasks: bool) -> AsyncIterator[bytes]:
     hub = _hubs.setdefault(asyncio.get_running_loop(), Hub())
     # Only from here on: a stream that nobody ever reads lets its slot expire.
     hub.slots.add(slot)
     try:
-        async for part in _events(evaluation_id, hub=hub, reader=reader):
+        async for part in _events(evaluation_id, hub=hub, reader=reader, has_tasks=has_tasks):
             yield part
     finally:
         hub.slots.remove(slot)
 
 
-async def _events(evaluation_id: UUID, *, hub: Hub, reader: Reader) -> AsyncIterator[bytes]:
+async def _events(evaluation_id: UUID, *, hub: Hub, reader: Reader, has_tasks: bool) -> AsyncIterator[bytes]:
     queue = await hub.subscribe(str(evaluation_id))
     try:
         event = _RESYNC
@@ -250,7 +252,8 @@ async def _events(evaluation_id: UUID, *, hub: Hub, reader: Reader) -> AsyncIter
                 event = await sync_to_async(_snapshot)(evaluation_id, reader=reader)
                 if event == _RESYNC:
                     return
-            yield f"data: {json.dumps(event, separators=(',', ':'))}\n\n".encode()
+            shown = event if has_tasks else {**event, "results": []}
+            yield f"data: {json.dumps(shown, separators=(',', ':'))}\n\n".encode()
             if EvaluationState(event["state"]) in FINAL:
                 yield b"event: end\ndata: {}\n\n"
                 return

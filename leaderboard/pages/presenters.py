@@ -2,18 +2,22 @@
 
 import json
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.core.paginator import Page, Paginator
 
+from evaluator.metrics.statistics import LEAST_VALUES
 from evaluator.metrics.undecided import ranged
 from evaluator.records import Outcome
 from evaluator.suites.base import IntervalMethod, Panel
+from evaluator.suites.hidden import asked_name
 from leaderboard.catalog.models import Suite
+from leaderboard.catalog.seasons import NoSeedError, seed_of
 from leaderboard.evaluations.events import LATEST
-from leaderboard.evaluations.gold import withheld_from
+from leaderboard.evaluations.gold import shows_parts, withheld_from, withholds_tasks
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.pages.line_plot import LinePlot
@@ -95,6 +99,8 @@ class Gathered(NamedTuple):
     episodes: EpisodeLines | None
     """Of suites in turns."""
     causes: CauseBars
+    total: int
+    """Tasks that there are, also where none is listed."""
     done: int
     """Tasks that have ended, without those that were left out."""
     counts: tuple[tuple[str, int], ...]
@@ -191,11 +197,12 @@ def gather(evaluation: Evaluation) -> Gathered:
     Cached until a result changes: a reader who watches asks often, and computing intervals takes most of the time.
     """
     rows = None
+    is_sealed = withholds_tasks(reader=None, of=evaluation)
     is_known, known = hasattr(evaluation, "results_version"), getattr(evaluation, "results_version", None)
     version: Hashable
     if evaluation.state not in FINAL and not is_known:
         rows = task_rows(evaluation)
-        version = hash(tuple((row.ended, row.outcome, row.score, row.why) for row in rows))
+        version = is_sealed, hash(tuple((row.ended, row.outcome, row.score, row.why) for row in rows))
     else:
         withheld = withheld_from(reader=None, evaluation=evaluation)
         results = tuple(known or ()) if is_known else causes_version([evaluation.pk])
@@ -204,6 +211,7 @@ def gather(evaluation: Evaluation) -> Gathered:
     found = _gathered.get(key)
     if found is None or found.version != version:
         found = _gather(evaluation, rows=task_rows(evaluation) if rows is None else rows, version=version)
+        found = _without_single_tasks(found, evaluation=evaluation) if is_sealed else found
         _gathered.put(key, found)
     return found
 
@@ -220,9 +228,53 @@ def _gather(evaluation: Evaluation, *, rows: Sequence[TaskRow], version: Hashabl
         score_breakdowns=_score_breakdowns(evaluation=evaluation, rows=rows),
         episodes=episode_lines(rows) if suite.has(Panel.TRANSCRIPT) else None,
         causes=cause_bars((row.outcome, row.why) for row in rows),
+        total=len(rows),
         done=sum(row.outcome != PENDING and not row.was_left_out for row in rows),
         counts=tuple((outcome, counted[outcome]) for outcome in OUTCOME_ORDER),
         latest=latest_rows(rows),
+    )
+
+
+def _without_single_tasks(found: Gathered, *, evaluation: Evaluation) -> Gathered:
+    """The same without anything from which a reader learns how a task went: no task is listed, groups have as many
+    tasks as an interval needs, and of an evaluation that has not completed there are neither groups nor causes.
+
+    Faults keep their sentences, as the owner has to mend them, and name tasks as the planner was asked.
+    """
+    shows = shows_parts(reader=None, of=evaluation)
+    large = [
+        part._replace(rows=tuple(row for row in part.rows if row.interval.count >= LEAST_VALUES))
+        for part in found.score_breakdowns
+    ]
+    shares = [
+        part._replace(rows=tuple(row for row in part.rows if row.count >= LEAST_VALUES)) for part in found.breakdowns
+    ]
+    return found._replace(
+        tasks=index(rows=(), suite=evaluation.suite.facets),
+        failures=_named_as_asked(found.failures, evaluation=evaluation),
+        score_breakdowns=tuple(part for part in large if part.rows) if shows else (),
+        breakdowns=tuple(part for part in shares if part.rows) if shows else (),
+        episodes=found.episodes if shows else None,
+        causes=found.causes if shows else cause_bars(()),
+        latest=(),
+    )
+
+
+def _named_as_asked(groups: Sequence[FailureGroup], *, evaluation: Evaluation) -> tuple[FailureGroup, ...]:
+    try:
+        seed = seed_of(evaluation)
+    except NoSeedError:
+        names: Callable[[str], str | None] = lambda _: None  # noqa: E731 - nobody can compute them
+    else:
+        names = partial(asked_name, suite=evaluation.suite.slug, seed=seed)
+    return tuple(
+        group._replace(
+            causes=tuple(
+                cause._replace(examples=tuple(name for key in cause.examples if (name := names(key))))
+                for cause in group.causes
+            )
+        )
+        for group in groups
     )
 
 
@@ -253,7 +305,7 @@ def _progress(*, gathered: Gathered, evaluation: Evaluation) -> Progress:
     is_moving = evaluation.state in MOVING
     return Progress(
         done=gathered.done,
-        total=len(gathered.tasks.rows),
+        total=gathered.total,
         counts=gathered.counts,
         is_moving=is_moving,
         latest=gathered.latest if is_moving else (),

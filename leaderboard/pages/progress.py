@@ -5,6 +5,7 @@ from uuid import UUID
 
 from evaluator.records import Outcome
 from leaderboard.evaluations.events import LATEST, NewResult, describe
+from leaderboard.evaluations.gold import withholds_tasks
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.queue.estimates import Place, WaitsFor, place_of
 from leaderboard.site.health import QUEUE, STORAGE, Code, current_health
@@ -18,7 +19,7 @@ def progress(evaluation: Evaluation) -> dict[str, Any]:
     """Where an evaluation stands, with the tasks that ended last and its place in the queue."""
     return {
         **describe(evaluation.pk),
-        "results": latest_results(evaluation.pk),
+        "results": [] if withholds_tasks(reader=None, of=evaluation) else latest_results(evaluation.pk),
         "waiting": waiting_sentence(evaluation=evaluation, place=place_of(evaluation)),
     }
 

@@ -21,7 +21,7 @@ from leaderboard.catalog.library import TryLaterError
 from leaderboard.compare.services import best_of_rows, can_be_compared
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.acting import NotPossibleError, may_act, reader_in_team, remember_reader
-from leaderboard.evaluations.gold import not_shared, withheld_from
+from leaderboard.evaluations.gold import check_tasks, not_shared, when_tasks_are_shown, withheld_from, withholds_tasks
 from leaderboard.evaluations.models import Evaluation, TaskResult, Visibility
 from leaderboard.evaluations.submitted import submitted
 from leaderboard.evaluations.unfinished import never_ran
@@ -65,6 +65,7 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     context = {
         **_names(evaluation),
         "page": evaluation_page(evaluation=evaluation, parameters=request.GET.dict()),
+        "tasks_withheld": when_tasks_are_shown(evaluation) if withholds_tasks(reader=None, of=evaluation) else "",
         "kept_query": query_of(suite=evaluation.suite, parameters=request.GET.dict()),
         "is_owner": request.user.pk == evaluation.submission.planner.owner_id,
         "actions": (
@@ -98,6 +99,7 @@ def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
     """One task of an evaluation: plan, problems, samples."""
     evaluation = _evaluation(request=request, evaluation_id=evaluation_id)
     found = get_object_or_404(tasks_of(evaluation).select_related("suite"), key=key)
+    check_tasks(reader=request.user, of=evaluation)
     result = TaskResult.objects.filter(evaluation=evaluation, task=found).first()
     withheld = withheld_from(reader=request.user, evaluation=evaluation)
     score = result.score if result else None
@@ -221,6 +223,7 @@ def _evaluation(*, request: HttpRequest, evaluation_id: UUID, has_results: bool 
 def _readable(*, reader: Reader, evaluation: UUID, has_results: bool) -> QuerySet[Evaluation]:
     found = visible_evaluations(reader).select_related(
         "suite",
+        "season",
         "submission__planner__owner",
         "submission__submitted_by",
         "submission__team",

@@ -17,6 +17,7 @@ from evaluator.rewards.process import WALL_SECONDS
 from leaderboard.accounts.models import User
 from leaderboard.catalog.library import RewardsRefusedError, library
 from leaderboard.catalog.models import Suite
+from leaderboard.evaluations.gold import sees_gold
 from leaderboard.jobs.models import Job, JobState
 from leaderboard.jobs.services import JobKind, accept
 from leaderboard.quotas.services import charge_rewards, settle_rewards
@@ -56,8 +57,13 @@ def accept_rewards(*, user: User, suite: str, proposals: Sequence[Proposal]) -> 
         TooManyJobsError: the user has as many unfinished calls as a user may have.
         NotReadyError: this installation cannot execute plans at present.
     """
-    if not Suite.objects.filter(slug=suite, current=True).exists():
+    known = Suite.objects.filter(slug=suite, current=True).first()
+    if known is None:
         raise FieldErrors({"suite": [f"There is no suite {suite!r}."]})
+    if not sees_gold(reader=user, suite=known):
+        # Its tasks have the same gold plans on each split, and scores tell how near a plan is to them.
+        why = f"This site evaluates {suite} on hidden data, whose gold plans are withheld: it gives no rewards for it."
+        raise FieldErrors({"suite": [f"{why} `evaluator.rewards` computes them on your machine."]})
     try:
         split = library().check_rewards(
             suite=suite, profile=settings.PROFILE, tasks=list(dict.fromkeys(task for task, _ in proposals))

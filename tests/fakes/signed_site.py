@@ -218,7 +218,7 @@ class SignedSite:
         )  # fmt: skip
         made = {
             "format": "planarena-evaluation-proof/1", "evaluation": evaluation, "signature": None,
-            "tasks": [entry.model_dump(mode="json") for entry in entries],
+            "tasks": [entry.model_dump(mode="json") for entry in entries], "withheld": False,
             "salt": None if self.hidden else salt, "records": {} if self.hidden else records,
         }  # fmt: skip
         self._sign_evaluation(made)

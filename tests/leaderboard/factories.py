@@ -61,6 +61,12 @@ def make_season(name: str = "1", **when: Any) -> Season:
     return seasons.announce(name=name, **when)
 
 
+def closed_season() -> Season:
+    """A season whose single tasks are shown."""
+    now = timezone.now()
+    return Season.objects.get_or_create(name="closed", defaults={"opens": now, "closed": now})[0]
+
+
 def planner_data(**changes: Any) -> PlannerData:
     """A bundled planner, as a user enters it."""
     return PlannerData.of(**{"name": f"planner {next(_numbers)}", "kind": "bundled", "bundled_name": "gold", **changes})

@@ -30,6 +30,7 @@ from leaderboard.results.objects import server_store
 from leaderboard.results.results import episodes_of, plan_summary
 from tests.evaluator.episodes.turns.toy import Answers
 from tests.evaluator.suites.arc.small import INPUTS, MIRROR, TEST, mirrored
+from tests.leaderboard.factories import closed_season
 from tests.leaderboard.pages.factories import make_evaluation, make_planner
 
 SLUG = "grids-small"
@@ -113,6 +114,7 @@ def make_grids_evaluation(
     made = records(tries=tries)
     found = make_evaluation(
         planner=make_planner(owner=user, name=name, bundled_name="no-op"), suite=suite, split=split,
+        season=closed_season() if split == "hidden" else None,
         summary=summarise(suite=_suite(), results=map(TaskScore.of, made), samples=1), tasks_total=len(made), samples=1,
         tasks_not_run=0,
     )  # fmt: skip

@@ -7,11 +7,13 @@ of the judge. Then everybody who is not staff reads every address, and none of t
 import json
 from collections.abc import Iterator
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import transaction
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from evaluator.records import Outcome, ResultRecord, TextPair
 from evaluator.suites.hidden import HIDDEN
@@ -20,7 +22,7 @@ from leaderboard.accounts.models import User
 from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.services import create_token
 from leaderboard.boards.models import Snapshot
-from leaderboard.catalog.models import Suite, Task
+from leaderboard.catalog.models import Season, Suite, Task
 from leaderboard.evaluations import events
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.pages.progress import progress as progress_of
@@ -87,11 +89,12 @@ def things(settings, tmp_path, launcher) -> list[dict[str, Any]]:
     moving = make_submission(**common, suite=executed, name="moving").evaluations.get()
     deliver_some(moving, plan=GOLD)
     wanted = make_submission(**common, suite=judged, name="judged", bundled_name="no-op").evaluations.get()
-    Evaluation.objects.filter(pk=wanted.pk).update(split=HIDDEN)
+    Evaluation.objects.filter(pk=wanted.pk).update(split=HIDDEN, season="1")
     complete(wanted, plan=OWN)
     Suite.objects.filter(pk=judged.pk).update(**suites.JUDGED, metrics=[suites.column("overall", primary=True), *MARKS])
     TaskResult.objects.update(causes=CAUSES)
     shared = {
+        **dict.fromkeys(("job", "rewards_job", "pending_job"), UUID(int=1)),
         "team": "lab", "username": "owner", "season": "1", "chapter": "api", "task": "0", "metric": "vit", "cursor": "",
         "compared": known.pk, "other": other.pk, "profiled": make_profile(known).pk,
         "digest": record_of(before), "hidden_digest": record_of(known),
@@ -107,6 +110,12 @@ def named(evaluation: Evaluation) -> dict[str, Any]:
         "suite": suite, "number": snapshot.number if snapshot else 1, "evaluation": evaluation.pk,
         "submission": evaluation.submission_id, "planner_id": evaluation.submission.planner_id,
     }  # fmt: skip
+
+
+def close_season() -> None:
+    """As `season close` does. Gold plans stay withheld, single tasks do not (`test_single_tasks.py`)."""
+    Season.objects.update(closed=timezone.now())
+    forget_everything()
 
 
 def deliver_some(evaluation: Evaluation, *, plan: dict[str, Any]) -> leases.Lease:
@@ -193,7 +202,10 @@ def telling(name: str, things: list[dict[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def test_nobody_but_staff_reads_a_word_of_the_gold_plans_of_a_hidden_split(things):
+@pytest.mark.parametrize("closed", [False, True])
+def test_nobody_but_staff_reads_a_word_of_the_gold_plans_of_a_hidden_split(things, closed):
+    if closed:
+        close_season()
     # Staff come first, so that what a process keeps would reach the others.
     by_staff = telling("staff", things)
     told = {name: list(telling(name, things)) for name in EVERYBODY}
@@ -218,6 +230,7 @@ def test_everybody_reads_gold_plans_while_the_public_split_is_evaluated(things, 
 
 @pytest.mark.parametrize("name", EVERYBODY)
 def test_withheld_plans_cannot_be_searched_for(things, name):
+    close_season()
     for client in clients(name):
         for one in things[:2]:
             results = reverse("api:results", args=[one["evaluation"]])
@@ -239,6 +252,7 @@ def test_what_is_told_of_an_evaluation_while_it_runs_holds_no_gold(things):
 
 @pytest.mark.parametrize("name", ["owner", "member"])
 def test_the_owner_of_an_evaluation_on_a_hidden_split_sees_the_own_plan_and_score(things, name):
+    close_season()
     other = things[2]
     client = clients(name)[0]
     page = answer(client, reverse("evaluations:task", args=[other["evaluation"], "0"]))[1]
@@ -256,12 +270,14 @@ def test_the_owner_of_an_evaluation_on_a_hidden_split_sees_the_own_plan_and_scor
 
 
 def test_the_page_of_a_planner_that_answers_with_the_gold_plans_says_why_its_plans_are_missing(things):
+    close_season()
     page = answer(Client(), reverse("evaluations:task", args=[things[0]["evaluation"], "0"]))[1]
     assert "This planner answers with gold plans, so its plans are not shown." in page
     assert "0.500" in page
 
 
 def test_plans_that_are_withheld_are_not_shown_as_empty_ones(things):
+    close_season()
     page = answer(Client(), reverse("evaluations:detail", args=[things[0]["evaluation"]]))[1]
     assert "Scored" in page
     assert "Empty plan" not in page

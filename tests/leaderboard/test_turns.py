@@ -17,7 +17,7 @@ from leaderboard.evaluations.models import EvaluationState, TaskResult
 from leaderboard.queue.reconcile import sweep
 from leaderboard.results.objects import read_record, server_store
 from tests.evaluator.planners.test_endpoint import endpoint
-from tests.leaderboard.factories import make_submission
+from tests.leaderboard.factories import closed_season, make_submission
 from tests.leaderboard.planning import REAL
 from tests.leaderboard.serving import server
 
@@ -95,7 +95,7 @@ def test_episodes_are_withheld_with_the_plan(toy, settings, tmp_path, monkeypatc
     browser = Client()
     assert '<h2 id="episodes">Episodes</h2>' in browser.get(page).content.decode()
     assert "Gold solution" in browser.get(f"{page}tasks/7/").content.decode()
-    type(evaluation).objects.filter(pk=evaluation.pk).update(split="hidden")
+    type(evaluation).objects.filter(pk=evaluation.pk).update(split="hidden", season=closed_season())
     hidden = browser.get(page).content.decode()
     assert 'id="episodes"' not in hidden
     assert "?stop=" not in hidden

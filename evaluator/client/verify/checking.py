@@ -23,7 +23,7 @@ from evaluator.client.verify.rows import (
     columns_of,
     score_of,
 )
-from evaluator.client.verify.seasons import regenerated
+from evaluator.client.verify.seasons import check_withheld, regenerated
 from evaluator.client.verify.site import Site
 from evaluator.client.verify.trust import Basis, ForgedListError, Trust, UntrustedError, trust
 from evaluator.client.verify.withdrawals import Withdrawn, check_binding, read_withdrawals
@@ -317,7 +317,7 @@ def _results(
 ) -> dict[str, EvaluationProof]:  # fmt: skip
     """Check the evaluations of rows. Returns the results that are as they were signed, by evaluation: those of the rows
     and of all runs that a row is the mean of."""
-    before, tasks = len(report.findings), 0
+    before, tasks, withheld = len(report.findings), 0, 0
     proofs: dict[str, EvaluationProof] = {}
     results: dict[str, Runs] = {}
     for position, (row, digests) in enumerate(rows, start=1):
@@ -330,6 +330,9 @@ def _results(
             row=row, digests=digests, proof=found, snapshot=statement, trust=trusted, report=report
         ):
             continue
+        if found.withheld:
+            withheld += 1
+            continue
         proofs[row.evaluation] = found
         tasks += len(found.tasks)
         runs = _runs(row=row, own=found, statement=statement, site=site, trusted=trusted, report=report)
@@ -341,10 +344,13 @@ def _results(
         report.ok(
             "results", f"{many}: every mean, interval, count and usage follows from the signed results of all tasks"
         )
-    check_ranges(
-        rows=[row for row, _ in rows], results=results, columns=columns_of(statement.suite), suite=statement.suite,
-        samples=statement.conditions.samples, report=report,
-    )  # fmt: skip
+    if withheld:
+        check_withheld(withheld, statement=statement, site=site, report=report)
+    else:
+        check_ranges(
+            rows=[row for row, _ in rows], results=results, columns=columns_of(statement.suite), suite=statement.suite,
+            samples=statement.conditions.samples, report=report,
+        )  # fmt: skip
     return proofs
 
 

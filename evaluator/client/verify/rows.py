@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from evaluator import canonical_json
@@ -178,21 +179,33 @@ def _same(one: object, other: object) -> bool:
 def check_evaluation(
     *, row: Row, digests: RowDigests, proof: EvaluationProof, snapshot: SnapshotStatement, trust: Trust, report: Report
 ) -> bool:
-    """Check an evaluation's results against what the snapshot names.
+    """Check an evaluation's results against what the snapshot names. Of withheld ones, only the statement that binds
+    them.
 
     Returns whether the results are the signed ones; only then do its records say anything.
     """
     where = f"evaluation {row.evaluation}"
+    if proof.withheld and (proof.tasks or proof.records or proof.salt is not None):
+        text = f"{where}: its results are shown, and said to be withheld"
+        report.mismatch("results", text, expected="no results", found=f"{len(proof.tasks)} results")
+        return False
+    if proof.withheld:
+        before, bound = len(report.findings), (snapshot.coverage.get("total"), digests.tasks)
+        _check_statement(
+            proof=proof, evaluation=row.evaluation, bound=bound, finished=row.finished, snapshot=snapshot, trust=trust,
+            report=report,
+        )  # fmt: skip
+        return len(report.findings) == before
     digest = tasks_digest(evaluation=row.evaluation, tasks=proof.tasks)
     if digest != digests.tasks:
         report.mismatch(
             "results", f"{where}: its results are not the signed ones", expected=digests.tasks, found=digest
         )
         return False
-    statement = _check_statement(proof=proof, evaluation=row.evaluation, snapshot=snapshot, trust=trust, report=report)
-    if statement is not None and statement.finished not in {None, row.finished}:
-        text = f"{where}: the row gives another time of its end"
-        report.mismatch("results", text, expected=statement.finished, found=row.finished)
+    _check_statement(
+        proof=proof, evaluation=row.evaluation, bound=(len(proof.tasks), digest), finished=row.finished,
+        snapshot=snapshot, trust=trust, report=report,
+    )  # fmt: skip
     ran = sum(Outcome(task.outcome) is not Outcome.NOT_RUN for task in proof.tasks)
     if (covered := {"run": ran, "total": len(proof.tasks)}) != snapshot.coverage:
         text = f"{where}: its tasks are not those of the board's coverage"
@@ -207,39 +220,53 @@ def check_run(
 
     Returns whether its results are the signed ones.
     """
+    if proof.withheld:
+        report.not_checked("results", f"evaluation {evaluation}: its results are withheld, though its row's are not")
+        return False
     before = len(report.findings)
-    _check_statement(proof=proof, evaluation=evaluation, snapshot=snapshot, trust=trust, report=report)
+    bound = (len(proof.tasks), tasks_digest(evaluation=evaluation, tasks=proof.tasks))
+    _check_statement(
+        proof=proof, evaluation=evaluation, bound=bound, finished=None, snapshot=snapshot, trust=trust, report=report
+    )
     return len(report.findings) == before
 
 
 def _check_statement(
-    *, proof: EvaluationProof, evaluation: str, snapshot: SnapshotStatement, trust: Trust, report: Report
-) -> EvaluationStatement | None:
-    """The evaluation's own statement. Its key may be one from before the trusted ones: the snapshot names the same
-    results."""
-    where, digest = f"evaluation {evaluation}", tasks_digest(evaluation=evaluation, tasks=proof.tasks)
+    *, proof: EvaluationProof, evaluation: str, bound: tuple[int | None, str | None], finished: datetime | None,
+    snapshot: SnapshotStatement, trust: Trust, report: Report,
+) -> None:  # fmt: skip
+    """Check the evaluation's own statement. Its key may be one from before the trusted ones: the snapshot names the
+    same results.
+
+    Args:
+        bound: number and digest of the results that it must sign.
+        finished: when its row says that it ended; None if no row says so.
+    """
+    where = f"evaluation {evaluation}"
     if proof.signature is None:
         report.mismatch("results", f"{where} has no signature", expected="a signed statement", found="none")
-        return None
+        return
     try:
         statement = open_envelope(proof.signature, expected=EvaluationStatement, keys={**trust.listed, **trust.keys})
     except EnvelopeError as error:
         report.mismatch(
             "results", f"the statement of {where} {error}", expected="a valid one", found=proof.signature.key_id
         )
-        return None
+        return
     for name, expected, found in (
         ("evaluation", evaluation, statement.evaluation),
         ("evaluation", evaluation, proof.evaluation),
         ("key", proof.signature.key_id, statement.key),
-        ("results", (len(proof.tasks), digest), (statement.tasks.count, statement.tasks.digest)),
+        ("results", bound, (statement.tasks.count, statement.tasks.digest)),
         ("suite", snapshot.suite.slug, statement.suite.slug),
         ("suite", snapshot.suite.digest, statement.suite.digest),
         ("conditions", snapshot.conditions, statement.conditions),
     ):
         if expected != found:
             report.mismatch("results", f"the statement of {where} names another {name}", expected=expected, found=found)
-    return statement
+    if finished is not None and statement.finished not in {None, finished}:
+        text = f"{where}: the row gives another time of its end"
+        report.mismatch("results", text, expected=statement.finished, found=finished)
 
 
 def check_figures(

@@ -1,4 +1,5 @@
-"""Closed seasons: the published seed against the signed commitment, and requests and samples made again from it."""
+"""Seasons: the published seed against the signed commitment, requests and samples made again from it, and the results
+that are withheld until then."""
 
 from typing import TYPE_CHECKING
 
@@ -7,7 +8,7 @@ from evaluator.client.verify.fetching import FetchError, MissingError
 from evaluator.client.verify.report import Report
 from evaluator.client.verify.site import Site
 from evaluator.signatures import SnapshotStatement
-from evaluator.suites.hidden import SeedError, commitment
+from evaluator.suites.hidden import HIDDEN, SeedError, commitment
 
 if TYPE_CHECKING:
     from evaluator.client.verify.regenerating import Regenerated
@@ -46,6 +47,30 @@ def regenerated(*, statement: SnapshotStatement, site: Site, report: Report) -> 
         return None
     report.ok(_PART, f"{where}: the published seed fits its commitment, and its requests and data were made again")
     return found
+
+
+def check_withheld(rows: int, *, statement: SnapshotStatement, site: Site, report: Report) -> None:
+    """Say that figures of rows were not computed again, since the site withholds the results of their tasks.
+
+    It may do so on hidden data while their season is open: that is a note. Anywhere else the board has no evidence, and
+    is not verified.
+    """
+    conditions, many = statement.conditions, "1 row" if rows == 1 else f"{rows} rows"
+    text = f"{many}: the results of single tasks are withheld"
+    if conditions.split != HIDDEN:
+        report.not_checked("results", f"{text}, though the data are open")
+        return
+    try:
+        suites = site.season(conditions.season).suites if conditions.season else []
+    except (FetchError, MalformedError) as error:
+        report.not_checked("results", f"{text}, and season {conditions.season} cannot be read: {error}")
+        return
+    data = next((one for one in suites if one.suite == statement.suite.slug), None)
+    if data is None or data.seed is not None:
+        report.not_checked("results", f"{text}, though no season is open")
+        return
+    bound = f"{many}: results of single tasks are signed, and shown when season {conditions.season} closes"
+    report.note("results", f"{bound}; figures and ranges of ranks were not computed again")
 
 
 def _published_seed(*, document: SeasonDocument, statement: SnapshotStatement, report: Report) -> str:

@@ -38,6 +38,7 @@ from leaderboard.boards.services import latest_snapshot
 from leaderboard.boards.task_values.files import matrix_as_csv
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
+from leaderboard.evaluations.gold import when_tasks_are_shown, withholds_tasks
 from leaderboard.results.filters import written
 from leaderboard.site.lru_cache import SharedCache
 
@@ -92,10 +93,14 @@ def heat(request: HttpRequest, suite: str) -> HttpResponse:
     shown: list[object] = [found.digest, found.title, found.description]
     if snapshot is not None:
         shown += [snapshot.pk, snapshot.digest]
+    is_withheld = snapshot is not None and withholds_tasks(reader=None, of=snapshot)
+    shown.append(is_withheld)
 
     def make() -> HttpResponse:
         context: dict[str, Any] = {"suite": found, "snapshot": snapshot, "here": "tasks"}
-        if snapshot is not None:
+        if snapshot is not None and is_withheld:
+            context["tasks_withheld"] = when_tasks_are_shown(snapshot)
+        elif snapshot is not None:
             context |= _page(request=request, suite=found, snapshot=snapshot)
         return render(request, "boards/heat.html", context)
 

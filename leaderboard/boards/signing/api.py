@@ -56,7 +56,7 @@ class SnapshotProofOutput(Output):
             "record": DIGEST,
         }
     ],
-    "salt": DIGEST[:32], "records": {"14": DIGEST},
+    "withheld": False, "salt": DIGEST[:32], "records": {"14": DIGEST},
 })  # fmt: skip
 class EvaluationProofOutput(Output):
     """The results of an evaluation with their signature."""
@@ -67,6 +67,9 @@ class EvaluationProofOutput(Output):
     tasks = serializers.ListField(
         child=serializers.DictField(),
         help_text="How each task ended, in the suite's order, with the salted digest of its record.",
+    )
+    withheld = serializers.BooleanField(
+        help_text="Whether `tasks` is empty because the season of the hidden split is open. The signature binds them."
     )
     salt = serializers.CharField(
         allow_null=True, help_text="Of the digests of records; null where the records are withheld."
@@ -119,7 +122,7 @@ class EvaluationProofView(ApiView):
         evaluation = get_object_or_404(related, submitted(), pk=evaluation_id)
         withheld = withheld_from(reader=request.user, evaluation=evaluation)
         shows_records = not (withheld.data or withheld.plan) or records_are_open(evaluation)
-        proof = evaluation_proof(evaluation=evaluation, shows_records=shows_records)
+        proof = evaluation_proof(evaluation=evaluation, shows_records=shows_records, shows_tasks=not withheld.tasks)
         response = Response(EvaluationProofOutput(proof.model_dump(mode="json")).data)
         not_shared(response, suite=evaluation.suite, split=evaluation.split)
         return response

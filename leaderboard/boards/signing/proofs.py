@@ -43,24 +43,29 @@ def snapshot_proof(snapshot: Snapshot) -> SnapshotProof:
     )
 
 
-def evaluation_proof(*, evaluation: Evaluation, shows_records: bool) -> EvaluationProof:
+def evaluation_proof(*, evaluation: Evaluation, shows_records: bool, shows_tasks: bool) -> EvaluationProof:
     """The results of an evaluation's tasks, with what its statement binds.
 
     Args:
         evaluation: completed or not.
         shows_records: whether the reader may know the digests of its records. Otherwise they get only salted ones,
             which the signature covers, and not the salt.
+        shows_tasks: whether the reader may know how single tasks went. Otherwise they get the statement only, which
+            binds the results until they are shown.
     """
     signature = EvaluationSignature.objects.filter(pk=evaluation.pk).first()
     if signature is None:
-        return EvaluationProof(evaluation=str(evaluation.pk), signature=None, tasks=[], salt=None, records={})
+        return EvaluationProof(
+            evaluation=str(evaluation.pk), signature=None, tasks=[], withheld=not shows_tasks, salt=None, records={}
+        )
     entries, records = task_entries(evaluation_id=evaluation.pk, salt=signature.salt)
     return EvaluationProof(
         evaluation=str(evaluation.pk),
         signature=_envelope(signature.envelope),
-        tasks=entries,
-        salt=signature.salt if shows_records else None,
-        records=dict(records) if shows_records else {},
+        tasks=entries if shows_tasks else [],
+        withheld=not shows_tasks,
+        salt=signature.salt if shows_records and shows_tasks else None,
+        records=dict(records) if shows_records and shows_tasks else {},
     )
 
 

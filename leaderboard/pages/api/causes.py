@@ -57,7 +57,7 @@ class CausesView(ApiView):
 
     @extend_schema(responses=CausesOutput)
     def get(self, request: Request, evaluation_id: UUID) -> Response:
-        related = visible_evaluations(request.user).select_related("suite", "submission__planner")
+        related = visible_evaluations(request.user).select_related("suite", "season", "submission__planner")
         found = gather(get_object_or_404(related, pk=evaluation_id))
         bars, rows = found.causes, found.tasks.rows
         names = ("cause", "label", "definition", "tasks", "share")

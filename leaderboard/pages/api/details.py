@@ -12,7 +12,7 @@ from evaluator.metrics.statistics import LEAST_VALUES
 from evaluator.planners.offline import offline_planners
 from evaluator.records import Outcome
 from leaderboard.accounts.api.views import LoggedInView
-from leaderboard.evaluations.gold import not_shared
+from leaderboard.evaluations.gold import check_tasks, not_shared
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.visibility import visible_evaluations
 from leaderboard.pages.others import others_on
@@ -77,7 +77,10 @@ class CauseOutput(Output):
     key = serializers.CharField()
     count = serializers.IntegerField()
     sentence = serializers.CharField(help_text="That of the first of them.")
-    examples = serializers.ListField(child=serializers.CharField(), help_text="Keys of the first tasks.")
+    examples = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="Keys of the first tasks; of an open season, the ids in requests.",
+    )
 
 
 @example({
@@ -222,6 +225,7 @@ class OthersView(ApiView):
     def get(self, request: Request, evaluation_id: UUID, task_key: str) -> Response:
         evaluation = _evaluation(request=request, evaluation_id=evaluation_id)
         task = get_object_or_404(tasks_of(evaluation), key=task_key)
+        check_tasks(reader=request.user, of=evaluation)
         result = TaskResult.objects.filter(evaluation=evaluation, task=task).first()
         score = result.score if result else None
         found = others_on(evaluation=evaluation, task=task, score=score, reader=request.user)
@@ -280,6 +284,6 @@ class BundledPlannersView(ApiView):
 def _evaluation(*, request: Request, evaluation_id: UUID) -> Evaluation:
     """The evaluation, if the caller sees it; to others there is none."""
     related = visible_evaluations(request.user).select_related(
-        "suite", "submission__planner__owner", "submission__submitted_by", "own_worker_run"
+        "suite", "season", "submission__planner__owner", "submission__submitted_by", "own_worker_run"
     )
     return get_object_or_404(related, pk=evaluation_id)

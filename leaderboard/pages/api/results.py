@@ -20,7 +20,7 @@ from rest_framework.response import Response
 
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError
 from evaluator.records import Outcome
-from leaderboard.evaluations.gold import Withheld, not_shared, withheld_from
+from leaderboard.evaluations.gold import Withheld, check_tasks, not_shared, withheld_from
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.visibility import OF_EVALUATION, visible_evaluations, visible_to
 from leaderboard.pages.api.result_output import ResultOutput
@@ -55,7 +55,8 @@ class RecordOutput(ResultOutput):
     },
 )
 class ResultsView(Selected, ListView[TaskResult]):
-    """How the tasks of an evaluation ended, in the suite's order."""
+    """How the tasks of an evaluation ended, in the suite's order. Of an open season only operators get them; others get
+    403 with the code `season_open`."""
 
     serializer_class = ResultOutput
     renderer_classes = (JSONRenderer, *DOWNLOADS.values())
@@ -107,13 +108,14 @@ class ResultsView(Selected, ListView[TaskResult]):
 
     @cached_property
     def _evaluation(self) -> Evaluation:
-        related = visible_evaluations(self.request.user).select_related("suite", "submission__planner__owner")
+        related = visible_evaluations(self.request.user).select_related("suite", "season", "submission__planner__owner")
         return get_object_or_404(related, pk=self.kwargs["evaluation_id"])
 
     def get_queryset(self) -> QuerySet[TaskResult]:
         evaluation = self._evaluation
+        check_tasks(reader=self.request.user, of=evaluation)
         found = TaskResult.objects.filter(evaluation=evaluation).select_related(
-            "task", "evaluation__suite", "evaluation__submission__planner"
+            "task", "evaluation__suite", "evaluation__season", "evaluation__submission__planner"
         )
         found = found.annotate(position=F("task__position"))
         return filter_results(
@@ -129,8 +131,11 @@ class RecordView(ApiView):
     @extend_schema(responses=RecordOutput)
     def get(self, request: Request, evaluation_id: UUID, task_key: str) -> Response:
         visible = TaskResult.objects.filter(visible_to(request.user, prefix=f"evaluation__{OF_EVALUATION}"))
-        related = visible.select_related("task", "evaluation__suite", "evaluation__submission__planner")
+        related = visible.select_related(
+            "task", "evaluation__suite", "evaluation__season", "evaluation__submission__planner"
+        )
         result = get_object_or_404(related, evaluation=evaluation_id, task__key=task_key)
+        check_tasks(reader=request.user, of=result.evaluation)
         shown = dict(ResultOutput(result, context={"request": request}).data)
         withheld = withheld_from(reader=request.user, evaluation=result.evaluation)
         response = Response({**shown, "record": _record(result, withheld=withheld)})

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.pages.preview_views import picture_response
+from leaderboard.evaluations.gold import check_tasks
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.submitted import is_submitted, submitted
 from leaderboard.evaluations.transitions import FINAL
@@ -26,7 +27,7 @@ from leaderboard.site.http.streaming import streamed
 
 _BADGE_SECONDS = 300
 _ENDED = FINAL | {EvaluationState.ON_HOLD}
-_RELATED = ("suite", "submission__planner__owner", "submission__team")
+_RELATED = ("suite", "season", "submission__planner__owner", "submission__team")
 
 
 class Sharing(NamedTuple):
@@ -100,6 +101,7 @@ def picture(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
 def results_file(request: HttpRequest, evaluation_id: UUID, ending: str) -> HttpResponseBase:
     """The results as this reader may have them, a row for each task, with what they were measured under."""
     evaluation = _ended(request=request, evaluation_id=evaluation_id)
+    check_tasks(reader=request.user, of=evaluation)
     address = _address(request, evaluation)
     results = results_of(evaluation=evaluation, reader=request.user, address=address)
     return result_file(request=request, results=results, ending=ending)
@@ -109,6 +111,7 @@ def results_file(request: HttpRequest, evaluation_id: UUID, ending: str) -> Http
 def archive_file(request: HttpRequest, evaluation_id: UUID) -> HttpResponseBase:
     """The whole evaluation as one archive. Rate limit: 429 with Retry-After."""
     evaluation = _ended(request=request, evaluation_id=evaluation_id)
+    check_tasks(reader=request.user, of=evaluation)
     if wait := seconds_to_wait(request, scope="archives"):
         refused = render(request, "429.html", status=429)
         refused.headers["Retry-After"] = str(wait)

@@ -10,7 +10,7 @@ from leaderboard.boards.contents import content_of
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.compare.services import NotComparableError, best_of_board, read_evaluations, read_ids
-from leaderboard.evaluations.gold import not_shared
+from leaderboard.evaluations.gold import check_tasks, not_shared
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.visibility import Reader
 from leaderboard.pages.side_by_side.presenters import side_by_side
@@ -31,6 +31,8 @@ def task_across(request: HttpRequest, suite: str, key: str) -> HttpResponse:
         return render(request, "compare/refused.html", {"problems": error.problems}, status=400)
     first = evaluations[0]
     task = get_object_or_404(Task.objects.select_related("suite"), suite=first.suite_id, key=key)
+    for one in evaluations:
+        check_tasks(reader=request.user, of=one)
     page = side_by_side(task=task, evaluations=evaluations, reader=request.user, sample=request.GET.get("sample"))
     offered = [row for row in best_of_board(first) if row["evaluation"] not in {str(one.pk) for one in evaluations}]
     context = {"suite": first.suite, "task": task, "page": page, "offered": offered, "most": MOST}

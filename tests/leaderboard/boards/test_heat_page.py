@@ -7,6 +7,7 @@ from django.test import Client
 
 from leaderboard.boards.services import publish
 from leaderboard.evaluations.models import Evaluation
+from tests.leaderboard.factories import closed_season
 from tests.leaderboard.pages.factories import make_board, make_evaluation, make_planner, make_results, make_suite
 from tests.leaderboard.pages.factories import make_user as make_person
 
@@ -64,7 +65,7 @@ def test_requests_of_a_hidden_split_are_not_shown(client: Client, settings, boar
     assert "Given low-resolutioned" in client.get(TASKS, {"order": "suite"}).content.decode()
     settings.SPLIT = "hidden"
     suite = board[0].suite
-    publish(make_evaluation(planner=board[0].submission.planner, suite=suite, split="hidden"))
+    publish(make_evaluation(planner=board[0].submission.planner, suite=suite, split="hidden", season=closed_season()))
     html = client.get(TASKS, {"order": "suite"}).content.decode()
     assert re.search(r'class="task-key"\s+href="[^"]+">0<', html)
     assert "Given low-resolutioned" not in html

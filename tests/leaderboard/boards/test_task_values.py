@@ -17,6 +17,7 @@ from leaderboard.boards.pages import heat_views
 from leaderboard.boards.services import latest_snapshot, publish
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, Submission, TaskResult
+from tests.leaderboard.factories import closed_season
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_results, make_suite
 from tests.leaderboard.pages.factories import make_user as make_person
 from tests.leaderboard.site.api.helpers import ApiClient
@@ -161,7 +162,7 @@ def test_requests_of_a_hidden_split_are_in_neither(client: Client, settings):
     add("ada")
     assert any("Given low-resolutioned" in task["text"] for task in ApiClient().get(API).json()["tasks"])
     settings.SPLIT = "hidden"
-    add("eve", split="hidden")
+    add("eve", split="hidden", season=closed_season())
     answer = ApiClient().get(API)
     assert [one["owner"] for one in answer.json()["planners"]] == ["eve"]
     assert {task["text"] for task in answer.json()["tasks"]} == {""}

@@ -5,6 +5,7 @@ import stat
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from evaluator.engine.store import LocalStore
 from evaluator.records import ResultRecord
@@ -12,6 +13,7 @@ from evaluator.values import Artefact, MediaType
 from gpu_jobs.client import ApiClient
 from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.worker import Worker
+from leaderboard.catalog.models import Season
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.queue.launching import local_launcher
 from leaderboard.queue.reconcile import sweep
@@ -71,6 +73,11 @@ def digests_of(evaluation: Evaluation) -> list[str]:
     return found
 
 
+def addresses_of_tasks(evaluation: Evaluation) -> list[str]:
+    page, api = f"/evaluations/{evaluation.pk}/tasks/", f"/api/v1/evaluations/{evaluation.pk}/results/"
+    return [f"{place}{task}/" for task in TASKS for place in (page, api)]
+
+
 @pytest.mark.django_db(transaction=True)
 def test_nothing_of_the_hidden_split_is_public(run, tmp_path):
     hidden = run("hidden")
@@ -87,6 +94,9 @@ def test_nothing_of_the_hidden_split_is_public(run, tmp_path):
         assert '"record_digest":"' not in text or '"record_digest":""' in text
         assert not [digest for digest in digests if digest in text]
         assert SECRET not in text
+    for address in addresses_of_tasks(hidden):
+        assert client.get(address).status_code == 403
+    Season.objects.update(closed=timezone.now())
     for task in TASKS:
         shown = client.get(f"/api/v1/evaluations/{hidden.pk}/results/{task}/").json()
         assert shown["record"]["plan"] is not None
@@ -109,8 +119,9 @@ def test_planners_are_asked_in_words_that_are_in_no_public_answer(run):
     owner = Client()
     owner.force_login(hidden.submission.submitted_by)
     paths = [f"/evaluations/{hidden.pk}/", f"/api/v1/evaluations/{hidden.pk}/results/", "/api/v1/suites/openagi/tasks/"]
-    for task in TASKS:
-        paths += [f"/evaluations/{hidden.pk}/tasks/{task}/", f"/api/v1/evaluations/{hidden.pk}/results/{task}/"]
+    paths += addresses_of_tasks(hidden)
+    # Before, single tasks are not shown at all.
+    Season.objects.update(closed=timezone.now())
     for reader in (Client(), owner):
         texts = [reader.get(path).content.decode() for path in paths]
         assert not [words for words in asked for text in texts if words in text]

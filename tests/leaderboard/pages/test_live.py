@@ -8,13 +8,13 @@ import httpx
 import pytest
 
 from evaluator.engine.store import MemoryStore
-from leaderboard.evaluations.models import EvaluationState
+from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.pages import live
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.workers.finishing import deliver
 from leaderboard.submissions import services
 from leaderboard.submissions.releasing import set_visibility
-from tests.leaderboard.factories import make_evaluation, make_lease, make_record
+from tests.leaderboard.factories import make_evaluation, make_lease, make_record, make_season
 from tests.leaderboard.serving import server
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -61,6 +61,21 @@ def test_a_listener_that_comes_late_gets_the_results_so_far():
     leases.complete(lease.attempt.pk)
     with server() as url, httpx.stream("GET", f"{url}/evaluations/{evaluation.pk}/events/", timeout=10) as response:
         assert len(next(read_events(response))["results"]) == 4
+
+
+def test_of_an_open_season_a_listener_gets_counts_and_no_task():
+    evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
+    lease = make_lease(evaluation)
+    Evaluation.objects.update(split="hidden", season=make_season())
+    records = [make_record(task, suite=lease.evaluation.suite.slug) for task in lease.tasks]
+    deliver(attempt_id=lease.attempt.pk, records=records[:1], store=MemoryStore())
+    with server() as url, httpx.stream("GET", f"{url}/evaluations/{evaluation.pk}/events/", timeout=10) as response:
+        events = read_events(response)
+        first = next(events)
+        assert (first["results"], first["outcomes"]) == ([], {"scored": 1})
+        deliver(attempt_id=lease.attempt.pk, records=records[1:2], store=MemoryStore())
+        second = next(events)
+        assert (second["results"], second["outcomes"]) == ([], {"scored": 2})
 
 
 def test_many_listeners_share_one_connection():

@@ -13,6 +13,7 @@ from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.pages.tasks.task_presenters import MAX_RECEIVED
 from leaderboard.results.objects import server_store
+from tests.leaderboard.factories import closed_season
 from tests.leaderboard.pages.factories import (
     make_evaluation,
     make_planner,
@@ -123,7 +124,7 @@ def test_a_record_that_the_store_lost_is_said_and_nothing_breaks(client: Client,
 
 
 def test_the_hidden_split_shows_no_data_and_no_gold_plan(client: Client, evaluation: Evaluation):
-    evaluation.split = "hidden"
+    evaluation.split, evaluation.season = "hidden", closed_season()
     evaluation.save()
     result = make_result(evaluation=evaluation, task=task("0"))
     client.force_login(evaluation.submission.submitted_by)
@@ -139,7 +140,7 @@ def test_the_hidden_split_shows_no_data_and_no_gold_plan(client: Client, evaluat
 
 def test_staff_see_the_hidden_split_at_addresses_of_its_own(client: Client, evaluation: Evaluation, settings, tmp_path):
     settings.STORE_DIR = tmp_path
-    evaluation.split = "hidden"
+    evaluation.split, evaluation.season = "hidden", closed_season()
     evaluation.save()
     result = make_result(evaluation=evaluation, task=task("0"))
     client.force_login(make_user("operator", is_staff=True))
@@ -363,7 +364,7 @@ def test_without_notes_nothing_is_said_of_how_a_plan_came_about(client: Client, 
 
 def test_notes_of_the_hidden_split_quote_its_requests_and_are_the_operators_alone(client: Client):
     planner = make_planner(owner=make_user(), bundled_name="random-valid")
-    hidden = make_evaluation(planner=planner, suite=make_suite(), split="hidden")
+    hidden = make_evaluation(planner=planner, suite=make_suite(), split="hidden", season=closed_season())
     noted(hidden, "0", notes=NOTES)
     html = page(client, hidden, "0")
     assert "A=MAGIC(&lt;IMAGE&gt;)" not in html

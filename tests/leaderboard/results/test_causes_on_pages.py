@@ -14,6 +14,7 @@ from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.results.finding_causes import find_causes
 from tests.leaderboard.executed import COUNT, make_executed_evaluation
+from tests.leaderboard.factories import closed_season
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_result, make_suite, make_user
 from tests.leaderboard.planning import REAL, make_clumsy_evaluation
 from tests.leaderboard.site.api.helpers import ApiClient
@@ -181,7 +182,7 @@ class TestTask:
         assert [set(one) for one in causes] == [{"cause", "step", "tool", "given"}, {"cause", "given"}]
 
     def test_of_hidden_data_no_answer_is_quoted(self, client: Client, evaluation: Evaluation):
-        Evaluation.objects.filter(pk=evaluation.pk).update(split="hidden")
+        Evaluation.objects.filter(pk=evaluation.pk).update(split="hidden", season=closed_season())
         part, causes = self.told(client, evaluation)
         assert "Colorization" in part
         assert "red ball" not in part
@@ -198,7 +199,7 @@ class TestTask:
         assert causes == [{"cause": "wrong_tool"}, {"cause": "wrong_answer"}]
 
     def test_operators_see_everything(self, client: Client, evaluation: Evaluation):
-        Evaluation.objects.filter(pk=evaluation.pk).update(split="hidden")
+        Evaluation.objects.filter(pk=evaluation.pk).update(split="hidden", season=closed_season())
         client.force_login(User.objects.create(username="operator", is_staff=True))
         assert "the blue ball" in page(client, evaluation, "tasks/0/")
 

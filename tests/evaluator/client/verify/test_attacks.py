@@ -646,7 +646,7 @@ def test_records_of_a_hidden_split_are_not_read_and_the_report_says_so():
     assert "records" not in {finding.part for finding in report.of(Kind.OK)}
     assert not any(path.startswith("/objects/") for path in site.asked)
     site.evaluations[name(2)]["tasks"][4]["score"] = 0.99
-    assert verified(site)[0].exit_code is ExitCode.CHECK_FAILED, "their scores are public, and checked"
+    assert verified(site)[0].exit_code is ExitCode.CHECK_FAILED, "scores that are shown are checked"
 
 
 def test_the_same_seed_reads_the_same_records_and_another_one_others():

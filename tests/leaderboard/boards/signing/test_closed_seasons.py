@@ -114,6 +114,12 @@ def test_an_open_season_is_verified_without_its_seed(suite):
         "season 2026-a is not closed: its seed is secret, and its requests were not made again"
     ]
     assert report.facts["sampled"] == 0
+    told = "1 row: results of single tasks are signed, and shown when season 2026-a closes"
+    assert any(finding.text.startswith(told) for finding in report.of(Kind.NOTE))
+    close()
+    again = verified()
+    assert again.exit_code is ExitCode.PASSED, again.as_text()
+    assert "every mean, interval, count and usage follows" in again.as_text()
 
 
 def test_requests_and_data_of_a_closed_season_are_made_again(suite):

@@ -25,6 +25,7 @@ from leaderboard.results.task_scores import task_score
 from leaderboard.results.usage import usage_of
 from leaderboard.submissions.hiding import hide
 from tests.leaderboard.boards.signing.boards import evaluated, mismatches, published, verified
+from tests.leaderboard.factories import make_season
 from tests.leaderboard.pages.factories import make_suite
 
 pytestmark = pytest.mark.django_db
@@ -219,13 +220,16 @@ def test_rows_of_the_api_that_are_not_those_of_the_snapshot_are_found(board, mon
     assert any(text.startswith("published: /api/v1/boards/openagi/snapshots/2/: content") for text in found)
 
 
-def test_a_hidden_split_shows_no_digest_of_a_record_and_its_figures_are_verified(settings, tmp_path, client):
+def test_a_hidden_split_shows_no_result_of_a_task_and_no_digest_of_a_record(settings, tmp_path, client):
     settings.STORE_DIR, settings.SPLIT, settings.HIDDEN_SEED = tmp_path / "store", "hidden", "5eed" * 16
-    made = evaluated(suite=make_suite(), owner="ada", split="hidden")
+    suite = make_suite()
+    made = evaluated(suite=suite, owner="ada", split="hidden", season=make_season())
     publish(made)
     report = verified()
-    assert report.exit_code is ExitCode.PASSED, report.as_text()
-    assert any("are not public" in finding.text for finding in report.of(Kind.NOTE))
+    assert not report.of(Kind.MISMATCH), report.as_text()
+    assert any("shown when season 1 closes" in finding.text for finding in report.of(Kind.NOTE))
+    proof = client.get(f"/api/v1/evaluations/{made.pk}/proof/").json()
+    assert (proof["withheld"], proof["tasks"], proof["records"], proof["salt"]) == (True, [], {}, None)
     told = client.get(f"/api/v1/evaluations/{made.pk}/proof/").content.decode()
     digests = made.results.exclude(record_digest="").values_list("record_digest", flat=True)
     assert len(digests) > 5

@@ -19,6 +19,7 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResu
 from leaderboard.pages.sharing import archive as archives
 from leaderboard.results.objects import server_store
 from leaderboard.site.api import throttling
+from tests.leaderboard.factories import closed_season
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_results, make_suite, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
@@ -89,7 +90,9 @@ def test_lost_objects_are_named(evaluation: Evaluation):
 
 def test_on_the_hidden_split_it_has_no_artefacts_but_for_operators(evaluation: Evaluation, settings):
     settings.SPLIT = HIDDEN
-    hidden = make_evaluation(planner=evaluation.submission.planner, suite=evaluation.suite, split=HIDDEN)
+    hidden = make_evaluation(
+        planner=evaluation.submission.planner, suite=evaluation.suite, split=HIDDEN, season=closed_season()
+    )
     make_results(hidden, upto=4)
     files = files_of(download(hidden))
     assert not [name for name in files if "artefacts" in name]

@@ -20,6 +20,7 @@ from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.pages.sharing.files import FILES, Results, results_of
 from leaderboard.site.http import parquet
+from tests.leaderboard.factories import closed_season
 from tests.leaderboard.pages.factories import (
     make_evaluation,
     make_planner,
@@ -90,7 +91,7 @@ class TestCauses:
         assert causes_in_files(evaluation) == {"csv": CODES, "json": shown, "parquet": shown}
 
     def test_of_hidden_data_no_answer_is_quoted(self, evaluation: Evaluation):
-        Evaluation.objects.update(split="hidden")
+        Evaluation.objects.update(split="hidden", season=closed_season())
         shown = [{name: text for name, text in CAUSES[0].items() if name != "wanted"}, {"cause": "wrong_answer"}]
         assert causes_in_files(evaluation) == {"csv": CODES, "json": shown, "parquet": shown}
 
@@ -103,7 +104,7 @@ class TestCauses:
         assert row["plan_summary"] == row["record_digest"] == ""
 
     def test_operators_see_everything(self, evaluation: Evaluation):
-        Evaluation.objects.update(split="hidden")
+        Evaluation.objects.update(split="hidden", season=closed_season())
         client = Client()
         client.force_login(User.objects.create(username="operator", is_staff=True))
         assert causes_in_files(evaluation, client) == {"csv": CODES, "json": CAUSES, "parquet": CAUSES}

@@ -13,6 +13,7 @@ from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.results.objects import server_store
 from tests.leaderboard import grids
+from tests.leaderboard.factories import closed_season
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_record, make_suite, make_user
 from tests.leaderboard.planning import REAL
 from tests.routes import MOST_QUERIES
@@ -38,7 +39,8 @@ def make_episodes(*transcripts: Transcript, name: str, split: str = "public") ->
     suite = make_suite()
     task = Task.objects.get(suite=suite, key=KEY)
     planner = make_planner(owner=make_user(name), name=f"planner of {name}", bundled_name="random-valid")
-    found = make_evaluation(planner=planner, suite=suite, split=split)
+    season = closed_season() if split == "hidden" else None
+    found = make_evaluation(planner=planner, suite=suite, split=split, season=season)
     record = make_record(task=task, samples=0).model_copy(update={"transcripts": list(transcripts)})
     artefact = Artefact(data=record.model_dump_json().encode(), media_type=MediaType.TEXT)
     digest = server_store(split=split).put(artefact)

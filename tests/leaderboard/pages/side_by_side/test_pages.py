@@ -10,6 +10,7 @@ from evaluator.records import Reason
 from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import Evaluation, Submission, Visibility
+from tests.leaderboard.factories import closed_season
 from tests.leaderboard.pages.factories import (
     make_evaluation,
     make_planner,
@@ -100,7 +101,7 @@ def test_of_a_hidden_split_neither_samples_nor_gold_plans_are_shown(client: Clie
     suite, hidden = pair[0].suite, []
     for one, strategy in zip(pair, ("random-valid", "gold"), strict=True):
         planner = make_planner(owner=one.submission.planner.owner, name=f"hidden {strategy}", bundled_name=strategy)
-        hidden.append(make_evaluation(planner=planner, suite=suite, split="hidden"))
+        hidden.append(make_evaluation(planner=planner, suite=suite, split="hidden", season=closed_season()))
         make_result(evaluation=hidden[-1], task=Task.objects.get(suite=suite, key=KEY))
     html = client.get(address(*hidden)).content.decode()
     assert html.count('class="plan-graph"') == 1

@@ -1,0 +1,229 @@
+"""Scores of single tasks of an open season are for operators: asked at every address of the site, so that a new one is
+asked, too.
+
+Every task has a score of its own that no mean equals. Everybody who is no operator, the owner included, reads every
+address, and none of the answers may hold one of these scores. When the season is closed, the same walk finds them.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+
+from evaluator.records import Outcome, Reason, ResultRecord
+from evaluator.suites.hidden import HIDDEN, asked_name
+from leaderboard.accounts.models import User
+from leaderboard.catalog.models import Season, Task
+from leaderboard.catalog.seasons import seed_of
+from leaderboard.evaluations import events
+from leaderboard.evaluations.models import Evaluation
+from leaderboard.leaving.export import export
+from leaderboard.pages.progress import progress as progress_of
+from leaderboard.queue.leasing import leases
+from leaderboard.queue.reconcile import sweep
+from leaderboard.queue.workers.finishing import deliver
+from leaderboard.results.objects import server_store
+from leaderboard.rewards.services import accept_rewards
+from leaderboard.site.field_errors import FieldErrors
+from tests.leaderboard.factories import make_lease, make_season, make_submission, make_suite, make_team, make_user
+from tests.leaderboard.test_hidden_gold import EVERYBODY, OWN, answer, clients, named, record_of
+from tests.memory import forget_everything
+from tests.routes import Address, site_addresses
+
+pytestmark = [pytest.mark.django_db, pytest.mark.timeout(300)]
+SCORES = {"0": 0.7913, "1": 0.6377, "2": 0.5881, "3": 0.9173}
+"""By task: no mean, difference or rounding of others equals one of them."""
+OTHERS = {"0": 0.7247, "1": 0.6679, "2": 0.5573, "3": 0.9439}
+WORDS = tuple({f"{score:.{digits}f}" for score in (*SCORES.values(), *OTHERS.values()) for digits in (3, 4)})
+CLOSES = "2099-03-01T00:00Z"
+
+
+def record(task: str, *, suite: str, score: float) -> ResultRecord:
+    return ResultRecord(
+        suite=suite, task=task, request=f"Request {task}", metric="vit", outcome=Outcome.SCORED, score=score, plan=OWN
+    )
+
+
+def deliver_some(evaluation: Evaluation, *, scores: dict[str, float], faulty: str = "") -> leases.Lease:
+    Evaluation.objects.filter(pk=evaluation.pk).update(state="launching")
+    evaluation.refresh_from_db()
+    lease = make_lease(evaluation)
+    records = [record(task, suite=evaluation.suite.slug, score=scores[task]) for task in lease.tasks if task != faulty]
+    if faulty:
+        fault = {
+            "outcome": Outcome.PLANNER_FAULT,
+            "reason": Reason.PLANNER_TIMEOUT,
+            "reason_text": "No answer in time.",
+        }
+        records.append(record(faulty, suite=evaluation.suite.slug, score=0.0).model_copy(update=fault))
+    deliver(attempt_id=lease.attempt.pk, records=records, store=server_store(split=evaluation.split))
+    return lease
+
+
+def complete(evaluation: Evaluation, **how: Any) -> None:
+    leases.complete(deliver_some(evaluation, **how).attempt.pk)
+    sweep()
+    evaluation.refresh_from_db()
+    assert evaluation.state == "completed"
+
+
+@pytest.fixture
+def things(settings, tmp_path, launcher) -> list[dict[str, Any]]:
+    """Two completed evaluations of an open season, one that goes on, and one with a fault."""
+    settings.STORE_DIR, settings.SPLIT = tmp_path / "store", HIDDEN
+    owner, member = make_user("owner"), make_user("member")
+    make_user("stranger")
+    User.objects.filter(pk=make_user("staff").pk).update(is_staff=True)
+    lab = make_team(owner, member, name="lab")
+    suite = make_suite(slug="openagi")
+    Task.objects.filter(suite=suite).update(gold=OWN)
+    make_season()
+    Season.objects.update(closes=CLOSES)
+    common = {"user": owner, "team": lab, "suite": suite, "bundled_name": "no-op"}
+    first = make_submission(**common, name="first").evaluations.get()
+    complete(first, scores=SCORES)
+    second = make_submission(**common, name="second").evaluations.get()
+    complete(second, scores=OTHERS)
+    faulty = make_submission(**common, name="faulty").evaluations.get()
+    complete(faulty, scores=SCORES, faulty="2")
+    moving = make_submission(**common, name="moving").evaluations.get()
+    deliver_some(moving, scores=SCORES)
+    shared = {
+        **dict.fromkeys(("job", "rewards_job", "pending_job"), UUID(int=1)),
+        "team": "lab", "username": "owner", "season": "1", "chapter": "api", "task": "0", "metric": "vit", "cursor": "",
+        "compared": first.pk, "other": second.pk, "profiled": first.pk,
+        "digest": record_of(first), "hidden_digest": record_of(first),
+    }  # fmt: skip
+    forget_everything()
+    return [{**shared, **named(one)} for one in (first, second, faulty, moving)]
+
+
+def asked(things: list[dict[str, Any]]) -> Iterator[Address]:
+    seen: set[str] = set()
+    for one in things:
+        for address in site_addresses(one):
+            if address.path not in seen:
+                seen.add(address.path)
+                yield address
+
+
+def telling(name: str, things: list[dict[str, Any]]) -> dict[str, str]:
+    """The routes, by address, at which a reader finds the score of a single task."""
+    found = {}
+    for client in clients(name):
+        for address in asked(things):
+            body = answer(client, address.path)[1]
+            if any(word in body for word in WORDS):
+                found[address.path] = address.route
+    return found
+
+
+def close(things: list[dict[str, Any]]) -> None:
+    Evaluation.objects.filter(pk=things[3]["evaluation"]).update(state="cancelled")
+    call_command("season", "close", "1", verbosity=0)
+    forget_everything()
+
+
+def test_nobody_but_operators_reads_the_score_of_a_single_task_of_an_open_season(things):
+    # Operators come first, so that what a process keeps would reach the others.
+    by_staff = set(telling("staff", things).values())
+    told = {name: telling(name, things) for name in EVERYBODY}
+    assert told == {name: {} for name in EVERYBODY}
+    assert {"api:results", "api:record", "evaluations:task"} <= by_staff
+
+
+def test_everybody_reads_them_when_the_season_is_closed(things):
+    close(things)
+    shown = set(telling("anonymous", things).values())
+    assert {
+        "api:results", "api:record", "evaluations:task", "evaluations:detail", "evaluations:task-across",
+        "api:board-tasks", "boards:tasks-file", "api:compare", "compare:compare", "api:evaluation-proof",
+        "sharing:results-csv", "sharing:results-json",
+    } <= shown, shown  # fmt: skip
+    # No part of the walk: a stream that is read a page at a time. `test_refusals_say_until_when` asks for it before.
+    archive = answer(Client(), reverse("sharing:archive", args=[things[0]["evaluation"]]))[1]
+    assert any(word in archive for word in WORDS)
+
+
+@pytest.mark.parametrize("name", EVERYBODY)
+def test_refusals_say_until_when(things, name):
+    client = clients(name)[0]
+    evaluation = things[0]["evaluation"]
+    sentence = "Scores of single tasks are shown when season 1 closes, which is planned for 2099-03-01."
+    refused = client.get(reverse("api:results", args=[evaluation]))
+    assert (refused.status_code, refused.json()["code"], refused.json()["detail"]) == (403, "season_open", sentence)
+    for route, arguments in [
+        ("evaluations:task", [evaluation, "0"]),
+        ("sharing:results-csv", [evaluation]),
+        ("sharing:archive", [evaluation]),
+    ]:
+        response = client.get(reverse(route, args=arguments))
+        assert response.status_code == 403, route
+        assert sentence in response.content.decode(), route
+    assert sentence in client.get(reverse("evaluations:detail", args=[evaluation])).content.decode()
+    assert sentence in client.get(reverse("boards:tasks", args=["openagi"])).content.decode()
+
+
+def test_means_over_all_tasks_are_shown(things):
+    found = Client().get(reverse("api:evaluation", args=[things[0]["evaluation"]])).json()
+    assert found["summary"]["metrics"]["overall"]["mean"] == pytest.approx(sum(SCORES.values()) / 4)
+
+
+def test_filters_do_not_tell_which_tasks_they_keep(things):
+    page = reverse("evaluations:detail", args=[things[0]["evaluation"]])
+    bodies = {
+        answer(Client(), f"{page}{query}")[1] for query in ("", "?outcome=scored", "?q=Request+0", "?sort=-score")
+    }
+    shown = {body[body.index('id="results"') : body.index("</section>", body.index('id="results"'))] for body in bodies}
+    assert len(shown) == 1
+
+
+def test_the_owner_finds_faults_by_the_ids_of_requests(things):
+    evaluation = Evaluation.objects.get(pk=things[2]["evaluation"])
+    name = asked_name("2", suite="openagi", seed=seed_of(evaluation))
+    client = clients("owner")[0]
+    (group,) = client.get(reverse("api:failures", args=[evaluation.pk])).json()
+    assert (group["reason"], group["count"]) == ("planner_timeout", 1)
+    assert group["causes"][0]["examples"] == [name]
+    page = answer(client, reverse("evaluations:detail", args=[evaluation.pk]))[1]
+    assert "No answer in time." in page
+    assert name in page
+
+
+def test_what_runs_tells_neither_scores_nor_causes_of_what_has_ended(things):
+    moving = Evaluation.objects.get(pk=things[3]["evaluation"])
+    assert progress_of(moving)["results"] == []
+    assert events.snapshot(moving.pk)["results"], "what is kept for closed seasons"
+    for name in EVERYBODY:
+        client = clients(name)[0]
+        for route in ("api:breakdowns", "api:causes"):
+            found = client.get(reverse(route, args=[moving.pk])).json()
+            assert not any(found.values()), (name, route)
+        compared = client.get(reverse("api:compare"), {"e": [str(things[0]["evaluation"]), str(moving.pk)]})
+        assert compared.status_code == 400
+
+
+def test_groups_of_few_tasks_are_not_shown(things):
+    found = Client().get(reverse("api:breakdowns", args=[things[0]["evaluation"]])).json()
+    assert found == {"scores": [], "indicators": []}
+    compared = (
+        Client().get(reverse("api:compare"), {"e": [str(things[0]["evaluation"]), str(things[1]["evaluation"])]}).json()
+    )
+    assert compared["tasks"] == []
+    assert compared["comparisons"][0]["groups"] == []
+    assert compared["differing"] == 4
+
+
+def test_an_export_of_the_owner_s_account_has_none(things):
+    text = "".join(export(User.objects.get(username="owner")))
+    assert "when season 1 closes" in text
+    assert not any(word in text for word in WORDS)
+
+
+def test_plans_for_a_hidden_suite_get_no_rewards(things):
+    with pytest.raises(FieldErrors, match="on hidden data, whose gold plans are withheld"):
+        accept_rewards(user=User.objects.get(username="owner"), suite="openagi", proposals=[("0", "Colorization")])
