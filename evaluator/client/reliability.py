@@ -115,12 +115,19 @@ def lines_of(found: Reliability) -> Iterator[str]:
         return
     for name, value in profile["dimensions"].items():
         yield _line(name, value)
+    if profile["never_succeeds"]:
+        yield "note: no run succeeds on any task, so that outcomes are alike because all are failures"
     for k, value in profile["pass_hat"].items():
         yield _line(f"pass^{k}", value)
     for name in ("equal_plans", "equal_edges"):
         yield _line(name.replace("_", " "), profile[name])
     for name, value in profile["resources"].items():
         yield _line(f"consistency of {name}", value)
+    if (known := profile["predictability"]) is not None:
+        yield _line("calibration error", known["calibration_error"])
+        yield f"calibration error by chance\t{known['calibration_floor']:.4f}\t"
+        yield _line("AUROC", known["auroc"])
+        yield _line("selective gain", known["selective_gain"])
     for one in profile["robustness"]:
         yield _line(f"ratio, {one['label']}", one["ratio"])
     for one in profile.get("unavailable", []):

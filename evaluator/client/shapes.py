@@ -163,7 +163,7 @@ class EndpointTrial(_Answer):
 
 class Measured(_Answer):
     """A metric of an evaluation: mean over `tasks` tasks with its 95 % interval, of which there is none over fewer than
-    ten independent tasks or scenes."""
+    ten independent tasks or five scenes."""
 
     mean: float
     low: float | None = None

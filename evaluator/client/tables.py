@@ -75,6 +75,6 @@ def label_of(key: str, *, suite: SuiteInfo | None) -> str:
 
 
 def in_words(measured: Measured) -> tuple[str, str]:
-    """Mean and interval; the interval is empty over fewer than ten independent tasks or scenes."""
+    """Mean and interval; the interval is empty over too few tasks or scenes."""
     known = measured.low is not None and measured.high is not None
     return f"{measured.mean:.4f}", f"{measured.low:.4f} to {measured.high:.4f}" if known else ""

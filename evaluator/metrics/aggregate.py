@@ -9,7 +9,7 @@ import numpy as np
 
 from evaluator.canonical_json import JsonValue
 from evaluator.metrics.crossed import Matrix, fixed_tasks, sampled_tasks
-from evaluator.metrics.statistics import Interval, cluster_bootstrap, interval, wilson
+from evaluator.metrics.statistics import Interval, cluster_bootstrap, wilson
 from evaluator.records import Outcome, ResultRecord
 from evaluator.suites.base import ABSTENTION, Column, IntervalMethod, Suite
 
@@ -60,8 +60,8 @@ def summarise(*, suite: Suite, results: Iterable[TaskScore], samples: int = 1) -
 
     Returns:
         `{"metrics": {key: {"mean", "low", "high", "tasks"}}, "outcomes": {outcome: count}}`; a metric without any
-        scored task is absent, and so is a weighted mean of it. `low` and `high` are None over fewer than
-        `statistics.LEAST_VALUES` independent tasks or scenes, as the column's method of intervals says. Where tasks are
+        scored task is absent, and so is a weighted mean of it. `low` and `high` are None over too
+        few independent tasks or scenes (`crossed.are_enough`), and of sizes that are all equal. Where tasks are
         undecided, `mean` is the lower end, and `low` to `high` holds for every way to settle them (`interval_of`).
     """
     return summarise_columns(columns=suite.metrics, results=results, samples=samples)
@@ -200,14 +200,14 @@ def _interval(*, column: Column, counting: Sequence[tuple[float, TaskScore]], sa
     if column.interval is IntervalMethod.WILSON:
         return wilson(successes=round(sum(values)), total=len(values))
     if not column.interval.over_scenes:
-        return cluster_bootstrap(values)
+        return cluster_bootstrap(values, bounds=column.bounds)
     results = [result for _, result in counting]
     table = by_sample(column=column, results=results, samples=samples)
     if table is None:
-        return interval(mean=fsum(values) / len(values), low=0.0, high=0.0, count=len(values), units=0)
+        return Interval(mean=fsum(values) / len(values), low=None, high=None, count=len(values))
     if column.interval is IntervalMethod.FIXED_TASKS:
-        return fixed_tasks(table).interval
-    return sampled_tasks(table, strata=[result.metric for result in results]).interval
+        return fixed_tasks(table, bounds=column.bounds).interval
+    return sampled_tasks(table, strata=[result.metric for result in results], bounds=column.bounds).interval
 
 
 def by_sample(*, column: Column, results: Sequence[TaskScore], samples: int) -> Matrix | None:

@@ -22,12 +22,28 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluator.metrics.statistics import LEAST_VALUES, Interval, interval
+from evaluator.metrics.statistics import (
+    LEAST_SCENES,
+    LEAST_VALUES,
+    UNIT,
+    Bounds,
+    Interval,
+    interval,
+    without_spread,
+)
 from evaluator.metrics.student import critical_value, two_sided_p
+from evaluator.suites.base import IntervalMethod
 
 Matrix = NDArray[np.float64]
 EQUAL_MEANS = 1e-12
 """Means that differ by less differ by rounding alone."""
+
+
+def are_enough(*, tasks: int, scenes: int, method: IntervalMethod) -> bool:
+    """Whether an interval or a test has enough of what a column's method takes for a sample."""
+    if method is IntervalMethod.FIXED_TASKS:
+        return scenes >= (LEAST_SCENES if tasks >= LEAST_VALUES else LEAST_VALUES)
+    return tasks >= LEAST_VALUES and (scenes >= LEAST_SCENES or method is not IntervalMethod.SAMPLED_TASKS)
 
 
 def least_p_value(units: int) -> float:
@@ -47,22 +63,33 @@ class Estimate:
     units: int
     """Independent units: scenes, or the smaller number of scenes and tasks."""
     tasks: int
+    enough: bool
+    """Whether there are enough units for an interval and a test (`are_enough`)."""
+    bounds: Bounds = UNIT
+    """Of a value."""
     exact_p: float | None = None
     """The p-value of an exact test, where there is one."""
 
     @property
     def interval(self) -> Interval:
-        """The 95 % interval; without ends over fewer than `LEAST_VALUES` units."""
-        half = critical_value(self.df) * self.error if self.units >= LEAST_VALUES else 0.0
-        return interval(mean=self.mean, low=self.mean - half, high=self.mean + half, count=self.tasks, units=self.units)
+        """The 95 % interval; without ends over too few units.
+
+        Where nothing varies, it is that of `without_spread` over the units or the tasks, whichever are more.
+        """
+        if self.error <= EQUAL_MEANS:
+            units = max(self.units, self.tasks)
+            return without_spread(mean=self.mean, bounds=self.bounds, count=self.tasks, units=units, enough=self.enough)
+        half = critical_value(self.df) * self.error if self.enough else 0.0
+        low, high = self.mean - half, self.mean + half
+        return interval(mean=self.mean, low=low, high=high, count=self.tasks, enough=self.enough)
 
     @property
     def p_value(self) -> float | None:
-        """Two-sided p-value of the mean being 0; None over fewer than `LEAST_VALUES` units.
+        """Two-sided p-value of the mean being 0; None over too few units.
 
         It is at least `least_p_value`.
         """
-        if self.units < LEAST_VALUES:
+        if not self.enough:
             return None
         if self.exact_p is not None:
             return self.exact_p
@@ -72,11 +99,12 @@ class Estimate:
         return max(two_sided_p(t=t, df=self.df), least_p_value(self.units))
 
 
-def fixed_tasks(scores: Matrix) -> Estimate:
+def fixed_tasks(scores: Matrix, *, bounds: Bounds = UNIT) -> Estimate:
     """The mean of a fixed list of tasks over all scenes, of which those here are a sample.
 
     Args:
         scores: (tasks, scenes), without gaps.
+        bounds: of a score.
     """
     tasks, scenes = _shape(scores)
     return Estimate(
@@ -85,16 +113,19 @@ def fixed_tasks(scores: Matrix) -> Estimate:
         df=max(scenes - 1, 1),
         units=scenes,
         tasks=tasks,
+        enough=are_enough(tasks=tasks, scenes=scenes, method=IntervalMethod.FIXED_TASKS),
+        bounds=bounds,
     )
 
 
-def sampled_tasks(scores: Matrix, *, strata: Sequence[str]) -> Estimate:
+def sampled_tasks(scores: Matrix, *, strata: Sequence[str], bounds: Bounds = UNIT) -> Estimate:
     """The mean over all tasks and all scenes, of both of which those here are a sample.
 
     Args:
         scores: (tasks, scenes), without gaps.
         strata: of each task; the share of each stratum is fixed. A stratum of one task adds nothing to the variance
             between tasks, of which it shows nothing.
+        bounds: of a score.
     """
     tasks, scenes = _shape(scores)
     between, rest, df_tasks = 0.0, 0.0, 0.0
@@ -115,6 +146,8 @@ def sampled_tasks(scores: Matrix, *, strata: Sequence[str]) -> Estimate:
         df=max((between + over_scenes) ** 2 / spread, 1.0) if spread > 0 else float(max(scenes - 1, 1)),
         units=min(tasks, scenes),
         tasks=tasks,
+        enough=are_enough(tasks=tasks, scenes=scenes, method=IntervalMethod.SAMPLED_TASKS),
+        bounds=bounds,
     )
 
 

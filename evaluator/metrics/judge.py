@@ -128,7 +128,7 @@ def summarise_votes(judged: Iterable[JudgedPlan]) -> JudgeSummary:
     scores = [plan.score for plan in plans]
     valid = [score for score in scores if score is not None]
     return JudgeSummary(
-        score=cluster_bootstrap(valid) if valid else None,
+        score=cluster_bootstrap(valid, bounds=(1.0, 10.0)) if valid else None,
         unscored=len(scores) - len(valid),
         unparsable=sum(plan.votes.count(None) for plan in plans),
         alpha=krippendorff_alpha([plan.votes for plan in plans], level="ordinal"),

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from evaluator.metrics.crossed import Matrix, fixed_tasks, sampled_tasks
-from evaluator.metrics.statistics import LEAST_VALUES, Interval, interval
+from evaluator.metrics.statistics import Interval, interval
 from evaluator.metrics.student import critical_value
 from evaluator.suites.base import IntervalMethod
 
@@ -23,7 +23,7 @@ class AnchorsError(Exception):
 def normalised(
     *, scores: Matrix, gold: Matrix, floor: Matrix, method: IntervalMethod, strata: Sequence[str]
 ) -> Interval:
-    """The normalised mean with its 95 % interval.
+    """The normalised mean with its 95 % interval, which has no width for the anchors themselves.
 
     Args:
         scores: (tasks, samples); NaN where a task does not count. Only tasks that count in all three are compared.
@@ -45,5 +45,5 @@ def normalised(
     rest = above - ratio * room
     names = [name for name, counts in zip(strata, common.tolist(), strict=True) if counts]
     estimate = fixed_tasks(rest) if method is IntervalMethod.FIXED_TASKS else sampled_tasks(rest, strata=names)
-    half = critical_value(estimate.df) * estimate.error / float(room.mean()) if estimate.units >= LEAST_VALUES else 0.0
-    return interval(mean=ratio, low=ratio - half, high=ratio + half, count=len(above), units=estimate.units)
+    half = critical_value(estimate.df) * estimate.error / float(room.mean()) if estimate.enough else 0.0
+    return interval(mean=ratio, low=ratio - half, high=ratio + half, count=len(above), enough=estimate.enough)

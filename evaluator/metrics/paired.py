@@ -14,8 +14,16 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluator.metrics.crossed import Estimate, fixed_tasks, sampled_tasks
-from evaluator.metrics.statistics import RESAMPLES, SEED, Interval, interval
+from evaluator.metrics.crossed import Estimate, are_enough, fixed_tasks, sampled_tasks
+from evaluator.metrics.statistics import (
+    DIFFERENCES,
+    RESAMPLES,
+    SEED,
+    Bounds,
+    Interval,
+    interval,
+    without_spread,
+)
 from evaluator.suites.base import IntervalMethod
 
 Table = NDArray[np.float64]
@@ -23,7 +31,7 @@ DECIMALS = 6
 """Scores are compared as they are published."""
 
 
-def bootstrap_columns(differences: Table) -> list[Interval | None]:
+def bootstrap_columns(differences: Table, *, bounds: Sequence[Bounds]) -> list[Interval | None]:
     """Mean of each column with a 95 % percentile bootstrap interval over tasks.
 
     Tasks are the clusters, as in `statistics.cluster_bootstrap`: whole rows are drawn with replacement, and a column's
@@ -33,6 +41,7 @@ def bootstrap_columns(differences: Table) -> list[Interval | None]:
     Args:
         differences: (tasks, columns), NaN where there is no pair. The order of the rows decides which are drawn
             together, so give them in the suite's order.
+        bounds: of the values of each column. Those that are all equal have the interval of `without_spread`.
 
     Returns:
         One for each column; None for a column without any value.
@@ -46,7 +55,9 @@ def bootstrap_columns(differences: Table) -> list[Interval | None]:
     with np.errstate(invalid="ignore"):
         means = sums / (weights @ known.astype(np.float32))
     return [
-        _interval(values=differences[known[:, column], column], means=means[:, column]) if counts[column] else None
+        _interval(values=differences[known[:, column], column], means=means[:, column], bounds=bounds[column])
+        if counts[column]
+        else None
         for column in range(differences.shape[1])
     ]
 
@@ -64,12 +75,13 @@ def paired_test(differences: Table, *, method: IntervalMethod, strata: Sequence[
         strata: the metric of each task, for `SAMPLED_TASKS`.
     """
     if method is IntervalMethod.FIXED_TASKS:
-        return fixed_tasks(differences)
+        return fixed_tasks(differences, bounds=DIFFERENCES)
     if method is IntervalMethod.SAMPLED_TASKS:
-        return sampled_tasks(differences, strata=strata)
+        return sampled_tasks(differences, strata=strata, bounds=DIFFERENCES)
     values = differences.mean(axis=1)
     # One "task" of as many scenes: the tasks are the units.
-    estimate = replace(fixed_tasks(values[None, :]), tasks=len(values))
+    enough = are_enough(tasks=len(values), scenes=1, method=method)
+    estimate = replace(fixed_tasks(values[None, :], bounds=DIFFERENCES), tasks=len(values), enough=enough)
     is_binary = method is IntervalMethod.WILSON and np.isin(values, (-1.0, 0.0, 1.0)).all()
     return replace(estimate, exact_p=mcnemar(values)) if is_binary else estimate
 
@@ -113,12 +125,12 @@ def _draws(tasks: int) -> NDArray[np.uint16]:
     return np.bincount(drawn.ravel(), minlength=RESAMPLES * tasks).reshape(RESAMPLES, tasks).astype(np.uint16)
 
 
-def _interval(*, values: Table, means: NDArray[np.float32]) -> Interval:
+def _interval(*, values: Table, means: NDArray[np.float32], bounds: Bounds) -> Interval:
     # A resample may hold none of a column's tasks, where these are few; it tells nothing then.
     low, high = np.nanquantile(means.astype(np.float64), [0.025, 0.975])
     mean = float(values.mean())
     if values.min() == values.max():
-        return interval(mean=mean, low=mean, high=mean, count=len(values))
+        return without_spread(mean=mean, bounds=bounds, count=len(values))
     return interval(mean=mean, low=float(low), high=float(high), count=len(values))
 
 

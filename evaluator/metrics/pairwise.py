@@ -19,9 +19,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluator.metrics.crossed import EQUAL_MEANS, Matrix, least_p_value
+from evaluator.metrics.crossed import EQUAL_MEANS, Matrix, are_enough, least_p_value
 from evaluator.metrics.paired import DECIMALS
-from evaluator.metrics.statistics import LEAST_VALUES
 from evaluator.metrics.student import incomplete_beta, two_sided_p_values
 from evaluator.suites.base import IntervalMethod
 
@@ -42,7 +41,7 @@ class PairTests:
     """(rows, rows): mean of the row less that of the column, over the tasks that both have. Where tasks are undecided:
     the difference nearest to 0 of all ways to settle them."""
     p_values: Matrix
-    """(rows, rows), symmetric: two-sided; NaN over fewer than `LEAST_VALUES` independent tasks or scenes. The diagonal
+    """(rows, rows), symmetric: two-sided; NaN over too few tasks or scenes (`crossed.are_enough`). The diagonal
     is 1 for rows that can be tested at all."""
 
     @property
@@ -145,7 +144,7 @@ def _block(*, one: Matrix, other: Matrix, method: IntervalMethod, strata: NDArra
     if method is IntervalMethod.SAMPLED_TASKS:
         units = min(tasks, samples)
     shape = len(one), len(other)
-    if not tasks or units < LEAST_VALUES:
+    if not tasks or not are_enough(tasks=tasks, scenes=samples, method=method):
         return np.zeros(shape), np.full(shape, np.nan)
     differences = one.mean(axis=(1, 2))[:, None] - other.mean(axis=(1, 2))[None, :]
     differences[np.abs(differences) <= EQUAL_MEANS] = 0.0

@@ -60,10 +60,11 @@ def _interval(*, column: Column, runs: Sequence[Sequence[TaskScore]], samples: i
         return None
     table = np.stack(list(means.values()))
     if column.interval is IntervalMethod.FIXED_TASKS:
-        return fixed_tasks(table).interval
+        return fixed_tasks(table, bounds=column.bounds).interval
     if column.interval is IntervalMethod.SAMPLED_TASKS:
-        return sampled_tasks(table, strata=[by_task[0][task].metric for task in means]).interval
-    found = cluster_bootstrap(table[:, 0].tolist())
+        strata = [by_task[0][task].metric for task in means]
+        return sampled_tasks(table, strata=strata, bounds=column.bounds).interval
+    found = cluster_bootstrap(table[:, 0].tolist(), bounds=column.bounds)
     if not any(has_undecided(column=column, results=run) for run in runs):
         return found
     highest = mean_table(column=column, runs=by_task, samples=samples, upper=True)

@@ -9,10 +9,20 @@ import numpy as np
 import numpy.typing as npt
 
 LEAST_VALUES = 10
-"""Values that an interval needs. Resampling fewer says more about the few than about what they are drawn from: over two
-equal values it has no width at all."""
-TOO_FEW = f"No 95 % interval: it needs at least {LEAST_VALUES} independent tasks or scenes."
+"""Tasks that an interval needs. Resampling fewer says more about the few than about what they are drawn from."""
+LEAST_SCENES = 5
+"""Scenes that an interval over scenes needs where it is of a mean over `LEAST_VALUES` tasks or more: such means vary so
+regularly from scene to scene that Student's t covers them (docs/validity.md, "Intervals over few scenes"). Means over
+fewer tasks need `LEAST_VALUES` scenes."""
+NEEDED = f"{LEAST_VALUES} independent tasks or scenes, or {LEAST_SCENES} scenes of {LEAST_VALUES} tasks"
+"""What an interval needs, in words."""
+TOO_FEW = f"No 95 % interval: it needs at least {NEEDED}, and sizes must differ."
 """What pages say where an interval would be."""
+Bounds = tuple[float, float | None]
+"""Of the values of an interval; None: they have no upper bound."""
+UNIT: Bounds = (0.0, 1.0)
+DIFFERENCES: Bounds = (-1.0, 1.0)
+"""Of differences of two values in `UNIT`."""
 RESAMPLES = 2000
 SEED = 20240229
 PERMUTATIONS = 20_000
@@ -29,7 +39,7 @@ class Interval:
 
     mean: float
     low: float | None
-    """None, as is `high`, over fewer than `LEAST_VALUES` independent values."""
+    """None, as is `high`, over too few independent values (`NEEDED`), and of unbounded values that are all equal."""
     high: float | None
     count: int
     """Number of values, such as tasks."""
@@ -44,18 +54,54 @@ class Interval:
         return ends_in_words(low=self.low, high=self.high, form=form)
 
 
-def interval(*, mean: float, low: float, high: float, count: int, units: int | None = None) -> Interval:
-    """A mean with its interval, or without one if there are too few values. Every interval is made here.
+def interval(*, mean: float, low: float, high: float, count: int, enough: bool | None = None) -> Interval:
+    """A mean with its interval, or without one if there are too few values.
 
     Args:
         mean: the mean.
         low: where the interval begins.
         high: where it ends.
         count: number of values, such as tasks.
-        units: how many of them are independent; None: all.
+        enough: whether there are enough independent values; None: if there are `LEAST_VALUES`.
     """
-    enough = (count if units is None else units) >= LEAST_VALUES
-    return Interval(mean=mean, low=low if enough else None, high=high if enough else None, count=count)
+    known = count >= LEAST_VALUES if enough is None else enough
+    return Interval(mean=mean, low=low if known else None, high=high if known else None, count=count)
+
+
+def unseen_share(units: int) -> float:
+    """The share of a population that so many draws all miss with a chance of 2.5 %: 1 - 0.025^(1/n), about 3.7 / n.
+
+    The upper end of the interval of Clopper and Pearson (Biometrika 26(4), 1934) for no success in n trials.
+    """
+    return 1 - 0.025 ** (1 / units)
+
+
+def without_spread(
+    *, mean: float, bounds: Bounds, count: int, units: int | None = None, enough: bool | None = None
+) -> Interval:
+    """The interval of values that are all equal, which resampling and t give no width.
+
+    `unseen_share` of what the values were drawn from may be anywhere within the bounds; all else equals the values. Of
+    values that are all 1 it is the interval of Clopper and Pearson.
+
+    Args:
+        mean: the value.
+        bounds: of values. Without an upper bound there is no interval.
+        count: number of values, such as tasks.
+        units: how many of them are independent; None: all.
+        enough: as in `interval`.
+    """
+    low, high = bounds
+    if high is None:
+        return Interval(mean=mean, low=None, high=None, count=count)
+    share = unseen_share(count if units is None else units)
+    return interval(
+        mean=mean,
+        low=mean - share * max(mean - low, 0.0),
+        high=mean + share * max(high - mean, 0.0),
+        count=count,
+        enough=enough,
+    )
 
 
 def ends_of(*, low: float | None, high: float | None) -> tuple[float, float] | None:
@@ -67,22 +113,28 @@ def ends_in_words(*, low: float | None, high: float | None, form: str = ".4f") -
     """The ends of an interval as a text; where there is none, a dash with the reason."""
     ends = ends_of(low=low, high=high)
     if ends is None:
-        return f"— (needs {LEAST_VALUES} independent tasks or scenes)"
+        return f"— (needs {NEEDED})"
     return f"{ends[0]:{form}} to {ends[1]:{form}}"
 
 
-def cluster_bootstrap(values: Sequence[float]) -> Interval:
+def cluster_bootstrap(values: Sequence[float], *, bounds: Bounds = UNIT) -> Interval:
     """Mean of per-task values with a percentile bootstrap interval over tasks.
 
     A task is the cluster: its samples share request and plan, so they are averaged before and resampled together
-    (Efron and Tibshirani, An Introduction to the Bootstrap, section 8.3).
+    (Efron and Tibshirani, An Introduction to the Bootstrap, section 8.3). Values in `UNIT` that are all 0 or 1 have
+    Wilson's interval, other values that are all equal that of `without_spread`.
 
     Args:
         values: one mean score per task, at least one; the result does not depend on their order.
+        bounds: of the values.
     """
     if not values:
         raise ValueError("an interval needs at least one value")
     array = np.sort(np.asarray(values, dtype=np.float64))
+    if bounds == UNIT and np.isin(array, (0.0, 1.0)).all():
+        return wilson(successes=int(array.sum()), total=len(array))
+    if array[0] == array[-1]:
+        return without_spread(mean=float(array[0]), bounds=bounds, count=len(array))
     means = array[_resamples(len(array))].mean(axis=1)
     low, high = np.quantile(means, [0.025, 0.975])
     return interval(mean=float(array.mean()), low=float(low), high=float(high), count=len(array))
@@ -98,7 +150,7 @@ def _resamples(count: int) -> npt.NDArray[np.int32]:
 
 
 def clustered_mean(clusters: Sequence[Sequence[float]]) -> Interval:
-    """Mean of all values with a percentile bootstrap interval over clusters of any sizes.
+    """Mean of all values, each in [0, 1], with a percentile bootstrap interval over clusters of any sizes.
 
     Clusters are resampled whole, and the mean is that of the values in them, so that a cluster counts by its size
     (Davison and Hinkley, Bootstrap Methods and their Application, section 3.8).
@@ -114,10 +166,13 @@ def clustered_mean(clusters: Sequence[Sequence[float]]) -> Interval:
     # In one order, so that the result does not depend on that of the clusters.
     parts = sorted((math.fsum(values), len(values)) for values in clusters)
     sums, sizes = (np.asarray(column, dtype=np.float64) for column in zip(*parts, strict=True))
+    mean = float(sums.sum() / sizes.sum())
+    if np.allclose(sums, mean * sizes, rtol=0, atol=1e-12):
+        return without_spread(mean=mean, bounds=UNIT, count=len(parts))
     chosen = _resamples(len(parts))
     means = sums[chosen].sum(axis=1) / sizes[chosen].sum(axis=1)
     low, high = np.quantile(means, [0.025, 0.975])
-    return interval(mean=float(sums.sum() / sizes.sum()), low=float(low), high=float(high), count=len(parts))
+    return interval(mean=mean, low=float(low), high=float(high), count=len(parts))
 
 
 def wilson(*, successes: int, total: int) -> Interval:

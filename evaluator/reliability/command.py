@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from evaluator.reliability import Profile
 
 _NONE = "not measured"
+NEVER_SUCCEEDS = "No run succeeds on any task: outcomes are alike because all are failures."
 
 
 def measured(
@@ -59,7 +60,10 @@ def print_profile(profile: "Profile") -> None:
         found.add_row(name, *_in_words(one))
     found.show(out)
     tasks = _counted(profile.tasks, left_out=profile.left_out)
-    out.print(f"{tasks} tasks. Success: {profile.success}", markup=False, highlight=False, soft_wrap=True)
+    once = f" {profile.once} tasks ran only once and are left out of consistency." if profile.once else ""
+    never = f" {NEVER_SUCCEEDS}" if profile.never_succeeds else ""
+    words = f"{tasks} tasks. Success: {profile.success}{once}{never}"
+    out.print(words, markup=False, highlight=False, soft_wrap=True)
     _print_robustness(profile)
     _print_predictability(profile)
 
@@ -88,11 +92,13 @@ def _print_predictability(profile: "Profile") -> None:
     if found is None:
         out.print("No answer came with a confidence.")
         return
-    table = Listing("measure", "value", title=f"Predictability, {found.answers} answers with a confidence")
-    table.add_row("calibration error", f"{found.calibration_error:.4f}")
-    table.add_row("Brier score", f"{found.brier.mean:.4f}")
-    table.add_row("AUROC", _NONE if found.auroc is None else f"{found.auroc:.4f}")
-    table.add_row("selective gain", _NONE if found.selective_gain is None else f"{found.selective_gain:.4f}")
+    title = f"Predictability, {found.answers} answers with a confidence"
+    table = Listing("measure", "value", "95 % interval", title=title)
+    table.add_row("calibration error", *_in_words(found.calibration_error))
+    table.add_row("the same by chance", f"{found.calibration_floor:.4f}", "")
+    table.add_row("Brier score", *_in_words(found.brier))
+    table.add_row("AUROC", *_in_words(found.auroc))
+    table.add_row("selective gain", *_in_words(found.selective_gain))
     table.show(out)
 
 

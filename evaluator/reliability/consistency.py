@@ -1,10 +1,14 @@
-"""Consistency: whether runs of one planner on the same requests end alike. Pure."""
+"""Consistency: whether runs of one planner on the same requests end alike. Pure.
+
+All measures but pass^k are means over the pairs of a task's runs, so that what they estimate does not depend on how
+many runs there are.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from graphlib import CycleError
 from itertools import combinations
-from math import comb, exp, sqrt
+from math import comb, exp
 
 from evaluator.metrics.plan_equality import canonical_form, edge_f1
 from evaluator.plans.model import Plan
@@ -24,25 +28,37 @@ def pass_hat_k(*, successes: int, runs: int, k: int) -> float:
 
 
 def outcome_consistency(*, successes: int, runs: int) -> float:
-    """(2p - 1)^2 of the success rate p of a task, in [0, 1]: 1 if all runs end alike, 0 if half of them succeed.
+    """An estimate of (2p - 1)^2 of the chance p that a run of the task succeeds: 1 if all runs end alike, 0 where half
+    of them succeed.
 
-    arXiv 2602.16666, outcome consistency.
+    arXiv 2602.16666, outcome consistency. There p is replaced by the share of c successes in n runs, whose square is
+    too large by 4 p (1 - p) / n on average: fewer runs look more consistent. This is the unbiased estimate,
+    1 - 4 c (n - c) / (n (n - 1)): 1 less twice the share of pairs of runs that end differently. That of a single task
+    may be negative, -1 / (n - 1) at least.
+
+    Args:
+        successes: runs that succeed.
+        runs: at least two.
     """
-    return (2 * successes / runs - 1) ** 2
+    if runs < 2:
+        raise ValueError("consistency takes at least two runs")
+    return 1 - 4 * successes * (runs - successes) / (runs * (runs - 1))
 
 
 def resource_consistency(values: Sequence[float]) -> float:
-    """exp(-coefficient of variation) of what each run used, in (0, 1]: 1 if all used as much.
+    """exp(-coefficient of variation) of what two runs used, in (0, 1], as a mean over pairs of runs: 1 if all used as
+    much, 1 / e at least.
 
-    arXiv 2602.16666, resource consistency. The deviation is that of the population.
+    arXiv 2602.16666, resource consistency, which takes all runs at once; that of few runs is too large. The deviation
+    of a pair is |a - b| / 2, its mean (a + b) / 2.
 
     Args:
-        values: of each run, not negative, at least one.
+        values: of each run, not negative, at least two.
     """
-    mean = sum(values) / len(values)
-    if not mean:
-        return 1.0
-    return exp(-sqrt(sum((value - mean) ** 2 for value in values) / len(values)) / mean)
+    pairs = list(combinations(values, 2))
+    if not pairs:
+        raise ValueError("consistency takes at least two runs")
+    return sum(exp(-abs(one - other) / (one + other)) if one + other else 1.0 for one, other in pairs) / len(pairs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,20 @@
-"""Predictability: whether a planner's confidence says when it is right. Pure.
+"""Predictability: whether a planner's confidence says when it is right. Pure and seeded.
 
-Confidences and successes are those of the same answers, in the same order.
+Confidences and successes are those of the same answers, in the same order. Intervals resample tasks with all of their
+answers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluator.metrics.statistics import LEAST_VALUES, RESAMPLES, SEED, Interval, interval, unseen_share
+
 BINS = 10
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +113,131 @@ def selective_gain(*, confidences: Sequence[float], successes: Sequence[bool]) -
 
 def _area(curve: Sequence[tuple[float, float]]) -> float:
     return sum(risk for _, risk in curve) / len(curve)
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Answers with a confidence."""
+
+    confidences: Array
+    successes: Array
+    """0 or 1."""
+    tasks: NDArray[np.intp]
+    """The number of each answer's task, from 0."""
+
+    @classmethod
+    def of(cls, by_task: Sequence[Sequence[tuple[float, bool]]]) -> "Answers":
+        """From confidence and success of each answer, task by task; at least one."""
+        rows = [(one, float(right), task) for task, own in enumerate(by_task) for one, right in own]
+        confidences, successes, tasks = zip(*rows, strict=True)
+        return cls(np.array(confidences), np.array(successes), np.array(tasks))
+
+    def draws(self) -> NDArray[np.int64]:
+        """(resamples, answers): how often each resample of tasks holds an answer."""
+        count = int(self.tasks.max()) + 1
+        drawn = np.random.default_rng(SEED).integers(0, count, size=(RESAMPLES, count))
+        drawn += np.arange(RESAMPLES)[:, None] * count
+        weights = np.bincount(drawn.ravel(), minlength=RESAMPLES * count).reshape(RESAMPLES, count)
+        return np.asarray(weights[:, self.tasks])
+
+    @property
+    def places(self) -> NDArray[np.intp]:
+        """The bin of each answer."""
+        return np.minimum((self.confidences * BINS).astype(np.intp), BINS - 1)
+
+
+def calibration_interval(answers: Answers) -> Interval:
+    """Calibration error with a 95 % interval over tasks.
+
+    The error of a finite sample is too large on average, and that of a resample is so again. The interval therefore
+    begins with the low end of the basic bootstrap, which takes the second excess for the first, and ends with the high
+    end of the percentiles, which errs to the safe side (Davison and Hinkley, Bootstrap Methods and their Application,
+    sections 5.2 and 5.3).
+    """
+    gaps = answers.confidences - answers.successes
+    bins = np.eye(BINS)[answers.places] * gaps[:, None]
+    mean = float(np.abs(bins.sum(axis=0)).sum() / len(gaps))
+    draws = answers.draws()
+    errors = np.abs(draws @ bins).sum(axis=1) / draws.sum(axis=1)
+    _, high = np.quantile(errors, [0.025, 0.975])
+    low = max(0.0, 2 * mean - float(high))
+    count = int(answers.tasks.max()) + 1
+    # A sample without any error may still miss so many tasks.
+    return interval(mean=mean, low=low, high=min(1.0, max(float(high), unseen_share(count))), count=count)
+
+
+def calibration_floor(answers: Answers) -> float:
+    """The mean calibration error of a perfectly calibrated planner with these confidences, in [0, 1]: what a sample of
+    this size gives by chance.
+
+    Answers of one task succeed or fail together as far as their confidences allow, as those of planners that repeat
+    themselves do; if they do not, the floor is lower.
+    """
+    rng = np.random.default_rng(SEED)
+    luck = rng.random((RESAMPLES, int(answers.tasks.max()) + 1))[:, answers.tasks]
+    gaps = answers.confidences - (luck < answers.confidences)
+    return float(np.abs(gaps @ np.eye(BINS)[answers.places]).sum(axis=1).mean() / len(answers.tasks))
+
+
+def auroc_interval(answers: Answers) -> Interval | None:
+    """AUROC with a 95 % percentile bootstrap interval over tasks.
+
+    There are no ends over fewer than ten tasks with a right, or with a wrong answer. Where every right answer has a
+    higher confidence than every wrong one, or the other way around, `unseen_share` of the rarer kind may be otherwise.
+
+    Returns:
+        None if all answers are right, or all wrong.
+    """
+    right = answers.successes == 1
+    mean = auroc(confidences=answers.confidences.tolist(), successes=right.tolist())
+    if mean is None:
+        return None
+    one, other = answers.confidences[right][:, None], answers.confidences[~right][None, :]
+    wins = (one > other) + (one == other) / 2
+
+    def of(draws: NDArray[np.int64]) -> Array:
+        first, second = draws[:, right].astype(np.float64), draws[:, ~right].astype(np.float64)
+        pairs = first.sum(axis=1) * second.sum(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(((first @ wins) * second).sum(axis=1) / pairs)
+
+    return _ends(answers, mean=mean, resampled=of, lowest=0.0)
+
+
+def selective_gain_interval(answers: Answers) -> Interval | None:
+    """Selective gain with a 95 % percentile bootstrap interval over tasks, under the conditions of `auroc_interval`."""
+    right = answers.successes == 1
+    mean = selective_gain(confidences=answers.confidences.tolist(), successes=right.tolist())
+    if mean is None:
+        return None
+    order = np.argsort(-answers.confidences, kind="stable")
+    confidences, wrong = answers.confidences[order], 1 - answers.successes[order]
+    starts = np.flatnonzero(np.concatenate([[True], confidences[1:] != confidences[:-1]]))
+
+    def gain(weights: NDArray[np.int64]) -> float:
+        counts = np.add.reduceat(weights, starts)
+        errors = np.add.reduceat(weights * wrong, starts)
+        rates = np.repeat(np.divide(errors, counts, out=np.zeros(len(counts)), where=counts > 0), counts)
+        places = np.arange(1, len(rates) + 1)
+        share = errors.sum() / len(rates)
+        best = (np.maximum(places - (len(rates) - errors.sum()), 0) / places).mean()
+        if share == best:
+            return float("nan")
+        return float(1 - ((np.cumsum(rates) / places).mean() - best) / (share - best))
+
+    return _ends(
+        answers, mean=mean, resampled=lambda draws: np.array([gain(row) for row in draws[:, order]]), lowest=-1.0
+    )
+
+
+def _ends(answers: Answers, *, mean: float, resampled: Callable[[NDArray[np.int64]], Array], lowest: float) -> Interval:
+    """The interval of a measure that compares right answers with wrong ones; `lowest` is what it can be at least."""
+    right, wrong = (len(np.unique(answers.tasks[answers.successes == kind])) for kind in (1, 0))
+    values = resampled(answers.draws())
+    low, high = np.nanquantile(values, [0.025, 0.975])
+    if high - low <= 1e-12:
+        share = unseen_share(min(right, wrong))
+        low, high = mean - share * (mean - lowest), mean + share * (1 - mean)
+    count = int(answers.tasks.max()) + 1
+    enough = min(right, wrong) >= LEAST_VALUES
+    return interval(mean=mean, low=float(low), high=float(high), count=count, enough=enough)

@@ -8,7 +8,14 @@ from typing import Any
 
 from evaluator.canonical_json import JsonValue
 from evaluator.metrics.aggregate import TaskScore, counted
-from evaluator.metrics.statistics import Interval, cluster_bootstrap, clustered_mean
+from evaluator.metrics.statistics import (
+    DIFFERENCES,
+    UNIT,
+    Bounds,
+    Interval,
+    cluster_bootstrap,
+    clustered_mean,
+)
 from evaluator.records import Outcome, ResultRecord
 from evaluator.reliability import predictability
 from evaluator.reliability.consistency import outcome_consistency, pass_hat_k, plans_alike, resource_consistency
@@ -27,7 +34,7 @@ from evaluator.reliability.shared_samples import Records, most_samples, on_share
 from evaluator.reliability.unavailable import Unavailable
 from evaluator.suites.base import Column, IntervalMethod
 
-VERSION = "reliability/3"
+VERSION = "reliability/4"
 TOLERANCE = 0.01
 """By which a graded score may be below the gold plan's on the same samples and still count as a success."""
 _WORST = 5
@@ -43,11 +50,14 @@ class Predictability:
 
     answers: int
     """That came with a confidence, in all plain runs."""
-    calibration_error: float
+    calibration_error: Interval
+    calibration_floor: float
+    """The mean calibration error of a perfectly calibrated planner with these confidences: part of the error is this
+    chance."""
     brier: Interval
     """Mean squared distance of confidence and success, with an interval over tasks; 0 is best."""
-    auroc: float | None
-    selective_gain: float | None
+    auroc: Interval | None
+    selective_gain: Interval | None
     curve: list[tuple[float, float]]
     bins: list[predictability.Bin]
     overconfident: tuple[str, ...]
@@ -63,16 +73,20 @@ class Profile:
     samples: int | None
     """Data points that plans were executed on in every run: the figures are on these. None where plans are judged."""
     left_out: int
-    """Tasks without a value in some run, because of a fault that is not the planner's."""
+    """Tasks without a value in some run, because of a fault that is not the planner's; their other runs count."""
+    once: int
+    """Tasks with a value in fewer than two runs: consistency leaves them out."""
+    never_succeeds: bool
+    """Whether no run succeeds on any task: outcomes are alike then because all of them are failures."""
     success: str
     """When a task counts as a success, as a sentence."""
     success_rate: Interval | None
     success_counts: tuple[int, ...]
-    """Tasks by the number of runs that succeed: `runs + 1` numbers, from none to all."""
+    """Tasks with a value in every run by the number of runs that succeed: `runs + 1` numbers, from none to all."""
     pass_hat: Mapping[int, Interval]
-    """pass^k by k."""
+    """pass^k by k, over the tasks with a value in k runs."""
     outcomes: Interval | None
-    """Mean outcome consistency."""
+    """Mean outcome consistency, over the tasks with a value in two runs."""
     equal_plans: Interval | None
     equal_edges: Interval | None
     resources: Mapping[str, Interval]
@@ -102,7 +116,7 @@ class Profile:
     def dimensions(self) -> dict[str, Interval | None]:
         """The profile at a glance: success, consistency of outcomes, robustness, and predictability as 1 - Brier score.
 
-        All but robustness, which may exceed 1, are in [0, 1], and more is better. None: not measured.
+        More is better; robustness may exceed 1, and the estimate of consistency may be below 0. None: not measured.
         """
         known = self.predictability
         return {
@@ -123,8 +137,8 @@ def profile_of(
 ) -> Profile:
     """The profile of a planner, from records alone: live ones or stored ones. Pure and deterministic.
 
-    Tasks that have no value in some plain run, because of a fault that is not the planner's, are left out. So are
-    tasks of perturbed runs that are `not_run`. Runs are compared on the data points that all of them have
+    Runs of a task that have no value, because of a fault that is not the planner's, are left out, and so are tasks of
+    perturbed runs that are `not_run`. Runs are compared on the data points that all of them have
     (`shared_samples`).
 
     Args:
@@ -165,26 +179,36 @@ def profile_of(
 
 def _consistency(plain: Sequence[Records], *, values: Sequence[Values], is_success: IsSuccess) -> dict[str, Any]:
     """The fields of a profile on consistency."""
-    tasks = [task for task in values[0] if all(task in one for one in values)]
-    right = {task: sum(is_success(task, one[task]) for one in values) for task in tasks}
-    alike = {task: plans_alike([plan_of(records[task].plan) for records in plain]) for task in tasks}
-    equal = {task: 1.0 if (one := alike[task]) is None else one.equal for task in tasks}
-    count, mean = len(plain), partial(_mean, tasks=tasks)
-    steady = {task: (outcome_consistency(successes=right[task], runs=count), equal[task]) for task in tasks}
+    runs = {
+        task: [(records[task], one[task]) for records, one in zip(plain, values, strict=True) if task in one]
+        for task in dict.fromkeys(task for one in values for task in one)
+    }
+    tasks, count = list(runs), len(plain)
+    counts = {task: len(own) for task, own in runs.items()}
+    right = {task: sum(is_success(task, value) for _, value in own) for task, own in runs.items()}
+    alike = {task: plans_alike([plan_of(record.plan) for record, _ in own]) for task, own in runs.items()}
+    equal = {task: 1.0 if one is None else one.equal for task, one in alike.items()}
+    again = [task for task in tasks if counts[task] > 1]
+    outcomes = {task: outcome_consistency(successes=right[task], runs=counts[task]) for task in again}
+    steady = {task: (outcomes[task], equal[task]) for task in again}
     return {
         "tasks": len(tasks),
-        "success_rate": mean(lambda task: right[task] / count),
-        "success_counts": tuple(sum(one == number for one in right.values()) for number in range(count + 1)),
+        "once": len(tasks) - len(again) if count > 1 else 0,
+        "never_succeeds": bool(tasks) and not any(right.values()),
+        "success_rate": _mean(lambda task: right[task] / counts[task], tasks=tasks),
+        "success_counts": tuple(
+            sum(right[task] == number for task in tasks if counts[task] == count) for number in range(count + 1)
+        ),
         "pass_hat": {
             k: found
             for k in range(1, count + 1)
-            if (found := mean(partial(_passed, right=right, runs=count, k=k))) is not None
+            if (found := _mean(partial(_passed, right=right, counts=counts, k=k), tasks=tasks)) is not None
         },
-        "outcomes": mean(lambda task: steady[task][0]) if count > 1 else None,
-        "equal_plans": mean(lambda task: None if (one := alike[task]) is None else one.equal),
-        "equal_edges": mean(lambda task: None if (one := alike[task]) is None else one.edges),
-        "resources": _resources(plain, tasks=tasks) if count > 1 else {},
-        "unsteady": tuple(task for task in sorted(tasks, key=steady.__getitem__) if steady[task] < (1.0, 1.0))[:_WORST],
+        "outcomes": _mean(outcomes.__getitem__, tasks=again, bounds=DIFFERENCES),
+        "equal_plans": _mean(lambda task: None if (one := alike[task]) is None else one.equal, tasks=again),
+        "equal_edges": _mean(lambda task: None if (one := alike[task]) is None else one.edges, tasks=again),
+        "resources": _resources({task: [record for record, _ in runs[task]] for task in again}),
+        "unsteady": tuple(task for task in sorted(again, key=steady.__getitem__) if steady[task] < (1.0, 1.0))[:_WORST],
     }
 
 
@@ -198,8 +222,8 @@ def _left_out(records: Records, *, values: Mapping[str, float]) -> int:
     return sum(record.outcome is Outcome.INFRA_FAULT and task not in values for task, record in records.items())
 
 
-def _passed(task: str, *, right: Mapping[str, int], runs: int, k: int) -> float:
-    return pass_hat_k(successes=right[task], runs=runs, k=k)
+def _passed(task: str, *, right: Mapping[str, int], counts: Mapping[str, int], k: int) -> float | None:
+    return pass_hat_k(successes=right[task], runs=counts[task], k=k) if counts[task] >= k else None
 
 
 def _success(*, column: Column, gold: Records | None) -> IsSuccess:
@@ -220,18 +244,17 @@ def _from_one(one: Interval) -> Interval:
     return Interval(mean=1 - one.mean, low=low, high=high, count=one.count)
 
 
-def _mean(measure: Measure, *, tasks: Sequence[str]) -> Interval | None:
+def _mean(measure: Measure, *, tasks: Sequence[str], bounds: Bounds = UNIT) -> Interval | None:
     values = [value for task in tasks if (value := measure(task)) is not None]
-    return cluster_bootstrap(values) if values else None
+    return cluster_bootstrap(values, bounds=bounds) if values else None
 
 
-def _resources(plain: Sequence[Records], *, tasks: Sequence[str]) -> dict[str, Interval]:
+def _resources(runs: Mapping[str, Sequence[ResultRecord]]) -> dict[str, Interval]:
     found = {}
     for name, used in _USED.items():
-        values = {task: [used(records[task]) for records in plain] for task in tasks}
-        known = {task: [one for one in own if one is not None] for task, own in values.items()}
-        whole = [own for own in known.values() if len(own) == len(plain)]
-        if whole and any(map(any, whole)):
+        known = [[one for record in own if (one := used(record)) is not None] for own in runs.values()]
+        whole = [own for own in known if len(own) > 1]
+        if any(map(any, whole)):
             found[name] = cluster_bootstrap([resource_consistency(own) for own in whole])
     return found
 
@@ -259,11 +282,12 @@ def _perturbed_values(
     perturbation: Perturbation, *, column: Column, records: Records, plain: Sequence[Values]
 ) -> PerturbedValues:
     changed = _values(column=column, records=records)
-    tasks = [task for task in changed if all(task in one for one in plain)]
+    unchanged = {task: [one[task] for one in plain if task in one] for task in changed}
+    tasks = [task for task, own in unchanged.items() if own]
     return PerturbedValues(
         perturbation=perturbation,
         changed={task: changed[task] for task in tasks},
-        plain={task: sum(one[task] for one in plain) / len(plain) for task in tasks},
+        plain={task: sum(unchanged[task]) / len(unchanged[task]) for task in tasks},
         left_out=_left_out(records, values=changed),
     )
 
@@ -281,13 +305,15 @@ def _predictability(
     pairs = [pair for own in answers.values() for pair in own]
     confidences, successes = ([*part] for part in zip(*pairs, strict=True))
     given = {"confidences": confidences, "successes": successes}
+    every = predictability.Answers.of(list(answers.values()))
     sure = sorted((-one, task) for task, own in answers.items() for one, is_right in own if not is_right)
     return Predictability(
         answers=len(pairs),
-        calibration_error=predictability.calibration_error(**given),
+        calibration_error=predictability.calibration_interval(every),
+        calibration_floor=predictability.calibration_floor(every),
         brier=clustered_mean([[(one - is_right) ** 2 for one, is_right in own] for own in answers.values()]),
-        auroc=predictability.auroc(**given),
-        selective_gain=predictability.selective_gain(**given),
+        auroc=predictability.auroc_interval(every),
+        selective_gain=predictability.selective_gain_interval(every),
         curve=predictability.risk_coverage(**given),
         bins=predictability.diagram(**given),
         overconfident=tuple(dict.fromkeys(task for _, task in sure))[:_WORST],

@@ -62,11 +62,14 @@ def pooled(runs: Iterable[PerturbedValues]) -> Interval | None:
     Tasks are resampled with all of their answers, so a task counts by the number of perturbations that apply to it.
     """
     sums: dict[str, tuple[float, float]] = {}
-    for run in runs:
+    every = list(runs)
+    for run in every:
         for task, value in run.changed.items():
             changed, unchanged = sums.get(task, (0.0, 0.0))
             sums[task] = changed + value, unchanged + run.plain[task]
-    return ratio_of_means(changed=[one for one, _ in sums.values()], unchanged=[one for _, one in sums.values()])
+    return ratio_of_means(
+        changed=[one for one, _ in sums.values()], unchanged=[one for _, one in sums.values()], most=float(len(every))
+    )
 
 
 def pooled_by_kind(runs: Sequence[PerturbedValues]) -> dict[str, Interval]:

@@ -9,18 +9,19 @@ from evaluator.records import Outcome, ResultRecord, SampleResult
 Records = Mapping[str, ResultRecord]
 """Of one run, by task."""
 _SHARE = 8
-"""Of a planner whose 13 further runs on OpenAGI have no plan in common, the profile costs 1 + 13 / 8 evaluations, less
-what tasks share with each other."""
+FEWEST = 8
+"""Data points on which 6 % of OpenAGI's gold plans without one of their steps count as a success; on one it is 29 %
+(docs/reliability.md, "Success")."""
 _FAILS_LATER = "Its plan fails on a data point that other runs of the profile do not have."
 
 
 def samples_of_further_runs(count: int) -> int:
-    """How many data points each task has in the further runs of a profile: an eighth, at least one.
+    """How many data points each task has in the further runs of a profile: an eighth, but at least `FEWEST` or all.
 
     Args:
         count: that it has in the first run, at least 1.
     """
-    return max(1, count // _SHARE)
+    return min(count, max(FEWEST, count // _SHARE))
 
 
 def on_shared_samples(runs: Sequence[Records]) -> list[Records]:

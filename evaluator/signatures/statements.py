@@ -64,6 +64,9 @@ class ColumnFacts(_Shape):
     """Key of the column with the share of undecided tasks; empty if every task is decided."""
     by_rules: list[_Text]
     """Keys of the columns with both ends before an arbiter settled anything; else empty."""
+    low: FiniteFloat
+    high: FiniteFloat | None
+    """Range of a task's value; None: unbounded."""
 
 
 class SuiteFacts(_Shape):

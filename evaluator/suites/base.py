@@ -105,6 +105,11 @@ class Column:
                 f"column {self.key}: only columns of judged plans whose higher values are better have undecided tasks"
             )
 
+    @property
+    def bounds(self) -> tuple[float, float | None]:
+        """Range of a task's value."""
+        return self.low, self.high
+
     def to_json(self) -> dict[str, JsonValue]:
         """The column as a JSON object."""
         lists = {"tasks": list(self.tasks), "by_rules": list(self.by_rules)}

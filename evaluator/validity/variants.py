@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 
 from evaluator.ablations import Kind, Variant, VariantPlanner, variants
 from evaluator.canonical_json import JsonValue
-from evaluator.metrics.statistics import Interval, cluster_bootstrap
+from evaluator.metrics.statistics import DIFFERENCES, Interval, cluster_bootstrap
 from evaluator.planners.protocol import Planner
 from evaluator.records import Outcome, ResultRecord
 from evaluator.suites.base import Suite
@@ -137,7 +137,7 @@ def _neighbours(ranked: Mapping[Kind, Mapping[str, float]]) -> dict[str, Interva
     pairs = itertools.pairwise(ORDER)
     return {
         f"{better.value} > {worse.value}": cluster_bootstrap(
-            [score - ranked[worse][task] for task, score in ranked[better].items()]
+            [score - ranked[worse][task] for task, score in ranked[better].items()], bounds=DIFFERENCES
         )
         for better, worse in pairs
         if ranked[better]
@@ -163,7 +163,7 @@ def _report(*, metric: str, rows: Sequence[Scored]) -> MetricReport:
         metric=metric,
         tasks=len(compared),
         won=len(compared) - len(lost),
-        margin=cluster_bootstrap(margins or [0.0]),
+        margin=cluster_bootstrap(margins or [0.0], bounds=DIFFERENCES),
         losses=losses,
     )
 

@@ -22,8 +22,9 @@ A snapshot's content is `{"rows": [row, ...], "coverage": {"run": int, "total": 
 `rank_high` are the ranks that paired tests leave open (`evaluator.metrics.pairwise`): `rank_low` is 1 plus the number
 of rows that are significantly better, `rank_high` the number of rows less those that are significantly worse, by Holm's
 method at 5 % over the `rank_tests` pairs of the board that can be tested. All three ranks are null for a row without
-the primary metric; such rows come last. Over fewer than ten independent tasks or scenes there is no test: the row's
-`rank_low` and `rank_high` are null, as are `low` and `high` of the metric, and it leaves the ranks of the others open.
+the primary metric; such rows come last. Over too few tasks or scenes (`crossed.are_enough`) there is no test: the
+row's `rank_low` and `rank_high` are null, as are `low` and `high` of the metric, and it leaves the ranks of the others
+open.
 Rows without `rank_tests` are from before: their ranges are the ranks that the 95 % intervals leave open, where a row is
 certainly worse than another only if the other's interval is wholly better.
 `normalised`, where plans are executed, is the primary score between those of the board's rows of `no-op` (0) and `gold`

@@ -12,7 +12,10 @@ from evaluator.metrics.statistics import ends_in_words
 
 _TEXTS = (
     ("Success over runs", "Mean success rate of a task over several runs"),
-    ("Consistency", "Whether runs of the same request end alike: 1 if all do, 0 if half succeed"),
+    (
+        "Consistency",
+        "Whether runs of the same request end alike: 1 if all do, 0 if half succeed; none where no run succeeds",
+    ),
     ("Robustness", "Score on perturbed requests over that on unchanged ones"),
     ("Predictability", "Whether confidence tells success: 1 minus the Brier score"),
 )
@@ -26,11 +29,16 @@ CHOSEN = frozenset({f"{_PREFIX}success", f"{_PREFIX}predictability"})
 
 
 def dimensions_of(figures: Mapping[str, Any] | None) -> dict[str, dict[str, float | None]]:
-    """What a row keeps of the dimensions of a profile; empty without one."""
+    """What a row keeps of the dimensions of a profile; empty without one.
+
+    Consistency is left out where success is 0: outcomes are alike then because all are failures.
+    """
+    known = {name: value for name, value in (figures or {}).items() if name in DIMENSIONS and value is not None}
+    if (known.get("success") or {}).get("mean") == 0:
+        known.pop("consistency", None)
     return {
         name: {end: None if value[end] is None else round(value[end], 6) for end in ("mean", "low", "high")}
-        for name, value in (figures or {}).items()
-        if name in DIMENSIONS and value is not None
+        for name, value in known.items()
     }
 
 

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evaluator.causes.taxonomy import Cause
-from evaluator.metrics.statistics import LEAST_VALUES
+from evaluator.metrics.statistics import NEEDED
 from leaderboard.compare.causes import CauseRow, cause_table
 from leaderboard.compare.comparing import by_group, task_differences
 from leaderboard.compare.presenters import chosen_metric
@@ -42,16 +42,15 @@ class ComparedMetricOutput(serializers.Serializer[Any]):
     low = serializers.FloatField(
         source="difference.low",
         allow_null=True,
-        help_text=f"Lower end of the 95 % interval, that of `least`; null over fewer than {LEAST_VALUES} independent "
-        "tasks or scenes.",
+        help_text=f"Lower end of the 95 % interval, that of `least`; null over fewer than {NEEDED}.",
     )
     high = serializers.FloatField(source="difference.high", allow_null=True, help_text="Upper end, that of `most`.")
     p_value = serializers.FloatField(
         allow_null=True,
         help_text="Two-sided and paired, of the test that the board's ranks follow from: a t test over the scenes that "
         "plans were executed on; of judged plans McNemar's exact test for shares and a t test over the tasks for "
-        "graded values. The largest of all ways to settle undecided tasks. Null over fewer than ten independent tasks "
-        "or scenes.",
+        "graded values. The largest of all ways to settle undecided tasks. Null over too few "
+        "tasks or scenes, as is `low`.",
     )
     p_adjusted = serializers.FloatField(
         source="adjusted", allow_null=True, help_text="By Holm's method over the evaluations compared with the first."

@@ -6,6 +6,7 @@ over the tasks for which both have one; the metric's direction decides which is 
 Undecided tasks count 0 in means. Intervals, tests, and who is better on a task hold for every way to settle them.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from evaluator.metrics.aggregate import TaskScore, counted, counted_by_sample
 from evaluator.metrics.crossed import Estimate
 from evaluator.metrics.paired import DECIMALS, bootstrap_columns, holm, paired_test
-from evaluator.metrics.statistics import Interval
+from evaluator.metrics.statistics import Bounds, Interval
 from evaluator.records import Outcome
 from evaluator.suites.base import Column
 from evaluator.suites.facets import Facet
@@ -159,9 +160,12 @@ def compare(*, metrics: Sequence[Column], scores: Sequence[Scores], strata: Sequ
     """
     first, others = scores[0], scores[1:]
     spans = [_span(key=metric.key, first=first, other=other) for other in others for metric in metrics]
-    intervals = _bootstrapped([span.mean for span in spans])
+    bounds = [_bounds(metric) for _ in others for metric in metrics]
+    intervals = _bootstrapped([span.mean for span in spans], bounds=bounds)
     if any(metric.undecided for metric in metrics):
-        least, most = (_bootstrapped([getattr(span, end) for span in spans]) for end in ("least", "most"))
+        least, most = (
+            _bootstrapped([getattr(span, end) for span in spans], bounds=bounds) for end in ("least", "most")
+        )
         intervals = [
             replace(found, low=low.low, high=high.high) if found and low and high else None
             for found, low, high in zip(intervals, least, most, strict=True)
@@ -207,11 +211,16 @@ def _span(*, key: str, first: Scores, other: Scores) -> _Span:
     return _Span(two - one, two - one_upper, two_upper - one)
 
 
-def _bootstrapped(differences: Sequence[Values]) -> list[Interval | None]:
+def _bounds(metric: Column) -> Bounds:
+    """Of differences in a metric."""
+    return (-math.inf, None) if metric.high is None else (metric.low - metric.high, metric.high - metric.low)
+
+
+def _bootstrapped(differences: Sequence[Values], *, bounds: Sequence[Bounds]) -> list[Interval | None]:
     table = np.stack(differences, axis=1)
     # Tasks without any score would only slow down the bootstrap.
     paired = table[~np.isnan(table).all(axis=1)]
-    return bootstrap_columns(np.where(np.abs(paired) <= _SAME, 0.0, paired))
+    return bootstrap_columns(np.where(np.abs(paired) <= _SAME, 0.0, paired), bounds=bounds)
 
 
 def _p_value(*, metric: Column, first: Scores, other: Scores) -> float | None:

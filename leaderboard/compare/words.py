@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from django.utils.text import Truncator
 
-from evaluator.metrics.statistics import LEAST_VALUES
+from evaluator.metrics.statistics import NEEDED
 from evaluator.suites.base import Column
 from leaderboard.compare.comparing import MetricDifference, Pair
 from leaderboard.compare.services import LETTERS, Comparison
@@ -91,7 +91,7 @@ def _verdict(
         )
         return Verdict(better="", sentence=sentence, caution="")
     if round(abs(mean), 12) == 0:
-        equal = not found.wins + found.losses and (ends is None or ends[0] == ends[1])
+        equal = found.ties == count
         same = "the same on every task" if equal else "the same on average"
         sentence = f"{first} and {other} score {same} in {metric.label}, p = {p_text(found.adjusted)}, {over}."
         return Verdict(better="", sentence=sentence.replace("= <", "<"), caution="")
@@ -99,11 +99,7 @@ def _verdict(
     behind = first if mean > 0 else other
     if ends is not None and mean <= 0:
         ends = -ends[1], -ends[0]
-    span = (
-        f"{_plain(ends[0])} to {_plain(ends[1])}"
-        if ends
-        else f"no interval over fewer than {LEAST_VALUES} independent tasks or scenes"
-    )
+    span = f"{_plain(ends[0])} to {_plain(ends[1])}" if ends else f"no interval over fewer than {NEEDED}"
     adjusted = f" (Holm, {tests} tests)" if tests > 1 else ""
     p_value = f"p = {p_text(found.adjusted)}{adjusted}".replace("= <", "<") if found.adjusted is not None else "no test"
     # However they are settled.
@@ -121,7 +117,7 @@ def _verdict(
 
 def _caution(p_value: float | None) -> str:
     if p_value is None:
-        return f"Fewer than {LEAST_VALUES} independent tasks or scenes, too few to test the difference."
+        return f"Fewer than {NEEDED}, too few to test the difference."
     return "" if p_value < LEVEL else "A difference of this size may be due to chance."
 
 

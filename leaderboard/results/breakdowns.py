@@ -8,7 +8,7 @@ import numpy as np
 
 from evaluator.metrics.aggregate import TaskScore, interval_of
 from evaluator.metrics.paired import bootstrap_columns
-from evaluator.metrics.statistics import Interval
+from evaluator.metrics.statistics import UNIT, Interval
 from evaluator.records import Outcome
 from evaluator.suites.base import Column, IntervalMethod
 from evaluator.suites.facets import MODALITY, Facet, Facets
@@ -83,7 +83,8 @@ def score_breakdowns(
     if method.over_scenes:
         intervals = {group: _over_scenes(rows=scored, group=group, method=method, samples=samples) for group in groups}
     else:
-        intervals = dict(zip(groups, bootstrap_columns(_table(scored=scored, groups=groups)), strict=True))
+        table = _table(scored=scored, groups=groups)
+        intervals = dict(zip(groups, bootstrap_columns(table, bounds=[UNIT] * len(groups)), strict=True))
     found = []
     for facet in facets:
         shown = tuple(

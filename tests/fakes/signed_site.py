@@ -48,7 +48,7 @@ SUITE = SuiteFacts(
     slug="openagi", version="1", digest="5" * 64, columns=[
         ColumnFacts(
             key=key, metric=metric, indicator=False, fault=0.0, interval="bootstrap", tasks=[], weights={},
-            undecided="", by_rules=[],
+            undecided="", by_rules=[], low=0.0, high=1.0,
         )
         for key, metric in (("overall", ""), ("ViT", "ViT"))
     ], ranked_by="overall",

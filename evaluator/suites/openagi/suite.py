@@ -51,7 +51,9 @@ PAPERS_OVERALL = _column(
     "requests that the released notebooks test. No value where one of the three has none.",
     weights={"BERT": 10 / 14, "ViT": 3 / 14, "CLIP": 1 / 14},
 )
-EXACT_PLAN = _column(
+EXACT_PLAN = Column(
+    # No scene changes it: its tasks are the sample, which needs no scenes.
+    interval=IntervalMethod.WILSON,
     key=EXACT,
     label="Exact plan",
     indicator=True,
@@ -59,7 +61,8 @@ EXACT_PLAN = _column(
     "independent steps. Another order of restorations is another plan. The same on every scene.",
     title="Exact or equivalent plan",
 )
-NEAR_PLAN = _column(
+NEAR_PLAN = Column(
+    interval=IntervalMethod.BOOTSTRAP,
     key=NEAR,
     label="Near plan",
     indicator=True,

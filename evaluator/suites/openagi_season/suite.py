@@ -38,8 +38,8 @@ COLUMNS = (
         title="Right to abstain",
         interval=IntervalMethod.WILSON,
     ),
-    replace(EXACT_PLAN, interval=IntervalMethod.WILSON),
-    replace(NEAR_PLAN, interval=IntervalMethod.BOOTSTRAP),
+    EXACT_PLAN,
+    NEAR_PLAN,
 )
 
 _LANGUAGES = {"en": "English", "de": "German"}

@@ -275,6 +275,8 @@ def suite_facts(suite: Suite) -> SuiteFacts:
                 weights=dict(column.weights),
                 undecided=column.undecided,
                 by_rules=list(column.by_rules),
+                low=column.low,
+                high=column.high,
             )
             for column in suite.columns
         ],

@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evaluator.metrics.statistics import LEAST_VALUES
+from evaluator.metrics.statistics import LEAST_VALUES, NEEDED
 from evaluator.planners.offline import offline_planners
 from evaluator.records import Outcome
 from leaderboard.accounts.api.views import LoggedInView
@@ -34,7 +34,7 @@ class ScoreGroupOutput(Output):
     mean = serializers.FloatField(help_text="Mean score; a task with two degradations counts in both groups.")
     low = serializers.FloatField(
         allow_null=True,
-        help_text=f"Lower end of the 95 % interval; null over fewer than {LEAST_VALUES} independent tasks or scenes.",
+        help_text=f"Lower end of the 95 % interval; null over fewer than {NEEDED}.",
     )
     high = serializers.FloatField(allow_null=True)
     faults = serializers.IntegerField(help_text="Faults of the planner among them, which count as 0.")

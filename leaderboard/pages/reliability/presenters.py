@@ -107,6 +107,9 @@ class Figures(NamedTuple):
     samples: int | None
     """Data points that the runs are compared on; None where plans are judged."""
     left_out: int
+    once: int
+    """Tasks that ran only once: consistency leaves them out."""
+    never_succeeds: bool
     success: str
     cards: tuple[Card, ...]
     consistency: tuple[tuple[str, Interval], ...]
@@ -133,6 +136,8 @@ def figures_of(profile: ReliabilityProfile, *, members: Sequence[MemberRow]) -> 
         tasks=found["tasks"],
         samples=found["samples"],
         left_out=found["left_out"],
+        once=found["once"],
+        never_succeeds=found["never_succeeds"],
         success=found["success"],
         cards=cards_of(found),
         consistency=consistency,
@@ -157,12 +162,23 @@ def figures_of(profile: ReliabilityProfile, *, members: Sequence[MemberRow]) -> 
 def cards_of(figures: Mapping[str, Any]) -> tuple[Card, ...]:
     """The four dimensions at a glance."""
     return tuple(
-        Card(
-            key, label, value, meaning, why_none, (0.0, max(1.0, value["mean"], value["high"] or 0.0) if value else 1.0)
-        )
+        Card(key, label, value, _never(meaning, key=key, figures=figures), why_none, _scale(value))
         for key, label, meaning, why_none in _DIMENSIONS
         for value in [figures["dimensions"].get(key)]
     )
+
+
+def _never(meaning: str, *, key: str, figures: Mapping[str, Any]) -> str:
+    """What a dimension means; of consistency also that all outcomes are failures, where they are."""
+    return f"{meaning} {NEVER}" if key == "consistency" and figures["never_succeeds"] else meaning
+
+
+NEVER = "No run succeeds on any task: outcomes are alike because all are failures."
+
+
+def _scale(value: Interval | None) -> tuple[float, float]:
+    known = [end for end in (value or {}).values() if isinstance(end, float)]
+    return min([0.0, *known]), max([1.0, *known])
 
 
 class ReliabilityPanel(NamedTuple):
@@ -243,15 +259,17 @@ def _confidence(found: Mapping[str, Any] | None) -> Confidence | None:
             "1 if all wrong answers are the least confident ones, 0 if by chance",
         ),
     )
-    bare = [
-        (name, {"mean": value, "low": None, "high": None}, text) for name, value, text in plain if value is not None
-    ]
-    error = {"mean": found["calibration_error"], "low": None, "high": None}
+    bare = [(name, value, text) for name, value, text in plain if value is not None]
+    floor = f"a perfectly calibrated planner has {found['calibration_floor']:.3f} by chance"
     return Confidence(
         answers=found["answers"],
         rows=(
             ("Brier score", found["brier"], "mean squared distance of confidence and success; 0 is best"),
-            ("calibration error", error, "mean distance of confidence and success over ten bins; 0 is best"),
+            (
+                "calibration error",
+                found["calibration_error"],
+                f"mean distance of confidence and success over ten bins; 0 is best, and {floor}",
+            ),
             *bare,
         ),
         diagram=reliability_diagram(found["bins"]),

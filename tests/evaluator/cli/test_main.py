@@ -187,7 +187,7 @@ def test_over_fewer_than_ten_tasks_no_command_gives_an_interval(tmp_path):
         "evaluate", "--suite", "toolmini", "--planner", "gold", "--tasks", "QA/0,QA/1", "--output", str(tmp_path / "o")
     )
     assert done.returncode == 0, done.stderr
-    assert "— (needs 10 independent tasks or scenes)" in done.stdout
+    assert "— (needs 10 independent tasks or scenes" in done.stdout
     assert "1.0000 to 1.0000" not in done.stdout
     metrics = json.loads((tmp_path / "o").read_text())["summary"]["metrics"]
     assert metrics["SE"] == {"mean": 1.0, "low": None, "high": None, "tasks": 2}

@@ -11,6 +11,8 @@ from evaluator.client.shapes import Reliability
 
 _VALUE = {"mean": 0.75, "low": 0.5, "high": 1.0, "count": 20}
 _PROFILE = {
+    "never_succeeds": False,
+    "predictability": None,
     "dimensions": {"success": _VALUE, "predictability": None},
     "pass_hat": {"1": _VALUE},
     "equal_plans": {**_VALUE, "low": None, "high": None},

@@ -47,12 +47,31 @@ def test_with_tasks_and_scenes_sampled_the_variances_add():
     assert found.error**2 == pytest.approx(wanted)
 
 
-@pytest.mark.parametrize(("shape", "fixed", "sampled"), [((50, 9), 9, 9), ((9, 50), 50, 9), ((10, 10), 10, 10)])
-def test_units_are_scenes_or_the_fewer_of_tasks_and_scenes(shape, fixed, sampled):
+@pytest.mark.parametrize(
+    ("shape", "fixed", "sampled"),
+    [
+        ((50, 4), False, False),
+        ((50, 5), True, True),
+        ((10, 5), True, True),
+        ((9, 5), False, False),
+        ((9, 9), False, False),
+        ((9, 10), True, False),
+        ((1, 50), True, False),
+    ],
+)
+def test_five_scenes_are_enough_for_means_over_ten_tasks(shape, fixed, sampled):
     scores = np.random.default_rng(3).random(shape)
-    for found, units in ((fixed_tasks(scores), fixed), (sampled_tasks(scores, strata=["m"] * shape[0]), sampled)):
-        assert found.units == units
-        assert (found.interval.ends is None) == (found.p_value is None) == (units < 10)
+    for found, enough in ((fixed_tasks(scores), fixed), (sampled_tasks(scores, strata=["m"] * shape[0]), sampled)):
+        assert found.enough is enough
+        assert (found.interval.ends is None) == (found.p_value is None) == (not enough)
+
+
+def test_scores_that_never_vary_have_an_interval_over_tasks_or_scenes():
+    """No score of 120 tasks varies over 12 scenes: 3 % of all there are may."""
+    found = fixed_tasks(np.ones((120, 12))).interval
+    assert (found.low, found.high) == pytest.approx((0.025 ** (1 / 120), 1.0))
+    found = fixed_tasks(np.zeros((4, 12)), bounds=(-1.0, 1.0)).interval
+    assert (found.low, found.high) == pytest.approx((0.025 ** (1 / 12) - 1, 1 - 0.025 ** (1 / 12)))
 
 
 def test_differences_that_never_vary_are_as_sure_as_a_sign_test():
@@ -86,10 +105,10 @@ def test_too_few_scenes_or_another_number_of_them_give_no_interval(samples):
     assert (found["mean"], found["low"], found["high"]) == (pytest.approx(0.375, abs=0.02), None, None)
 
 
-def test_a_planner_whose_plans_all_fail_has_an_interval_of_no_width():
+def test_a_planner_whose_plans_all_fail_has_an_interval_of_some_width():
     faults = [TaskScore(str(task), "BERT", Outcome.PLANNER_FAULT, 0.0) for task in range(3)]
     found = summarise_columns(columns=[COLUMN], results=faults, samples=32)["metrics"]["overall"]
-    assert (found["low"], found["mean"], found["high"]) == (0, 0, 0)
+    assert (found["low"], found["mean"], found["high"]) == (0, 0, pytest.approx(1 - 0.025 ** (1 / 32)))
 
 
 def test_an_abstention_counts_the_same_on_every_scene():

@@ -43,8 +43,8 @@ def test_by_hand_over_ten_scenes():
     assert (found.mean, found.low, found.high) == pytest.approx((0.4, 0.4 - 0.15081, 0.4 + 0.15081), abs=1e-5)
 
 
-def test_over_fewer_than_ten_scenes_there_is_no_interval():
-    scores, gold, floor = tables(9)
+def test_over_fewer_than_five_scenes_there_is_no_interval():
+    scores, gold, floor = tables(4)
     found = normalised(scores=scores, gold=gold, floor=floor, method=METHODS[0], strata=STRATA)
     assert (found.ends, found.count) == (None, 16)
 

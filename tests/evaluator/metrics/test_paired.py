@@ -1,5 +1,7 @@
 """Comparisons are symmetric, seeded, and agree with what is known by hand and with the tests for one metric."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +9,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from evaluator.metrics.paired import bootstrap_columns, holm, mcnemar, paired_test
-from evaluator.metrics.statistics import LEAST_VALUES, cluster_bootstrap, paired_permutation
+from evaluator.metrics.statistics import (
+    DIFFERENCES,
+    LEAST_VALUES,
+    Interval,
+    cluster_bootstrap,
+    paired_permutation,
+    unseen_share,
+)
 from evaluator.suites.base import IntervalMethod
 
 TABLES = arrays(
@@ -17,6 +26,10 @@ TABLES = arrays(
 )
 
 
+def bootstrapped(table: np.ndarray) -> list[Interval | None]:
+    return bootstrap_columns(table, bounds=[DIFFERENCES] * table.shape[1])
+
+
 def column(*values: float) -> np.ndarray:
     return np.array(values, dtype=np.float64)[:, None]
 
@@ -24,7 +37,7 @@ def column(*values: float) -> np.ndarray:
 @settings(max_examples=40, deadline=None)
 @given(TABLES)
 def test_exchanging_the_evaluations_only_changes_signs(table):
-    for one, other in zip(bootstrap_columns(table), bootstrap_columns(-table), strict=True):
+    for one, other in zip(bootstrapped(table), bootstrapped(-table), strict=True):
         assert (one is None) == (other is None)
         if one is not None and other is not None:
             assert one.mean == pytest.approx(-other.mean, abs=1e-9)
@@ -35,7 +48,7 @@ def test_exchanging_the_evaluations_only_changes_signs(table):
         differences = np.nan_to_num(table)
         strata = ["a"] * len(differences)
         one, other = (paired_test(sign * differences, method=method, strata=strata) for sign in (1, -1))
-        assert (one.p_value is None) == (other.p_value is None) == (one.units < LEAST_VALUES)
+        assert (one.p_value is None) == (other.p_value is None) == (not one.enough)
         if one.p_value is not None:
             assert 0 < one.p_value <= 1
             assert one.p_value == pytest.approx(other.p_value, rel=1e-6)
@@ -44,7 +57,7 @@ def test_exchanging_the_evaluations_only_changes_signs(table):
 @settings(max_examples=40, deadline=None)
 @given(TABLES)
 def test_the_interval_holds_within_the_values_and_p_is_a_probability(table):
-    for number, interval in enumerate(bootstrap_columns(table)):
+    for number, interval in enumerate(bootstrapped(table)):
         values = table[~np.isnan(table[:, number]), number]
         assert (interval is None) == (not len(values))
         if interval is not None:
@@ -52,14 +65,19 @@ def test_the_interval_holds_within_the_values_and_p_is_a_probability(table):
             assert (interval.ends is None) == (len(values) < LEAST_VALUES)
             if interval.ends:
                 low, high = interval.ends
-                assert values.min() - 1e-6 <= low <= high <= values.max() + 1e-6
+                least, most = (values.min(), values.max()) if np.ptp(values) else (-1, 1)
+                assert least - 1e-6 <= low <= high <= most + 1e-6
             assert interval.mean == pytest.approx(values.mean())
 
 
 def test_identical_evaluations_differ_by_nothing_and_p_is_1():
-    (interval,) = bootstrap_columns(np.zeros((50, 1)))
+    (interval,) = bootstrapped(np.zeros((50, 1)))
     assert interval is not None
-    assert (interval.mean, interval.low, interval.high, interval.count) == (0, 0, 0, 50)
+    # Up to 7 % of all tasks may differ by 1 without one among 50.
+    assert (interval.mean, interval.low, interval.high) == pytest.approx((0, -0.0711, 0.0711), abs=5e-5)
+    (sizes,) = bootstrap_columns(np.zeros((50, 1)), bounds=[(-math.inf, None)])
+    assert sizes is not None
+    assert (sizes.mean, sizes.ends) == (0, None)
     for method in (IntervalMethod.WILSON, IntervalMethod.BOOTSTRAP):
         assert paired_test(np.zeros((50, 1)), method=method, strata=()).p_value == 1.0
 
@@ -103,23 +121,24 @@ def test_values_that_are_shares_have_the_t_test_even_in_a_column_of_yes_or_no():
 
 def test_the_interval_is_that_of_the_cluster_bootstrap_but_for_the_draws():
     values = np.random.default_rng(5).random(200)
-    (paired,) = bootstrap_columns(values[:, None])
+    (paired,) = bootstrapped(values[:, None])
     single = cluster_bootstrap(values.tolist())
     assert paired is not None
     assert (paired.low, paired.high) == pytest.approx((single.low, single.high), abs=0.004)
 
 
 def test_tasks_without_a_pair_are_left_out_and_counted_out():
-    (interval,) = bootstrap_columns(column(*[0.4] * 10, np.nan, np.nan))
+    (interval,) = bootstrapped(column(*[0.4] * 10, np.nan, np.nan))
     assert interval is not None
-    assert (interval.mean, interval.low, interval.high) == pytest.approx((0.4, 0.4, 0.4))
+    share = unseen_share(10)
+    assert (interval.mean, interval.low, interval.high) == pytest.approx((0.4, 0.4 - 1.4 * share, 0.4 + 0.6 * share))
     assert interval.count == 10
 
 
 def test_a_column_of_fewer_than_ten_pairs_has_no_interval():
     """Also beside one that has enough: each column counts its own."""
     few = np.concatenate([np.arange(9.0), [np.nan] * 3])
-    found, enough = bootstrap_columns(np.stack([few, np.arange(12.0)], axis=1))
+    found, enough = bootstrapped(np.stack([few, np.arange(12.0)], axis=1))
     assert found is not None
     assert enough is not None
     assert (found.mean, found.low, found.high, found.count) == (4.0, None, None, 9)

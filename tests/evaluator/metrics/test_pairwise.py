@@ -62,13 +62,13 @@ def test_rows_of_floats_in_single_precision_are_read_as_they_were_published():
 @pytest.mark.parametrize(
     ("method", "shape"),
     [
-        (IntervalMethod.FIXED_TASKS, (3, 40, 9)),
+        (IntervalMethod.FIXED_TASKS, (3, 40, 4)),
         (IntervalMethod.SAMPLED_TASKS, (3, 9, 40)),
         (IntervalMethod.WILSON, (3, 9, 1)),
         (IntervalMethod.BOOTSTRAP, (3, 9, 1)),
     ],
 )
-def test_fewer_than_ten_independent_units_are_not_tested(method, shape):
+def test_too_few_scenes_or_tasks_are_not_tested(method, shape):
     table = np.random.default_rng(0).random(shape).round(0)
     found = pair_tests(table, method=method, strata=["a"] * shape[1])
     assert np.isnan(found.p_values).all()

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from evaluator.metrics.paired import bootstrap_columns
 from evaluator.metrics.statistics import (
+    NEEDED,
     PERMUTATIONS,
     cluster_bootstrap,
     clustered_mean,
@@ -14,14 +15,17 @@ from evaluator.metrics.statistics import (
     interval,
     paired_permutation,
     wilson,
+    without_spread,
 )
 
 
 @given(st.lists(st.floats(0, 1), min_size=10, max_size=40))
 def test_the_interval_holds_the_mean_and_stays_within_the_values(values):
     interval = cluster_bootstrap(values)
-    assert min(values) - 1e-9 <= interval.low <= interval.mean + 1e-9
-    assert interval.mean - 1e-9 <= interval.high <= max(values) + 1e-9
+    least, most = (0, 1) if set(values) <= {0, 1} or len(set(values)) == 1 else (min(values), max(values))
+    assert least - 1e-9 <= interval.low <= interval.mean + 1e-9
+    assert interval.mean - 1e-9 <= interval.high <= most + 1e-9
+    assert interval.low < interval.high
     assert interval.count == len(values)
 
 
@@ -29,16 +33,38 @@ def test_the_order_of_the_tasks_changes_nothing():
     assert cluster_bootstrap([0.1, 0.9, 0.4]) == cluster_bootstrap([0.9, 0.4, 0.1])
 
 
-def test_equal_values_have_no_width():
+def test_of_equal_values_some_of_what_was_not_drawn_may_be_anything():
+    share = 1 - 0.025 ** (1 / 10)
     interval = cluster_bootstrap([0.25] * 10)
-    assert (interval.low, interval.mean, interval.high) == (0.25, 0.25, 0.25)
+    assert (interval.low, interval.high) == pytest.approx((0.25 - 0.25 * share, 0.25 + 0.75 * share))
+    # All 1: the interval of Clopper and Pearson for 50 of 50 begins at 0.9289.
+    assert without_spread(mean=1.0, bounds=(0.0, 1.0), count=50).low == pytest.approx(0.9289, abs=5e-5)
+    assert without_spread(mean=3.0, bounds=(0.0, None), count=50).ends is None
+
+
+@pytest.mark.parametrize("successes", [0, 1, 49, 50])
+def test_shares_have_wilsons_interval_which_is_never_a_point(successes):
+    values = [1.0] * successes + [0.0] * (50 - successes)
+    assert cluster_bootstrap(values) == wilson(successes=successes, total=50)
+
+
+@pytest.mark.parametrize("n", [10, 50, 120])
+@pytest.mark.parametrize("rare", [0.001, 0.01, 0.03])
+def test_intervals_of_values_near_a_bound_cover(n, rare):
+    """Each task is 0.4 instead of 1 with a small chance; most samples of tasks show no spread at all."""
+    rng = np.random.default_rng(4)
+    truth, draws = 1 - 0.6 * rare, 600
+    drawn = np.where(rng.random((draws, n)) < rare, 0.4, 1.0)
+    ends = [cluster_bootstrap(values).ends for values in drawn.tolist() if len(set(values)) == 1]
+    assert len(ends) > 10
+    assert np.mean([low <= truth <= high for low, high in ends]) >= 0.95
 
 
 INTERVALS = {
     "bootstrap": lambda count: cluster_bootstrap([0.1, 0.9] * (count // 2) + [0.5] * (count % 2)),
     "clusters": lambda count: clustered_mean([[0.1, 0.9]] * count),
     "wilson": lambda count: wilson(successes=count // 2, total=count),
-    "pairs": lambda count: bootstrap_columns(np.linspace(0, 1, count)[:, None])[0],
+    "pairs": lambda count: bootstrap_columns(np.linspace(0, 1, count)[:, None], bounds=[(-1.0, 1.0)])[0],
 }
 
 
@@ -48,7 +74,7 @@ def test_there_is_no_interval_over_fewer_than_ten_values(name, count):
     found = INTERVALS[name](count)
     assert (found.low, found.high, found.ends, found.count) == (None, None, None, count)
     assert 0 <= found.mean <= 1
-    assert found.in_words() == "— (needs 10 independent tasks or scenes)"
+    assert found.in_words() == f"— (needs {NEEDED})"
 
 
 @pytest.mark.parametrize("name", INTERVALS)
@@ -59,8 +85,8 @@ def test_there_is_one_over_ten(name):
 
 
 def test_what_counts_are_independent_units():
-    assert interval(mean=0.5, low=0.4, high=0.6, count=185, units=9).ends is None
-    assert interval(mean=0.5, low=0.4, high=0.6, count=2, units=10).ends == (0.4, 0.6)
+    assert interval(mean=0.5, low=0.4, high=0.6, count=185, enough=False).ends is None
+    assert interval(mean=0.5, low=0.4, high=0.6, count=2, enough=True).ends == (0.4, 0.6)
     assert ends_of(low=None, high=None) is None
 
 

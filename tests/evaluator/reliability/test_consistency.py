@@ -1,7 +1,8 @@
 """Consistency of runs, against values that were worked out by hand or by counting."""
 
-from itertools import combinations
-from math import exp
+from itertools import combinations, product
+from math import comb, exp
+from statistics import mean
 
 import pytest
 
@@ -32,7 +33,29 @@ def test_pass_hat_k_of_impossible_counts_is_an_error(successes, runs, k):
 
 
 def test_outcomes_are_consistent_if_all_runs_end_alike():
-    assert [outcome_consistency(successes=count, runs=4) for count in range(5)] == [1.0, 0.25, 0.0, 0.25, 1.0]
+    found = [outcome_consistency(successes=count, runs=4) for count in range(5)]
+    assert found == pytest.approx([1.0, 0.0, -1 / 3, 0.0, 1.0])
+    with pytest.raises(ValueError, match="two runs"):
+        outcome_consistency(successes=1, runs=1)
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.1, 0.5, 0.9])
+@pytest.mark.parametrize("runs", [2, 3, 5, 10])
+def test_the_expected_consistency_of_outcomes_does_not_depend_on_the_number_of_runs(runs, chance):
+    expected = sum(
+        comb(runs, successes)
+        * chance**successes
+        * (1 - chance) ** (runs - successes)
+        * outcome_consistency(successes=successes, runs=runs)
+        for successes in range(runs + 1)
+    )
+    assert expected == pytest.approx((2 * chance - 1) ** 2)
+
+
+def test_the_expected_consistency_of_resources_does_not_depend_on_the_number_of_runs():
+    """Each run uses 1, 2 or 6 with equal chances: the mean over all ways in which runs may come out."""
+    means = [mean(map(resource_consistency, product((1.0, 2.0, 6.0), repeat=runs))) for runs in (2, 3, 5)]
+    assert means == pytest.approx([means[0]] * 3)
 
 
 def test_resources_are_consistent_if_all_runs_use_as_much():

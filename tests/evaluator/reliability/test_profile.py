@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from evaluator.records import Outcome, PlannerCall, Reason, ResultRecord
@@ -43,8 +44,39 @@ def test_successes_of_all_runs_make_pass_hat_k_and_outcome_consistency():
     assert found.success_rate.mean == pytest.approx(0.5)
     # Both runs succeed on the first task only.
     assert found.pass_hat[2].mean == pytest.approx(1 / 3)
-    # Tasks: 1, 0 and 1.
-    assert found.outcomes.mean == pytest.approx(2 / 3)
+    # Tasks: 1, -1 and 1.
+    assert found.outcomes.mean == pytest.approx(1 / 3)
+    assert not found.never_succeeds
+
+
+def test_a_planner_that_never_succeeds_is_said_to_and_its_intervals_have_a_width():
+    found = profile_of(column=BINARY, plain_runs=[run(*[0.0] * 20)] * 3)
+    assert found.never_succeeds
+    assert (found.outcomes.mean, found.success_rate.mean) == (1.0, 0.0)
+    # 17 % of all tasks may be otherwise without one among 20; such a task may have a consistency of -1 in two runs.
+    assert (found.outcomes.low, found.outcomes.high) == pytest.approx((1 - 2 * 0.1684, 1.0), abs=1e-4)
+    assert found.success_rate.high == pytest.approx(0.1611, abs=1e-4)
+    for one in (found.equal_plans, found.resources["steps"], *found.pass_hat.values()):
+        assert one.low < one.high
+
+
+def test_cancelled_runs_do_not_make_outcomes_look_more_consistent():
+    """Each of 4,000 tasks succeeds with a chance of 0.7: (2 * 0.7 - 1)^2 = 0.16, over two runs as over five."""
+    rng = np.random.default_rng(5)
+    runs = [run(*map(float, rng.random(4000) < 0.7)) for _ in range(5)]
+    for count in (2, 5):
+        found = profile_of(column=BINARY, plain_runs=runs[:count]).outcomes
+        assert found.low <= 0.16 <= found.high
+        assert found.mean == pytest.approx(0.16, abs=0.04)
+
+
+def test_every_run_of_a_task_counts_and_tasks_with_one_run_are_left_out_of_consistency_and_counted():
+    short = {task: one for task, one in run(1.0, 0.0, 1.0).items() if task != "2"}
+    found = profile_of(column=BINARY, plain_runs=[run(1.0, 1.0, 1.0), short, {"0": short["0"]}])
+    assert (found.tasks, found.once, found.outcomes.count) == (3, 1, 2)
+    assert found.outcomes.mean == pytest.approx((1 - 1) / 2)
+    assert {k: one.count for k, one in found.pass_hat.items()} == {1: 3, 2: 2, 3: 1}
+    assert found.success_rate.mean == pytest.approx((1 + 0.5 + 1) / 3)
 
 
 def test_graded_scores_are_compared_with_the_gold_plans_on_the_same_samples():
@@ -102,14 +134,15 @@ def test_a_profile_needs_a_plain_run_and_known_perturbations():
 
 def test_tasks_that_were_not_measured_in_a_run_are_left_out_and_counted():
     found = profile_of(column=BINARY, plain_runs=[run(1.0, 1.0), {**run(1.0, 1.0), "1": broken("1")}])
-    assert (found.tasks, found.left_out, found.success_rate.mean) == (1, 1, 1.0)
+    assert (found.tasks, found.left_out, found.once, found.success_rate.mean) == (2, 1, 1, 1.0)
 
 
 def test_confidences_of_all_runs_make_predictability():
     sure, unsure = run(1.0, 1.0, confidence=0.9), run(0.0, 0.0, confidence=0.2)
     found = profile_of(column=BINARY, plain_runs=[sure, unsure]).predictability
-    assert (found.answers, found.auroc, found.selective_gain) == (4, 1.0, 1.0)
-    assert found.calibration_error == pytest.approx(0.15)
+    assert (found.answers, found.auroc.mean, found.selective_gain.mean) == (4, 1.0, 1.0)
+    assert found.calibration_error.mean == pytest.approx(0.15)
+    assert found.auroc.ends is None
     assert found.brier.mean == pytest.approx((0.1**2 + 0.2**2) / 2)
     assert found.overconfident == ("0", "1")
     assert profile_of(column=BINARY, plain_runs=[run(1.0)]).predictability is None

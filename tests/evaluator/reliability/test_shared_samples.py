@@ -27,8 +27,8 @@ def record(*scores, task="0", **update):
     ).model_copy(update=update)  # fmt: skip
 
 
-@pytest.mark.parametrize(("count", "further"), [(1, 1), (4, 1), (8, 1), (32, 4), (100, 12)])
-def test_further_runs_have_an_eighth_of_the_data_points(count, further):
+@pytest.mark.parametrize(("count", "further"), [(1, 1), (4, 4), (8, 8), (32, 8), (100, 12)])
+def test_further_runs_have_an_eighth_of_the_data_points_but_eight_at_least(count, further):
     assert samples_of_further_runs(count) == further
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.metrics.aggregate import TaskScore
-from evaluator.metrics.statistics import LEAST_VALUES
+from evaluator.metrics.statistics import LEAST_VALUES, unseen_share
 from evaluator.records import Outcome
 from evaluator.suites.base import Column, IntervalMethod
 from evaluator.suites.facets import STRUCTURE, Facet
@@ -114,7 +114,9 @@ def test_an_evaluation_compared_with_itself_differs_by_0_with_p_1(values):
     (pair,) = compare(metrics=[OVERALL], scores=[scores, scores])
     for found in pair.differences:
         assert found.difference.mean == 0
-        assert found.difference.ends == (None if found.difference.count < LEAST_VALUES else (0, 0))
+        share = unseen_share(found.difference.count)
+        ends = None if found.difference.count < LEAST_VALUES else pytest.approx((-share, share))
+        assert found.difference.ends == ends
         assert found.p_value == (None if found.difference.count < LEAST_VALUES else 1)
         assert (found.wins, found.losses) == (0, 0)
     assert not any(task.spread for task in task_differences(metric=OVERALL, scores=[scores, scores]))

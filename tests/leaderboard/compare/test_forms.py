@@ -41,7 +41,7 @@ def scored(suite: Suite, planner: Planner, score: float, **fields: object) -> Ev
         shift = 0.01 * (number % 2)
         TaskResult.objects.filter(evaluation=made, task=task).update(
             score=score + shift,
-            sample_scores=[score + shift + 0.02 * (-1) ** scene * (scene % 3) for scene in range(16)],
+            sample_scores=[score + shift + 0.02 * (-1) ** scene * (scene % 3) * score for scene in range(16)],
         )
     return made
 

@@ -6,6 +6,7 @@ from uuid import UUID, uuid4
 import pytest
 from django.test import Client
 
+from evaluator.metrics.statistics import NEEDED
 from evaluator.records import Reason
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.models import Evaluation, TaskResult
@@ -76,9 +77,9 @@ class TestPage:
         assert "A difference of this size may be due to chance." in html
 
     def test_over_too_few_scenes_there_is_neither_an_interval_nor_a_test(self, client: Client, suite: Suite):
-        html = read(client, make_scored(suite, "low", LOW, scenes=9), make_scored(suite, "high", HIGH, scenes=9))
-        assert "no interval over fewer than 10 independent tasks or scenes), no test, over 20 tasks." in html
-        assert "Fewer than 10 independent tasks or scenes, too few to test the difference." in html
+        html = read(client, make_scored(suite, "low", LOW, scenes=4), make_scored(suite, "high", HIGH, scenes=4))
+        assert f"no interval over fewer than {NEEDED}), no test, over 20 tasks." in html
+        assert f"Fewer than {NEEDED}, too few to test the difference." in html
 
     def test_equal_evaluations(self, client: Client, suite: Suite):
         html = read(client, make_scored(suite, "one", LOW), make_scored(suite, "two", LOW))

@@ -11,6 +11,7 @@ import numpy as np
 
 from evaluator.canonical_json import JsonValue
 from evaluator.metrics.crossed import Estimate, sampled_tasks
+from evaluator.metrics.statistics import DIFFERENCES
 from evaluator.training.planners.estimators.study import START, Arm, Scores
 
 HEADINGS = ("planner", "held-out score", "less its start", "95 % interval", "p", "seeds above start", "by seed")
@@ -65,7 +66,7 @@ def gain(*, name: str, taught: Measured, start: Measured, metrics: Mapping[str, 
     return Gain(
         name=name,
         score=float(after.mean()),
-        difference=sampled_tasks(after - before, strata=[metrics[task] for task in tasks]),
+        difference=sampled_tasks(after - before, strata=[metrics[task] for task in tasks], bounds=DIFFERENCES),
         by_seed=tuple(float(value) for value in (after - before).mean(axis=0)),
     )
 

@@ -76,7 +76,7 @@ def test_the_table_prints_every_variant_and_says_what_was_not_measured():
     assert "not measured" in lines[2]
     assert "| old |" in lines[2]
     assert "+0.1000 (+0.1000 to +0.1000)" in lines[4]
-    assert "+0.1000 — (needs 10 independent tasks or scenes)" in lines[4], "one task is of ViT"
+    assert "+0.1000 — (needs 10 independent tasks or scenes" in lines[4], "one task is of ViT"
     assert len({line.count("|") for line in lines[:5]}) == 1
 
 
