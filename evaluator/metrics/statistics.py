@@ -73,7 +73,7 @@ def unseen_share(units: int) -> float:
 
     The upper end of the interval of Clopper and Pearson (Biometrika 26(4), 1934) for no success in n trials.
     """
-    return 1 - 0.025 ** (1 / units)
+    return 1 - math.pow(0.025, 1 / units)
 
 
 def without_spread(

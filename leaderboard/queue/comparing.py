@@ -34,8 +34,9 @@ INDICATOR_TOLERANCE = 1e-6
 """How far indicators may lie apart: they follow from the plan by rules, without a device."""
 NOISE = 1e-3
 """Differences up to this count as none in the test over all tasks: rounding may lean to one side on every task."""
-LEVEL = 0.05
-"""Of the test over all tasks: so often it rejects an honest planner that decides differently each time, at most."""
+LEVEL = 1 / 32
+"""Of the test over all tasks, in each of its two stages: five tasks with another plan that are all better. So often one
+stage rejects an honest planner that decides differently each time, at most."""
 SUSPICION = 0.25
 """p-value up to which more tasks are run again before the results count as agreeing: two tasks with another plan that
 are both better, for one. A sample in which nobody could be convicted must not be a good place to hide."""

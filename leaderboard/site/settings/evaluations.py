@@ -84,7 +84,7 @@ FAIR_SHARE_RECOUNT_SECONDS = 2
 SLICE_SECONDS = env.integer("PLANARENA_SLICE_SECONDS", default=10, least=0)
 """For so long a submitted planner may keep a worker while other users' work waits
 (`queue/leasing/time_slices.py`); 0: as long as its deadlines allow."""
-VERIFY_TASKS = env.integer("PLANARENA_VERIFY_TASKS", default=20, least=1)
+VERIFY_TASKS = env.integer("PLANARENA_VERIFY_TASKS", default=60, least=1)
 """Tasks of an evaluation on its owner's own worker that a worker of the operator's runs again before it is ranked."""
 SHARD_TRIES = env.integer("PLANARENA_SHARD_TRIES", default=5, least=1)
 LOST_WORKERS = env.integer("PLANARENA_LOST_WORKERS", default=8, least=1)
