@@ -149,14 +149,15 @@ def _resamples(count: int) -> npt.NDArray[np.int32]:
     return chosen
 
 
-def clustered_mean(clusters: Sequence[Sequence[float]]) -> Interval:
-    """Mean of all values, each in [0, 1], with a percentile bootstrap interval over clusters of any sizes.
+def clustered_mean(clusters: Sequence[Sequence[float]], *, bounds: Bounds = UNIT) -> Interval:
+    """Mean of all values with a percentile bootstrap interval over clusters of any sizes.
 
     Clusters are resampled whole, and the mean is that of the values in them, so that a cluster counts by its size
     (Davison and Hinkley, Bootstrap Methods and their Application, section 3.8).
 
     Args:
         clusters: of values that belong together, such as those of one task; none is empty, and there is at least one.
+        bounds: of the values.
 
     Returns:
         The interval; `count` is the number of clusters.
@@ -168,7 +169,7 @@ def clustered_mean(clusters: Sequence[Sequence[float]]) -> Interval:
     sums, sizes = (np.asarray(column, dtype=np.float64) for column in zip(*parts, strict=True))
     mean = float(sums.sum() / sizes.sum())
     if np.allclose(sums, mean * sizes, rtol=0, atol=1e-12):
-        return without_spread(mean=mean, bounds=UNIT, count=len(parts))
+        return without_spread(mean=mean, bounds=bounds, count=len(parts))
     chosen = _resamples(len(parts))
     means = sums[chosen].sum(axis=1) / sizes[chosen].sum(axis=1)
     low, high = np.quantile(means, [0.025, 0.975])

@@ -152,7 +152,8 @@ def calibration_interval(answers: Answers) -> Interval:
     The error of a finite sample is too large on average, and that of a resample is so again. The interval therefore
     begins with the low end of the basic bootstrap, which takes the second excess for the first, and ends with the high
     end of the percentiles, which errs to the safe side (Davison and Hinkley, Bootstrap Methods and their Application,
-    sections 5.2 and 5.3).
+    sections 5.2 and 5.3). Near 0 the bootstrap fails, since an absolute value has a corner there: the interval begins
+    with 0 unless the error is larger than 97.5 % of those of calibrated planners.
     """
     gaps = answers.confidences - answers.successes
     bins = np.eye(BINS)[answers.places] * gaps[:, None]
@@ -160,7 +161,8 @@ def calibration_interval(answers: Answers) -> Interval:
     draws = answers.draws()
     errors = np.abs(draws @ bins).sum(axis=1) / draws.sum(axis=1)
     _, high = np.quantile(errors, [0.025, 0.975])
-    low = max(0.0, 2 * mean - float(high))
+    is_calibrated = mean <= np.quantile(_errors_by_chance(answers), 0.975)
+    low = 0.0 if is_calibrated else max(0.0, 2 * mean - float(high))
     count = int(answers.tasks.max()) + 1
     # A sample without any error may still miss so many tasks.
     return interval(mean=mean, low=low, high=min(1.0, max(float(high), unseen_share(count))), count=count)
@@ -168,15 +170,20 @@ def calibration_interval(answers: Answers) -> Interval:
 
 def calibration_floor(answers: Answers) -> float:
     """The mean calibration error of a perfectly calibrated planner with these confidences, in [0, 1]: what a sample of
-    this size gives by chance.
+    this size gives by chance."""
+    return float(_errors_by_chance(answers).mean())
+
+
+def _errors_by_chance(answers: Answers) -> Array:
+    """Calibration errors of simulated planners that are perfectly calibrated and have these confidences.
 
     Answers of one task succeed or fail together as far as their confidences allow, as those of planners that repeat
-    themselves do; if they do not, the floor is lower.
+    themselves do; if they do not, the errors are smaller.
     """
     rng = np.random.default_rng(SEED)
     luck = rng.random((RESAMPLES, int(answers.tasks.max()) + 1))[:, answers.tasks]
     gaps = answers.confidences - (luck < answers.confidences)
-    return float(np.abs(gaps @ np.eye(BINS)[answers.places]).sum(axis=1).mean() / len(answers.tasks))
+    return np.asarray(np.abs(gaps @ np.eye(BINS)[answers.places]).sum(axis=1) / len(answers.tasks))
 
 
 def auroc_interval(answers: Answers) -> Interval | None:

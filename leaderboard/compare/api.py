@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evaluator.causes.taxonomy import Cause
-from evaluator.metrics.statistics import NEEDED
+from evaluator.metrics.statistics import LEAST_VALUES, NEEDED
 from leaderboard.compare.causes import CauseRow, cause_table
 from leaderboard.compare.comparing import by_group, task_differences
 from leaderboard.compare.presenters import chosen_metric

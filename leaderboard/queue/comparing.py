@@ -10,6 +10,8 @@ Task by task:
 
 Over all tasks, the owner's scores must not be significantly better than those measured again: a planner that decides
 differently each time is as often worse as better, while plans that it would not make are chosen since they are better.
+One test has both how many plans differ and which way: k that are all better have the p-value 2^-k. That a planner gives
+its own answer again here says nothing more: on the owner's device an honest one may settle on another answer each time.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,12 +36,12 @@ INDICATOR_TOLERANCE = 1e-6
 """How far indicators may lie apart: they follow from the plan by rules, without a device."""
 NOISE = 1e-3
 """Differences up to this count as none in the test over all tasks: rounding may lean to one side on every task."""
-LEVEL = 1 / 32
-"""Of the test over all tasks, in each of its two stages: five tasks with another plan that are all better. So often one
-stage rejects an honest planner that decides differently each time, at most."""
-SUSPICION = 0.25
-"""p-value up to which more tasks are run again before the results count as agreeing: two tasks with another plan that
-are both better, for one. A sample in which nobody could be convicted must not be a good place to hide."""
+LEVEL = 1 / 16
+"""Of the test over all tasks: four tasks with another plan that are all better. So often an honest planner that decides
+differently each time is rejected, at most, since only the last sample convicts by this test."""
+SUSPICION = 0.5
+"""p-value up to which more tasks are run again before the test decides: one task with another plan that is better, for
+one. A sample in which nobody could be convicted must not be a good place to hide."""
 _OF_FURTHER_PLANS = "SE_best"
 """The one indicator that does not follow from the plan alone, but from the further ones that a planner may give."""
 _MOST_NAMED = 5
@@ -137,8 +139,8 @@ class Comparison:
 
     @property
     def leans(self) -> bool:
-        """Whether the owner's scores are better so often that a larger sample has to decide."""
-        return self.p_value <= SUSPICION
+        """Whether a larger sample has to decide: nothing contradicts the results, but their scores are better."""
+        return not self.contradicting and self.p_value <= SUSPICION
 
     @property
     def agrees(self) -> bool:

@@ -298,11 +298,11 @@ def _ending(verification: Verification) -> Ending:
         again=[theirs[task] for task in verification.tasks],
         repeatable=kind_of(again.submission.planner).repeatable,
     )
-    verdict, detail = VerificationVerdict.DISAGREES, comparing.sentence(comparison)
-    if comparison.agrees:
-        verdict = VerificationVerdict.AGREES
-        if comparison.leans and _more_tasks_than(verification):
-            verdict, detail = VerificationVerdict.UNDECIDED, comparing.leaning(comparison)
+    if comparison.leans and _more_tasks_than(verification):
+        verdict, detail = VerificationVerdict.UNDECIDED, comparing.leaning(comparison)
+    else:
+        verdict = VerificationVerdict.AGREES if comparison.agrees else VerificationVerdict.DISAGREES
+        detail = comparing.sentence(comparison)
     return Ending(verdict=verdict, detail=detail, comparison=comparison.as_json())
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from evaluator.canonical_json import JsonValue
-from evaluator.metrics.statistics import Interval, clustered_mean
+from evaluator.metrics.statistics import DIFFERENCES, UNIT, Bounds, Interval, clustered_mean
 
 METRICS = ("CLIP", "BERT", "ViT", "overall")
 OVERALL = "overall"
@@ -88,7 +88,7 @@ def make_difference(*, better: str, worse: str, seeds: Sequence[SeedResults]) ->
     return Difference(
         better=better,
         worse=worse,
-        metrics=_intervals([pair for several in pairs for pair in several]),
+        metrics=_intervals([pair for several in pairs for pair in several], bounds=DIFFERENCES),
         by_seed=tuple(_mean([value for _, _, value in several]) for several in pairs),
     )
 
@@ -146,7 +146,7 @@ def _pairs(one: SeedResults, better: str, worse: str) -> Iterator[tuple[str, str
         yield key, first.metric, first.score - second.score
 
 
-def _intervals(found: Sequence[tuple[str, str, float]]) -> dict[str, Interval]:
+def _intervals(found: Sequence[tuple[str, str, float]], *, bounds: Bounds = UNIT) -> dict[str, Interval]:
     """By metric, of values with the task and the metric that they belong to."""
     intervals = {}
     for metric in METRICS:
@@ -155,7 +155,7 @@ def _intervals(found: Sequence[tuple[str, str, float]]) -> dict[str, Interval]:
             if metric in {OVERALL, own}:
                 clusters[key].append(value)
         if clusters:
-            intervals[metric] = clustered_mean(list(clusters.values()))
+            intervals[metric] = clustered_mean(list(clusters.values()), bounds=bounds)
     return intervals
 
 

@@ -58,7 +58,8 @@ def test_a_plan_that_fails_only_where_others_did_not_run_has_no_value():
     )  # fmt: skip
     long = {"0": failing, "1": record(0.5, 0.5, task="1")}
     found = profile_of(column=GRADED, plain_runs=[long, {"0": record(0.9), "1": record(0.4, task="1")}])
-    assert (found.tasks, found.left_out, found.samples) == (1, 1, 1)
+    # It counts with its other run, but not in consistency.
+    assert (found.tasks, found.left_out, found.once, found.samples) == (2, 1, 1, 1)
     early = {"0": failing.model_copy(update={"samples": failing.samples[::-1]})}
     early["0"].samples[0].index, early["0"].samples[1].index = 0, 1
     assert on_shared_samples([early, {"0": record(0.9)}])[0]["0"].outcome is Outcome.PLANNER_FAULT

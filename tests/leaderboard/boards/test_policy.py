@@ -79,7 +79,7 @@ def test_versions_are_one_family_whose_last_version_is_shown_by_name_with_its_ow
     again = versioned(run(planner, suite, score=0.7, hours=4), "v1")
     assert {row["version"] for row in rows(again) if row["evaluation"] == str(again.pk)} == {"v1"}
     html = client.get(f"/boards/{suite.slug}/").content.decode()
-    assert '<span class="tag" title="Version of the planner">v1</span>' in html
+    assert 'data-cell="version" title="Version of the planner">v1</span>' in html
     assert ">v2<" not in html
 
 

@@ -224,12 +224,12 @@ def noisy(rng: random.Random) -> list[Measured]:
     return found
 
 
-def test_an_honest_planner_that_decides_differently_each_time_is_rejected_in_one_of_twenty_at_most():
+def test_an_honest_planner_that_decides_differently_each_time_is_rejected_in_one_of_sixteen_at_most():
     rng = random.Random(11)
     comparisons = [of(noisy(rng), noisy(rng)) for _ in range(400)]
     assert all(comparison.contradicting == () for comparison in comparisons)
     accepted = sum(comparison.agrees for comparison in comparisons)
-    assert 0.95 <= accepted / 400 < 1.0
+    assert 15 / 16 - 0.02 <= accepted / 400 < 1.0
 
 
 def test_such_a_planner_s_chosen_best_runs_are_found():
@@ -266,14 +266,20 @@ def forged(count: int) -> Comparison:
     return of([*better, *sample([0.5] * 20)[count:]], sample([0.5] * 20))
 
 
-@pytest.mark.parametrize(("count", "leans"), [(0, False), (1, False), (2, True), (4, True)])
+@pytest.mark.parametrize(("count", "leans"), [(0, False), (1, True), (3, True)])
 def test_a_few_tasks_that_are_better_convict_nobody_but_call_for_more(count, leans):
     comparison = forged(count)
     assert (comparison.agrees, comparison.leans) == (True, leans)
 
 
-def test_five_are_enough():
-    assert not forged(5).agrees
+def test_four_are_enough_in_the_last_sample():
+    comparison = forged(4)
+    assert (comparison.agrees, comparison.leans, comparison.p_value) == (False, True, 1 / 16)
+
+
+def test_a_contradiction_needs_no_more_tasks():
+    own = [result("0", plan=None), *(result(str(number), score=0.9, plan=OTHER) for number in range(1, 20))]
+    assert not of(own, sample([0.5] * 20)).leans
 
 
 def test_a_larger_sample_after_one_that_leans_rejects_few_honest_planners():
@@ -281,6 +287,6 @@ def test_a_larger_sample_after_one_that_leans_rejects_few_honest_planners():
 
     def rejected() -> bool:
         first = of(noisy(rng), noisy(rng))
-        return not first.agrees or (first.leans and not of(noisy(rng), noisy(rng)).agrees)
+        return not (of(noisy(rng), noisy(rng)) if first.leans else first).agrees
 
     assert sum(rejected() for _ in range(400)) / 400 <= 0.0625 + 0.02

@@ -1,73 +1,82 @@
-"""How often a verification detects forged plans, and how often it rejects honest results: the figures of
-docs/operating.md, "Verification". Two stages as `verification` has them, on plans that are judged once per task."""
+"""How often a verification detects forged plans, and how often it rejects honest results: the table of
+docs/operating.md, "Verification". Both samples as `verification` draws them, of plans that are judged once per task."""
+
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from evaluator.records import Outcome
-from leaderboard.queue.comparing import Comparison, Measured, compare
+from evaluator.metrics import statistics
+from evaluator.metrics.statistics import paired_permutation
+from leaderboard.queue.comparing import LEVEL, Comparison
 from leaderboard.queue.verification import CLOSER_LOOK
 from leaderboard.site.settings.evaluations import VERIFY_TASKS
 
 TASKS = 185
+EVALUATIONS = 1000
+"""Simulated for each figure."""
+DOCUMENT = Path(__file__).parents[3] / "docs" / "operating.md"
+FORGED = (0.0, 0.02, 0.05, 0.1, 0.2)
+DIFFERS = (0.0, 0.1, 0.5)
 
 
-def passes(*, own: np.ndarray, again: np.ndarray, other_plan: np.ndarray, rng: np.random.Generator) -> bool:
-    """Whether an evaluation on a self-hosted worker reaches the board.
+def is_rejected(better: np.ndarray, *, rng: np.random.Generator) -> bool:
+    """Whether a verification rejects an evaluation.
 
     Args:
-        own: (tasks,) scores that the owner sent.
-        again: scores that the operator measures.
-        other_plan: on which tasks the plans differ.
-        rng: draws the sample.
+        better: (tasks,) by how much the owner's score is better; 0 where plans are equal.
+        rng: draws the samples.
     """
 
-    def stage(count: int) -> Comparison:
+    def compared(count: int) -> Comparison:
         chosen = rng.choice(TASKS, min(count, TASKS), replace=False)
-        pairs = [
-            [measured(task, score=scores[task], plan=side if other_plan[task] else "same") for task in chosen]
-            for side, scores in (("own", own), ("again", again))
-        ]
-        return compare(own=pairs[0], again=pairs[1], repeatable=False)
+        return Comparison(tasks=(), p_value=paired_permutation(better[chosen].tolist()))
 
-    found = stage(VERIFY_TASKS)
-    if found.agrees and found.leans:
-        found = stage(VERIFY_TASKS * CLOSER_LOOK)
-    return found.agrees
+    found = compared(VERIFY_TASKS)
+    if found.leans:
+        found = compared(VERIFY_TASKS * CLOSER_LOOK)
+    return not found.agrees
 
 
-def measured(task: int, *, score: float, plan: str) -> Measured:
-    return Measured(task=str(task), outcome=Outcome.SCORED, score=float(score), plan={"steps": [plan]})
-
-
-def share_of_passes(*, forged: float, differs: float, draws: int) -> float:
-    """Share of evaluations that pass.
+def share_rejected(*, forged: float, differs: float) -> float:
+    """Share of evaluations that are rejected.
 
     Args:
-        forged: share of the tasks with a plan that the planner did not make and that scores better.
-        differs: share of the tasks on which the planner decides differently each time.
-        draws: evaluations.
+        forged: share of the tasks with a plan that the planner did not make; it scores 0.1 to 0.4 more.
+        differs: share of the tasks on which the planner makes another plan each time, with any score up to 0.5.
     """
     rng = np.random.default_rng(12)
-    passed = 0
-    for _ in range(draws):
-        score = rng.random(TASKS) * 0.5
-        again = score.copy()
-        own = score.copy()
-        other = rng.random(TASKS) < differs
-        own[other], again[other] = rng.random((2, int(other.sum()))) * 0.5
-        better = rng.choice(TASKS, round(forged * TASKS), replace=False)
-        own[better] = again[better] + 0.1 + 0.3 * rng.random(len(better))
-        other[better] = True
-        passed += passes(own=own, again=again, other_plan=other, rng=rng)
-    return passed / draws
+    rejected = 0
+    for _ in range(EVALUATIONS):
+        scores = rng.random((2, TASKS)) * 0.5
+        better = np.where(rng.random(TASKS) < differs, scores[0] - scores[1], 0.0)
+        chosen = rng.choice(TASKS, round(forged * TASKS), replace=False)
+        better[chosen] = 0.1 + 0.3 * rng.random(len(chosen))
+        rejected += is_rejected(better, rng=rng)
+    return rejected / EVALUATIONS
 
 
-@pytest.mark.parametrize(("forged", "most"), [(0.05, 0.25), (0.1, 0.03), (0.2, 0.005)])
-def test_plans_that_a_repeating_planner_did_not_make_are_detected(forged, most):
-    assert share_of_passes(forged=forged, differs=0.0, draws=300) <= most
+def documented() -> dict[tuple[float, float], float]:
+    """The shares of the document's table, by forged share and share that differs."""
+    rows = re.findall(
+        r"^ *\| (none|\d+ %)[^|]* \| (\d+) % \| (\d+) % \| (\d+) % \|$", DOCUMENT.read_text(), re.MULTILINE
+    )
+    return {
+        (0.0 if forged == "none" else int(forged.split()[0]) / 100, differs): int(share) / 100
+        for forged, *shares in rows
+        for differs, share in zip(DIFFERS, shares, strict=True)
+    }
 
 
-@pytest.mark.parametrize("differs", [0.0, 0.1, 0.5])
-def test_honest_results_are_rarely_rejected(differs):
-    assert share_of_passes(forged=0.0, differs=differs, draws=150) >= (1.0 if differs == 0 else 0.9)
+@pytest.mark.parametrize("differs", DIFFERS)
+@pytest.mark.parametrize("forged", FORGED)
+def test_the_document_states_how_often_forged_and_honest_results_are_rejected(forged, differs, monkeypatch):
+    # Fewer random sign changes than a verification tries: as valid, and fast.
+    monkeypatch.setattr(statistics, "PERMUTATIONS", 3999)
+    assert share_rejected(forged=forged, differs=differs) == pytest.approx(documented()[forged, differs], abs=0.00501)
+
+
+def test_honest_results_are_rejected_in_one_of_sixteen_cases_at_most():
+    by_chance = 1.5 * (LEVEL * (1 - LEVEL) / EVALUATIONS) ** 0.5
+    assert all(share <= LEVEL + by_chance for (forged, _), share in documented().items() if not forged)

@@ -165,8 +165,11 @@ def test_forged_plans_are_found(suite):
     own = completed_own(suite=suite, answer=honest(suite, plan=gold, score=0.9), **ENDPOINT)
     run(rerun_of(own))
     own.refresh_from_db()
+    assert own.reason == "awaiting_verification", "a larger sample decides"
+    run(rerun_of(own))
+    own.refresh_from_db()
     assert own.reason == "verification_failed"
-    assert "the planner made a different plan in 20 of 20 tasks" in own.reason_text
+    assert "the planner made a different plan in 30 of 30 tasks" in own.reason_text
     assert ranked(suite) == []
     compared = rerun_of(own).verification.comparison
     assert compared["p_value"] < 1e-4
@@ -224,7 +227,7 @@ def test_a_sample_that_leans_to_the_owner_s_side_is_followed_by_a_larger_one_whi
     run(again)
     own.refresh_from_db()
     found = len([task for task in again.verification.tasks if int(task) < 8])
-    assert own.reason == ("verification_failed" if found >= 5 else "verified")
+    assert own.reason == ("verification_failed" if found >= 4 else "verified")
     assert Verification.objects.filter(verdict="open").count() == 0, "there is no third"
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from evaluator.metrics.statistics import Interval, clustered_mean
+from evaluator.metrics.statistics import DIFFERENCES, Interval, clustered_mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,7 @@ def differences(measured: Sequence[Measured], *, pairs: Sequence[tuple[str, str]
         by_task = paired(measured, first=better, second=worse)
         if by_task:
             values = [[one - other for one, other in by_task[task]] for task in sorted(by_task)]
-            found.append((f"{better} - {worse}", clustered_mean(values)))
+            found.append((f"{better} - {worse}", clustered_mean(values, bounds=DIFFERENCES)))
     return found
 
 

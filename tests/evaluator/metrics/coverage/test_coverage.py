@@ -72,6 +72,18 @@ def test_on_a_fixed_list_the_intervals_cover_the_mean_over_all_scenes(measured, 
     assert 0.93 <= share <= 0.97
 
 
+@pytest.mark.parametrize(
+    ("name", "share"), [("gold", 0.947), ("80 % right", 0.944), ("random", 0.942), ("no-op", 0.938)]
+)
+def test_five_scenes_of_a_fixed_list_cover_as_often_as_the_document_says(measured, name, share):
+    """docs/validity.md, "Intervals over few scenes", has 4,000 draws; 500 are within 2.5 standard errors of them."""
+    scores = planner(name=name, measured=measured)
+    found = covered(
+        truth=float(scores.mean()), estimates=lambda rng: fixed_tasks(scores[:, rng.integers(0, scores.shape[1], 5)])
+    )
+    assert found == pytest.approx(share, abs=2.5 * (share * (1 - share) / REPLICATIONS) ** 0.5)
+
+
 @pytest.mark.parametrize("name", PLANNERS)
 def test_of_sampled_requests_the_intervals_cover_the_mean_over_all_requests_and_scenes(measured, name):
     scores, strata = planner(name=name, measured=measured), measured.strata
