@@ -104,7 +104,7 @@ def arguments(evaluation: Evaluation, **others: Any) -> dict[str, Any]:
         "planner_id": evaluation.submission.planner_id, "username": evaluation.submission.submitted_by.username,
         "task_key": "0", "key": "0", "slug": "openagi", "suite": "openagi", "number": Snapshot.objects.first().number,
         "extension": "csv", "attempt_id": NOBODY, "token_id": NOBODY, "webhook_id": NOBODY, "ticket_id": NOBODY,
-        "digest": "0" * 64, "uidb36": "a", "name": "planner_server.py", "season": "season",
+        "job_id": NOBODY, "digest": "0" * 64, "uidb36": "a", "name": "planner_server.py", "season": "season",
         "picture": "time", "drawn_as": "svg", "pool": "gpu", "kind": "endpoint", **others,
     }  # fmt: skip
 
