@@ -115,7 +115,7 @@ def test_indicators_reach_the_row_and_a_missing_plan_counts_as_the_worst(setting
     assert rows["QA/0"].indicators["NR"] == 0
     assert (rows["count_object/0"].outcome, rows["count_object/0"].indicators) == ("planner_fault", {})
     means = {key: round(metric["mean"] * 120) for key, metric in evaluation.summary["metrics"].items()}
-    assert {name: means[name] for name in ("IR", "HR", "NR")} == {"IR": 2, "HR": 2, "NR": 118}
+    assert {name: means[name] for name in ("IR", "HR", "NR")} == {"IR": 3, "HR": 3, "NR": 118}
 
 
 @pytest.mark.django_db

@@ -121,7 +121,7 @@ class TestWebhooks:
     def test_a_test_is_sent_signed_and_what_became_of_it_is_shown(self, client, ada, monkeypatch):
         webhook = Webhook.objects.create(owner=ada, url="https://example.org/hook", secret=sealed("s"))
         posted = []
-        monkeypatch.setattr("leaderboard.notifications.senders._post", lambda **call: posted.append(call) or 500)
+        monkeypatch.setattr("leaderboard.notifications.senders._post", lambda **call: posted.append(call) or (500, 0.0))
         client.post(f"/webhooks/{webhook.pk}/test/")
         client.post(f"/webhooks/{webhook.pk}/test/")
         assert OutboxMessage.objects.filter(kind=Kind.WEBHOOK).count() == 1

@@ -73,8 +73,8 @@ class TestBoard:
         html = read(client, BOARD)
         links = dict(re.findall(r'id="sort-(\w+)" href="\?sort=(-?\w+)"', html))
         assert (links["IR"], links["HR"], links["SE"]) == ("IR", "HR", "-SE")
-        by_ir = re.findall(r'· by <a href="/users/(\w+)/">', read(client, BOARD, sort="IR"))
-        by_worst = re.findall(r'· by <a href="/users/(\w+)/">', read(client, BOARD, sort="-IR"))
+        by_ir = re.findall(r'data-cell="owner" href="/users/(\w+)/">', read(client, BOARD, sort="IR"))
+        by_worst = re.findall(r'data-cell="owner" href="/users/(\w+)/">', read(client, BOARD, sort="-IR"))
         assert by_ir == by_worst[::-1]
         assert by_ir[-1] == "eve"
 
