@@ -82,7 +82,7 @@ def test_a_search_keeps_the_ranks_of_the_whole_board(client: Client):
     make_board()
     html = read(client, q="bea")
     assert planners(html) == ["planner of bea"]
-    assert re.search(r'<span data-cell="rank">2<', html)
+    assert re.search(r'data-cell="rank">2<', html)
     assert "1 of 2 planners match" in html
 
 
