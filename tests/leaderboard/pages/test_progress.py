@@ -47,8 +47,8 @@ def test_while_it_waits_the_page_says_its_place_and_why(client: Client, suite: S
     mine = under_way(suite, name="bea")
     expected = (
         "Place 2 in the queue: 1 evaluation with 3 waiting shards is before it. Fair share: the user with the least "
-        "worker time in the last 10 minutes, relative to their weight, goes first; then priority and age decide. Tasks are "
-        "queued, and no worker has leased any. They keep their place in the queue."
+        "worker time in the last 10 minutes, relative to their weight, goes first; then priority and age decide. "
+        "Tasks are queued, and no worker has leased any. They keep their place in the queue."
     )
     assert expected in page(client, mine)
     assert progress(client, mine)["waiting"] == expected
