@@ -65,9 +65,15 @@ Watcher = Callable[[int, bytes], None]
 class _Retry(Exception):
     """The call may succeed later: the endpoint or a gateway in front of it is unavailable (`evaluator.network`)."""
 
-    def __init__(self, message: str, *, after: float | None = None) -> None:
+    def __init__(self, message: str, *, after: float | None = None, page: str | None = None) -> None:
+        """Args:
+        message: what happened, as part of a sentence.
+        after: seconds that the answer asks to wait.
+        page: the beginning of an HTML page at status 200. Once it is a gateway's; every time it is the endpoint's.
+        """
         super().__init__(message)
         self.after = after
+        self.page = page
 
 
 class EndpointPlanner:
@@ -133,9 +139,11 @@ class EndpointPlanner:
                 return body, _json(body=body, call=call, kind=kind), call
             except _Retry as problem:
                 if number == most:
+                    call = _call(started=started, tries=number)
+                    if problem.page is not None:
+                        raise _not_json(problem.page, call=call) from problem
                     tries = f"in {most} tries; the last" if most > 1 else "in the one try that was made"
                     message = f"The endpoint was unavailable {tries}: {problem}."
-                    call = _call(started=started, tries=number)
                     raise PlannerError(reason=Reason.ENDPOINT_UNAVAILABLE, message=message, call=call) from problem
                 self._sleep(_wait(number=number, after=problem.after))
         raise AssertionError("the last try returns or raises")
@@ -243,7 +251,8 @@ def _check_status(*, response: httpx.Response, body: bytes, fault: _Fault) -> No
         message = (
             f"it answered HTTP {status} with an HTML page, as gateways do; a planner answers 200 with a JSON object"
         )
-        raise _Retry(message, after=asked_to_wait(response.headers))
+        page = _shown(body) if status == httpx.codes.OK else None
+        raise _Retry(message, after=asked_to_wait(response.headers), page=page)
     if status == httpx.codes.OK:
         return
     if is_redirect:
@@ -263,9 +272,7 @@ def _json(*, body: bytes, call: PlannerCall, kind: type[_Response]) -> JsonValue
     try:
         value: JsonValue = json.loads(body)
     except (ValueError, RecursionError):
-        start = " ".join(shown[:60].split())
-        message = f"The endpoint's answer is not JSON; it begins with {start!r}."
-        raise PlannerError(reason=Reason.INVALID_RESPONSE, message=message, received=shown, call=call) from None
+        raise _not_json(shown, call=call) from None
     if (error := error_in(value)) is not None and not kind.is_answered_in(value):
         raise _Retry(f"it answered HTTP 200 with an error instead of an answer: {error.rstrip('.')}")
     if isinstance(value, dict):
@@ -279,6 +286,12 @@ def _json(*, body: bytes, call: PlannerCall, kind: type[_Response]) -> JsonValue
             reason=Reason.INVALID_RESPONSE, message=f"The endpoint's answer {problem}.", received=shown, call=call
         )
     return value
+
+
+def _not_json(shown: str, *, call: PlannerCall) -> PlannerError:
+    start = " ".join(shown[:60].split())
+    message = f"The endpoint's answer is not JSON; it begins with {start!r}."
+    return PlannerError(reason=Reason.INVALID_RESPONSE, message=message, received=shown, call=call)
 
 
 def _as(

@@ -140,7 +140,7 @@ def test_a_wrong_answer_is_the_planners_fault_and_is_not_asked_again(answer, rea
 PAGE = b"\n<!DOCTYPE html><title>Just a moment...</title>"
 INFRASTRUCTURE = [
     *((status, b"busy") for status in (408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529, 530)),
-    *((status, PAGE) for status in (200, 403, 404, 522)),
+    *((status, PAGE) for status in (403, 404, 522)),
     (502, b"x" * 3_000_000),
     (200, b'{"error": {"message": "Provider returned error", "code": 502}}'),
     (200, b'{"error": "overloaded", "plan": null}'),
@@ -164,6 +164,16 @@ def test_an_answer_of_the_infrastructure_is_tried_again_and_never_a_planners_fau
 def test_a_plan_after_an_answer_of_the_infrastructure_counts(answer):
     with endpoint(answer, (200, GOOD)) as (url, _):
         assert planner(url).plan(REQUEST).plan == "Image Denoising"
+
+
+def test_a_page_at_status_200_is_a_gateways_once_and_the_endpoints_own_every_time():
+    with endpoint((200, PAGE), (200, GOOD)) as (url, _):
+        assert planner(url).plan(REQUEST).plan == "Image Denoising"
+    with endpoint((200, PAGE)) as (url, seen):
+        error = failure(url)
+    assert error.reason is Reason.INVALID_RESPONSE
+    assert "is not JSON; it begins with '<!DOCTYPE html>" in str(error)
+    assert len(seen) == 4
 
 
 def test_a_plan_beside_an_error_counts():

@@ -42,7 +42,7 @@ def test_a_right_answer_is_shown_with_its_plan():
     ("answer", "reason", "status", "sentence"),
     [
         ((200, b"hello"), Reason.INVALID_RESPONSE, 200, "not JSON"),
-        ((200, b"<html>"), Reason.ENDPOINT_UNAVAILABLE, 200, "HTML page"),
+        ((200, b"<html>"), Reason.INVALID_RESPONSE, 200, "not JSON"),
         ((200, b'{"plan": "(A,"}'), Reason.UNPARSABLE_PLAN, 200, "cannot be read"),
         ((200, b'{"plan": "Time Travel"}'), Reason.UNPARSABLE_PLAN, 200, "names no tool"),
         ((200, b'{"plan": "Colorization, Time Travel"}'), Reason.INVALID_PLAN, 200, "not valid"),
