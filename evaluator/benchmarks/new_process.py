@@ -13,6 +13,7 @@ from typing import Any
 
 import psutil
 
+from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.episodes.executed import Prepared
 from evaluator.records import ResultRecord
 
@@ -66,7 +67,8 @@ def run_in_new_process(*, prepared: Prepared, records: Iterable[ResultRecord], s
             process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)  # noqa: S603 - this program
             _, status, usage = os.wait4(process.pid, 0)
         wall, process.returncode = time.perf_counter() - before, os.waitstatus_to_exitcode(status)
-        if process.returncode != 0:
+        # A planner without a usable plan was measured too.
+        if process.returncode not in {ExitCode.PASSED, ExitCode.PLANNER_FAULT}:
             raise ProcessFailedError(said.read_text(encoding="utf-8", errors="replace")[-2000:])
         return ProcessRun(
             wall=wall,

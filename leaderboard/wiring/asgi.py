@@ -53,5 +53,5 @@ async def _routed(scope: Scope, receive: Receive, send: Send) -> None:
     await handler(scope, receive, send)
 
 
-_bounded = api_with_slash(TicketedUploads(BoundedBodies(_routed, limits=LIMITS)))
-application = Probes(FrontDoor(_bounded, note=note_answered))
+_bounded = BoundedBodies(_routed, limits=LIMITS)
+application = Probes(FrontDoor(api_with_slash(TicketedUploads(_bounded)), note=note_answered))

@@ -175,7 +175,7 @@ def test_a_sender_that_stops_is_cut_off_and_the_ticket_is_good_for_another_try(s
 
 def test_a_form_that_comes_byte_by_byte_is_cut_off(site, monkeypatch):
     """Nobody is signed in: the body is small, and its sender sends a byte now and then."""
-    monkeypatch.setattr("leaderboard.wiring.asgi.application._site._application._limits", _impatient())
+    monkeypatch.setattr("leaderboard.wiring.asgi._bounded._limits", _impatient())
     address = httpx.URL(site)
     with socket.create_connection((address.host, address.port), timeout=PATIENCE) as connection:
         connection.sendall(b"POST /accounts/login/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 50000\r\n\r\n")

@@ -81,5 +81,5 @@ def test_the_packages_that_the_examples_install_are_pinned():
 
 
 def test_the_documented_exit_codes_are_those_there_are():
-    rows = re.findall(r"^\| (\d) \| ([\w ]+)", (ROOT / "docs" / "ci.md").read_text(), flags=re.MULTILINE)
+    rows = re.findall(r"^\| (\d+) \| ([\w ]+)", (ROOT / "docs" / "ci.md").read_text(), flags=re.MULTILINE)
     assert [int(number) for number, _ in rows] == [int(code) for code in ExitCode]
