@@ -80,7 +80,7 @@ def test_bundled_models_are_those_that_came_with_this_installation(folder, monke
         ("chat:http://host/v1?key=x#m", "belongs into PLANARENA_LLM_API_KEY"),
         ("chat:http://ho st\x00/v1#m", "chat:http"),
         ("chat:http://user:secret@host/v1#m", "user name"),
-        ("chat:http://127.0.0.1:1/v1#m", "private"),
+        ("chat:http://127.0.0.1:8000/v1#m", "private"),
         ("dir:/nowhere/at/all", "no model in /nowhere/at/all"),
         ("lilliput-planner/nothing", "there are:"),
     ],

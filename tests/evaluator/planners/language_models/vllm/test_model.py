@@ -155,20 +155,20 @@ def test_drawn_completions_keep_to_the_constraint_and_to_their_seed(models):
 
 
 @pytest.mark.parametrize(
-    "call",
+    ("call", "kind"),
     [
-        generate(messages=said("word " * 4000)),
-        generate(messages=said("Text"), constraint=AnyOrder(names=())),
-        generate(messages=said("Text"), beams=7),
-        generate(messages=said("Text"), temperature=-1.0),
-        ScoreCall(messages=said("word " * 4000), continuations=("a",)),
+        (generate(messages=said("word " * 4000)), FailureKind.PROMPT_TOO_LONG),
+        (generate(messages=said("Text"), constraint=AnyOrder(names=())), FailureKind.REFUSED),
+        (generate(messages=said("Text"), beams=7), FailureKind.REFUSED),
+        (generate(messages=said("Text"), temperature=-1.0), FailureKind.REFUSED),
+        (ScoreCall(messages=said("word " * 4000), continuations=("a",)), FailureKind.PROMPT_TOO_LONG),
     ],
     ids=["too long", "nothing allowed", "beams without constraint", "cold", "too long to score"],
 )
-def test_what_cannot_be_asked_is_refused_and_costs_its_own_call_only(models, call):
+def test_what_cannot_be_asked_is_refused_and_costs_its_own_call_only(models, call, kind):
     _, there = models
     refused, answered = there.answer([call, generate(messages=said("Text"))])
-    assert refused.kind is FailureKind.REFUSED
+    assert refused.kind is kind
     assert isinstance(answered, Completion)
 
 
