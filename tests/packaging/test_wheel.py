@@ -65,7 +65,8 @@ def without_packages(unpacked, *arguments, folder, **environment):
 
 def test_it_holds_every_file_of_the_packages_and_none_of_anything_else(content):
     ours = {path for path in tracked("evaluator", "gpu_jobs", "leaderboard") if (ROOT / path).is_file()}
-    assert ours - set(content) == set()
+    # Settings of the linter are for developers.
+    assert ours - set(content) == {"leaderboard/ruff.toml"}
     others = {name.split("/")[0] for name in content}
     assert {name for name in others if not name.endswith(".dist-info")} == {"evaluator", "gpu_jobs", "leaderboard"}
 
