@@ -151,7 +151,8 @@ def raise_error(error):
     [
         ("", Reason.UNPARSABLE_PLAN, "The plan cannot be read: the plan is empty"),
         ([1, 2], Reason.UNPARSABLE_PLAN, "The plan cannot be read: "),
-        ("Magic", Reason.INVALID_PLAN, 'Plan step 1 ("Magic"): there is no such tool'),
+        ("Magic", Reason.UNPARSABLE_PLAN, "The plan cannot be read: "),
+        ("Image Denoising, Magic", Reason.INVALID_PLAN, 'Plan step 2 ("Magic"): there is no such tool'),
         ("Image Captioning", Reason.INVALID_PLAN, "this profile has no expert for it"),
         ("Image Classification", Reason.INVALID_PLAN, "The answer s1.text is text"),
         (
