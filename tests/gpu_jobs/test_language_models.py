@@ -132,13 +132,13 @@ def test_the_model_stays_loaded_for_the_next_lease_and_gives_way_to_another(repo
     runner = runner_of(checkpoints=folders)
     with serving(repository.parents[1], commits={"own/planner": COMMIT}) as hub:
         runner = runner_of(hub=hub, checkpoints=folders)
-        assert ends(runner, make_lease(TASK, "QA/1")) == [("planner_fault", "refused_by_endpoint")] * 2
+        assert ends(runner, make_lease(TASK, "QA/1")) == [("planner_fault", "prompt_too_long")] * 2
     # The hub is away now.
-    assert ends(runner, make_lease("QA/2")) == [("planner_fault", "refused_by_endpoint")]
+    assert ends(runner, make_lease("QA/2")) == [("planner_fault", "prompt_too_long")]
     first = runner._models._found
     assert isinstance(first, RemoteModel)
     for _ in range(2):
-        assert ends(runner, uploaded()) == [("planner_fault", "refused_by_endpoint")]
+        assert ends(runner, uploaded()) == [("planner_fault", "prompt_too_long")]
     assert folders.asked == [DIGEST]
     assert runner._models._found is not first
 
@@ -150,7 +150,7 @@ def test_a_hub_that_is_away_is_no_fault_of_the_planner_and_tried_again(repositor
     assert "cannot be fetched from http://127.0.0.1:9" in records[0].reason_text
     with serving(repository.parents[1], commits={"own/planner": COMMIT}) as hub:
         runner._models._hub = hub
-        assert ends(runner, make_lease()) == [("planner_fault", "refused_by_endpoint")]
+        assert ends(runner, make_lease()) == [("planner_fault", "prompt_too_long")]
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
@@ -239,7 +239,7 @@ def test_what_this_machine_could_not_do_is_tried_again(tmp_path, problem):
     runner = runner_of(checkpoints=folders)
     assert ends(runner, uploaded()) == [("infra_fault", "model_unavailable")]
     folders.folders["d"] = fill(tmp_path)
-    assert ends(runner, uploaded()) == [("planner_fault", "refused_by_endpoint")]
+    assert ends(runner, uploaded()) == [("planner_fault", "prompt_too_long")]
 
 
 def test_a_strategy_that_this_worker_does_not_know_is_refused(tmp_path):
