@@ -311,9 +311,14 @@ class FirstTakenOver:
         ),
         ("say(loaded); say({'type': 'answers', 'answers': 7}); time.sleep(9)", "model_unusable", "protocol"),
         ("say(loaded); os.write(connection.fileno(), b'\\xff' * 4096); time.sleep(9)", "model_unusable", "protocol"),
-        ("kept = bytearray(8 << 30); kept[::4096] = kept[1::4096]", "model_unusable", "MB of memory, more than"),
+        ("kept = bytearray(8 << 30)", "model_unusable", "asked at once for more than the 1000 MB of memory"),
+        (
+            "kept = []\nwhile True: kept.append(b'x' * (8 << 20)); time.sleep(0.02)",
+            "model_unusable",
+            "MB of memory, more than",
+        ),
     ],
-    ids=["ends", "aborts", "hangs", "stops", "other weights", "nonsense", "huge frame", "grows"],
+    ids=["ends", "aborts", "hangs", "stops", "other weights", "nonsense", "huge frame", "asks at once", "grows"],
 )
 def test_a_server_that_fails_is_the_planner_s_fault_and_the_worker_goes_on(
     tmp_path, spacious, monkeypatch, code, reason, complaint
