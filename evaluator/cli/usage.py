@@ -103,8 +103,8 @@ def in_short_lines(value: JsonValue, *, indent: str = "") -> str:
 
 
 def write_json(document: Any, *, printed: bool, file: Path | None) -> None:
-    """Write and print what `OutputFile` and `JsonFlag` ask for. The file comes first, also before any table: whoever
-    reads a terminal may go away (`| head`).
+    """Write and print what `OutputFile` and `JsonFlag` ask for. The file is written before anything is printed:
+    standard output may close early (`| head`).
 
     Raises:
         typer.Exit: the file cannot be written; standard error says why.

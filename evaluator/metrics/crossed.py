@@ -40,7 +40,7 @@ EQUAL_MEANS = 1e-12
 
 
 def are_enough(*, tasks: int, scenes: int, method: IntervalMethod) -> bool:
-    """Whether an interval or a test has enough of what a column's method takes for a sample."""
+    """Whether there are enough tasks and scenes for an interval or a test by a column's method."""
     if method is IntervalMethod.FIXED_TASKS:
         return scenes >= (LEAST_SCENES if tasks >= LEAST_VALUES else LEAST_VALUES)
     return tasks >= LEAST_VALUES and (scenes >= LEAST_SCENES or method is not IntervalMethod.SAMPLED_TASKS)

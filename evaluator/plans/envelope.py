@@ -59,7 +59,7 @@ def without_marks(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def unfenced(text: str) -> tuple[str, tuple[str, ...]]:
-    """What stands in the one code fence of a text, closed or not; the text itself without a fence.
+    """The content of a text's only code fence, closed or not; a text without a fence is returned unchanged.
 
     Raises:
         PlanSyntaxError: there are several fences that are not empty.

@@ -46,11 +46,10 @@ def outcome_consistency(*, successes: int, runs: int) -> float:
 
 
 def resource_consistency(values: Sequence[float]) -> float:
-    """exp(-coefficient of variation) of what two runs used, in (0, 1], as a mean over pairs of runs: 1 if all used as
-    much, 1 / e at least.
+    """Mean of exp(-coefficient of variation) over all pairs of runs, in [1 / e, 1]: 1 if all runs used the same amount.
 
-    arXiv 2602.16666, resource consistency, which takes all runs at once; that of few runs is too large. The deviation
-    of a pair is |a - b| / 2, its mean (a + b) / 2.
+    arXiv 2602.16666, resource consistency. The paper takes all runs at once, which is biased upwards for few runs. The
+    deviation of a pair is |a - b| / 2, its mean (a + b) / 2.
 
     Args:
         values: of each run, not negative, at least two.

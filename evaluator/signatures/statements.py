@@ -29,7 +29,7 @@ Name = Literal["planner", "version", "owner", "team"]
 NAMES: tuple[Name, ...] = ("planner", "version", "owner", "team")
 """Fields of a row that people chose. All others are figures and facts of the planner."""
 _PLACEHOLDERS = {"owner": r"deleted user [0-9a-f]{8}"}
-"""What stands in rows for a withdrawn name, as a regular expression."""
+"""Regular expression of the placeholder for a withdrawn name."""
 _USUAL_PLACEHOLDER = "withdrawn"
 
 

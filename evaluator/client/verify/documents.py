@@ -1,5 +1,5 @@
-"""What the API serves about boards, as types, and how answers are read. `evaluator.signatures.documents` has the types
-of what is served for verification only."""
+"""Types of the API's documents about boards, and their reader. `evaluator.signatures.documents` has the types of
+documents that exist for verification only."""
 
 from typing import Annotated, Any, TypeVar
 
