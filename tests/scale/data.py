@@ -31,12 +31,16 @@ from leaderboard.boards.services import publish, published
 from leaderboard.catalog.conditions import conditions_of
 from leaderboard.catalog.models import Season, Suite, Task
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Shard, Submission
+from leaderboard.jobs.services import accept
 from leaderboard.notifications.models import OutboxMessage, Webhook
 from leaderboard.notifications.webhooks import MOST_WEBHOOKS
 from leaderboard.planners.models import Planner
 from leaderboard.queue.workers.tokens import create_worker_token
 from leaderboard.quotas.models import QuotaEntry
 from leaderboard.reliability.models import ReliabilityProfile
+from leaderboard.rewards.services import REWARDS
+from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST
+from leaderboard.submissions.pending import SUBMISSION
 from tests.leaderboard.reliability.factories import make_profile
 from tests.scale.wide_suite import SLUG as WIDE
 
@@ -303,6 +307,8 @@ def examples() -> Iterator[dict[str, Any]]:
     owner = User.objects.order_by("pk")[0]
     store = LocalStore(settings.STORE_DIR / "hidden")
     hidden = store.put(Artefact(data=b"made up", media_type=MediaType.TEXT))
+    kinds = {"job": ENDPOINT_TEST, "rewards_job": REWARDS, "pending_job": SUBMISSION}
+    jobs = {name: accept(kind=kind, owner=owner, request=None).pk for name, kind in kinds.items()}
     newest = Evaluation.objects.filter(verifies=None).order_by("-created", "-id")
     far = newest.values_list("created", flat=True)[newest.count() * 9 // 10]
     for suite in Suite.objects.filter(current=True).order_by("slug"):
@@ -326,6 +332,7 @@ def examples() -> Iterator[dict[str, Any]]:
             "season": Season.objects.get_or_create(name="season", defaults={"opens": timezone.now()})[0].name,
             "digest": own[0].results.exclude(record_digest="")[0].record_digest,
             "hidden_digest": hidden,
+            **jobs,
             "cursor": b64encode(urlencode({"p": str(far)}).encode()).decode(),
         }
         for evaluation in (own[0], running):

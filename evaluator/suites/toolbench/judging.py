@@ -8,6 +8,7 @@ from pathlib import Path
 import evaluator
 from evaluator.arbiters.protocol import Arbiter
 from evaluator.canonical_json import digest
+from evaluator.causes.taxonomy import shortened
 from evaluator.episodes.judgement import Judgement, all_tools
 from evaluator.episodes.parts import Planned
 from evaluator.planners.protocol import MAX_ALTERNATIVES
@@ -34,7 +35,6 @@ _NO_RULES = frozenset(
     }
 )  # fmt: skip
 """What of this folder has no say in a judgement; requests and gold are in the digest of the data."""
-_NOTHING_CALLED = "No step calls a tool that there is, so that the plan counts like a missing one."
 _FURTHER_RULES = ("plans", "metrics/planning.py")
 """In the package: how plans are read and compared with gold."""
 
@@ -55,6 +55,11 @@ def judge_digest() -> str:
 
 def _files(path: Path) -> list[Path]:
     return [path] if path.is_file() else [file for file in sorted(path.rglob("*")) if file.suffix in {".py", ".toml"}]
+
+
+def _calls_nothing(plan: Plan) -> str:
+    called = shortened(", ".join(dict.fromkeys(step.tool for step in plan.steps)))
+    return f"No step calls a tool that there is, only {called}, so that the plan counts like a missing one."
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +125,7 @@ def judge_parsed(*, suite: Suite, task: ToolTask, parsed: ParsedPlan, arbiter: A
     judgement = judged(settle=found.settle) if found.settled else by_rules
     if not any(step.tool in suite.catalogue for step in parsed.plan.steps):
         # Nothing to do wrong would be a virtue in the columns that count wrong calls.
-        judgement = missing_plan(_NOTHING_CALLED if parsed.plan.steps else WRONGLY)
+        judgement = missing_plan(_calls_nothing(parsed.plan) if parsed.plan.steps else WRONGLY)
     if suite.may_abstain:
         judgement = with_accuracy_explained(judgement, plan=parsed.plan)
     valid = bool(parsed.plan.steps) and judgement.HR == 0 and not check_plan(plan=parsed.plan, context=context)

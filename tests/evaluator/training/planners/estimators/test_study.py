@@ -120,11 +120,12 @@ def test_a_gain_is_of_the_same_seeds_and_tasks():
 
 def test_the_table_names_starts_and_gains():
     begin, left_out = Arm(start=Start.FINE_TUNED, estimator=START), Arm(start=Start.FINE_TUNED, estimator="grpo")
-    measured = {seed: {begin: scores(seed=seed), left_out: scores(seed=seed, more=0.1)} for seed in range(10)}
+    gains = [0.101 if seed % 2 else 0.099 for seed in range(10)]
+    measured = {seed: {begin: scores(seed=seed), left_out: scores(seed=seed, more=gains[seed])} for seed in range(10)}
     found = table_of(measured=measured, metrics=METRICS)
     text = markdown(found)
     assert "| fine-tuned/start | 0.6495 |" in text
-    assert "| fine-tuned/grpo | 0.7495 | +0.1000 | +0.1000 to +0.1000 |" in text
+    assert "| fine-tuned/grpo | 0.7495 | +0.1000 | +0.0992 to +0.1008 |" in text
     assert "10 of 10" in text
     assert "30 held-out tasks" in text
     assert to_json(found)["gains"][0]["difference"] == pytest.approx(0.1)
