@@ -1,5 +1,6 @@
 """What all tests share: a PostgreSQL of their own, started when the first test needs one."""
 
+import re
 import shutil
 import sys
 import time
@@ -15,13 +16,12 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
-from xdist.workermanage import WorkerController
 
 from leaderboard.site import embedded
 from leaderboard.site.environment import parse_database_url
-from tests.sampling import Sample, sample_of_this_run
+from tests.sampling import USUAL, Sample
 
-_SAMPLE = pytest.StashKey[Sample]()
+_FULL_MODULE = re.compile(r"^pytestmark = .*\bpytest\.mark\.full\b", re.MULTILINE)
 _TESTS = Path(__file__).parent
 _REAL_PROCESSES = ("end_to_end", "hostile", "browser", "crash", "load", "scale")
 """Folders of tests with real sites, workers and browsers, the longest first."""
@@ -35,32 +35,32 @@ hypothesis_settings.load_profile("shared")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--deep", action="store_true", help="run everything that other runs only sample; takes hours")
-    parser.addoption("--sample", help="take the parts that an earlier run took, by the name that it printed")
+    parser.addoption("--full", action="store_true", help="also run the tests that are marked `full`; takes hours")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    # All processes of one run take the same parts, past midnight too.
-    name = getattr(config, "workerinput", {}).get("sample") or config.getoption("--sample") or sample_of_this_run()
+def _is_full(config: pytest.Config) -> bool:
+    """Whether tests marked `full` run: in a full run, and where somebody chose tests by name."""
     named = bool(config.option.keyword) or any("::" in argument or argument.endswith(".py") for argument in config.args)
-    config.stash[_SAMPLE] = Sample(name=name, deep=bool(config.getoption("--deep")), named=named)
+    return named or bool(config.getoption("--full"))
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node: WorkerController) -> None:
-    """Tell a process of pytest-xdist the sample."""
-    node.workerinput["sample"] = node.config.stash[_SAMPLE].name
-
-
-def pytest_report_header(config: pytest.Config) -> str:
-    sample = config.stash[_SAMPLE]
-    return "sample: everything" if sample.deep else f"sample: {sample.name} (repeat it with --sample={sample.name})"
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even import modules that are marked `full` as a whole."""
+    if collection_path.suffix == ".py" and not _is_full(config) and _FULL_MODULE.search(collection_path.read_text()):
+        return True
+    return None
 
 
 @pytest.fixture(scope="session")
-def sample(request: pytest.FixtureRequest) -> Sample:
-    """Which part this run takes of what would take too long."""
-    return request.config.stash[_SAMPLE]
+def full(request: pytest.FixtureRequest) -> bool:
+    """Whether this is a full run, which repeats simulations more often and tries every case of a fixture."""
+    return bool(request.config.getoption("--full"))
+
+
+@pytest.fixture(scope="session")
+def sample(full: bool) -> Sample:
+    """What tests take samples of that are not yet marked `full` case by case."""
+    return Sample(name=USUAL, deep=full)
 
 
 class _ByFile(LoadScopeScheduling):
@@ -95,41 +95,18 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what this run's sample has not, and put the longest groups first, so that nothing waits for them in
-    the end."""
-    _leave_out(config, items)
+    """Leave out what only a full run has, and put the longest groups first, so that nothing waits for them in the
+    end."""
+    left_out = [] if _is_full(config) else [item for item in items if item.get_closest_marker("full")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("full")]
     items.sort(key=_place)
 
 
 def _place(item: pytest.Item) -> int:
     folder = item.path.relative_to(_TESTS).parts[0]
     return _REAL_PROCESSES.index(folder) if folder in _REAL_PROCESSES else len(_REAL_PROCESSES)
-
-
-def _leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of each parametrised test that is marked `sampled`, keep the cases of this run's sample; of tests that are marked
-    `rotating`, keep those whose turn it is."""
-    cases: dict[str, list[pytest.Item]] = {}
-    for item in items:
-        if item.get_closest_marker("sampled"):
-            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    sample = config.stash[_SAMPLE]
-    kept = {
-        id(item)
-        for name, several in cases.items()
-        for item in sample.part(several, of=several[0].get_closest_marker("sampled").kwargs["of"], group=name)
-    }
-    left_out = [item for several in cases.values() for item in several if id(item) not in kept]
-    left_out += [item for item in items if not _has_its_turn(item, sample=sample)]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
-
-
-def _has_its_turn(item: pytest.Item, *, sample: Sample) -> bool:
-    """Whether this run has a test; all tests of a module that is marked have their turn together."""
-    marker = item.get_closest_marker("rotating")
-    return marker is None or sample.has_turn(of=marker.kwargs["of"], group=str(item.path.relative_to(_TESTS)))
 
 
 @pytest.fixture(scope="session")

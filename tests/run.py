@@ -1,8 +1,8 @@
 """`./planarena test`: sets up what the tests need, then runs every check. CI runs this and nothing else.
 
 Each check runs even if an earlier one failed, so that one run shows everything; the exit code is 0 only if all passed.
-`--deep` and `--sample=NAME` say what the tests take samples of (docs/testing.md). Other arguments are for pytest,
-and then only pytest runs: `./planarena test tests/evaluator -k engine`.
+`--full` runs the tests that are marked `full` too (docs/testing.md). Other arguments are for pytest, and then only
+pytest runs: `./planarena test tests/evaluator -k engine`.
 """
 
 import os
@@ -18,8 +18,6 @@ ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 PROCESSES = min(4, os.cpu_count() or 1)
 """Of pytest: one more than there are cores, since the tests with real sites wait much of their time."""
-SAMPLES = ("--deep", "--sample=")
-"""Arguments with which every check runs."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -45,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
     find_or_install_bubblewrap()
     keep_bytecode()
     pytest = [sys.executable, "-m", "pytest"]
-    if not all(argument.startswith(SAMPLES) for argument in arguments):
+    if set(arguments) - {"--full"}:
         return run_all([("pytest", [*pytest, *arguments])])
     # Else each process would have as many threads as there are cores, which wait for each other most of the time.
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // PROCESSES)))

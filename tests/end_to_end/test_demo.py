@@ -97,7 +97,7 @@ def partly_done(arena):
     return None
 
 
-@pytest.mark.rotating(of=3)
+@pytest.mark.full
 def test_a_worker_killed_in_the_middle_changes_no_row_and_doubles_none(arena):
     with data_folder() as data, started(data, planners=DISTURBED) as disturbed:
         disturbed.wait_for(lambda: partly_done(disturbed), what="an evaluation half done")

@@ -125,7 +125,7 @@ def site() -> Iterator[Site]:
         yield found
 
 
-@pytest.mark.rotating(of=3)
+@pytest.mark.full
 def test_planners_that_hang_delay_no_other_user_by_more_than_30_seconds(site: Site):
     with endpoints() as url:
         honest_evaluations(site, url=url)  # what workers load once

@@ -1,4 +1,4 @@
-"""The deliberate faults of `faults.toml`, and how one is put into a copy of the repository."""
+"""The deliberate faults of `faults/`, and how one is put into a copy of the repository."""
 
 import importlib.util
 import shutil
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-TABLE = Path(__file__).with_name("faults.toml")
+TABLES = Path(__file__).with_name("faults")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +45,13 @@ class Fault:
 
 
 def faults() -> list[Fault]:
-    """All faults, in the order of the table."""
-    table = tomllib.loads(TABLE.read_text())
-    return [Fault(name=name, **{**entry, "tests": tuple(entry["tests"])}) for name, entry in table.items()]
+    """All faults, in the order of the tables."""
+    tables = [tomllib.loads(path.read_text()) for path in sorted(TABLES.glob("*.toml"))]
+    return [
+        Fault(name=name, **{**entry, "tests": tuple(entry["tests"])})
+        for table in tables
+        for name, entry in table.items()
+    ]
 
 
 def copy_repository(target: Path) -> None:

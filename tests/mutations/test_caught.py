@@ -1,6 +1,6 @@
 """Each fault is put into a copy of the repository, and its tests fail there; without a fault they pass.
 
-Collected with `--deep` only: each fault takes a process of pytest.
+Each fault takes a process of pytest.
 """
 
 import os
@@ -14,7 +14,7 @@ import pytest
 from tests.mutations.faults import Fault, copy_repository, faults
 
 FAULTS = faults()
-pytestmark = pytest.mark.timeout(1200)
+pytestmark = [pytest.mark.full, pytest.mark.timeout(1200)]
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
-"""The table of faults fits code and tests. Whether the tests find the faults says `test_caught.py`, with `--deep`."""
+"""The table of faults fits code and tests. Whether the tests find the faults says `test_caught.py`."""
 
 import ast
+import re
 from functools import cache
 
 import pytest
@@ -9,6 +10,10 @@ from tests.mutations.faults import ROOT, Fault, faults
 
 FAULTS = faults()
 _each = pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+
+
+def test_names_are_unique():
+    assert len({fault.name for fault in FAULTS}) == len(FAULTS)
 
 
 @_each
@@ -28,8 +33,11 @@ def test_its_tests_are_in_every_run(fault: Fault):
     for test in fault.tests:
         file, *names = test.split("::")
         assert tuple(names) in functions_in(file), f"there is no {test}"
-        assert not is_sampled(functions_in(file)[tuple(names)]), f"{test} is not in every run"
-        assert "pytestmark = pytest.mark.rotating" not in (ROOT / file).read_text(), f"{test} is not in every run"
+        marked = any("mark.full" in ast.unparse(one) for one in functions_in(file)[tuple(names)].decorator_list)
+        assert not marked, f"{test} is not in every run"
+        assert not re.search(r"^pytestmark = .*mark\.full", (ROOT / file).read_text(), re.M), (
+            f"{test} is not in every run"
+        )
 
 
 @cache
@@ -41,9 +49,3 @@ def functions_in(file: str) -> dict[tuple[str, ...], ast.FunctionDef]:
         if isinstance(group, ast.ClassDef):
             found |= {(group.name, node.name): node for node in group.body if isinstance(node, ast.FunctionDef)}
     return {names: node for names, node in found.items() if names[-1].startswith("test_")}
-
-
-def is_sampled(test: ast.FunctionDef) -> bool:
-    decorators = [ast.unparse(decorator) for decorator in test.decorator_list]
-    marked = any(name in decorator for decorator in decorators for name in ("mark.sampled", "mark.rotating"))
-    return marked or "sample" in {argument.arg for argument in test.args.args}

@@ -8,14 +8,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-_DEEP = frozenset({"test_clean_installs.py", "test_image_packages.py"})
-
-
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Environments of their own take minutes and the package index: only `--deep` needs them."""
-    if collection_path.name in _DEEP and not config.getoption("--deep"):
-        return True
-    return None
 
 
 @pytest.fixture(scope="package")

@@ -1,6 +1,6 @@
 """`pip install` of the wheel into environments of their own, one for each extra, and one real command of each.
 
-Collected with `--deep` only: it takes minutes and downloads from the package index.
+Takes minutes and downloads from the package index.
 """
 
 import json
@@ -17,7 +17,7 @@ PIN = re.search(r"^torch==\S+", (ROOT / "constraints.txt").read_text(), re.M)[0]
 BARE = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "SSL_CERT_FILE") if name in os.environ} | {
     name: value for name, value in os.environ.items() if name.startswith("PIP_")
 }
-pytestmark = pytest.mark.timeout(1800)
+pytestmark = [pytest.mark.full, pytest.mark.timeout(1800)]
 
 
 class Installed:

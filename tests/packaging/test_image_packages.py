@@ -1,6 +1,6 @@
 """Every package of an image has a wheel for the image's Python and platform, as the package index has them.
 
-Collected with `--deep` only: it asks the index, without downloading packages.
+Asks the index, without downloading packages.
 """
 
 import re
@@ -10,6 +10,8 @@ import sys
 import pytest
 
 from tests.k8s.images.dockerfiles import IMAGES, MACHINES, ROOT, locks_of, python_of
+
+pytestmark = pytest.mark.full
 
 
 @pytest.fixture(scope="module")

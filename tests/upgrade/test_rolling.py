@@ -114,7 +114,7 @@ def hosts(releases, postgres_url, tmp_path):
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.rotating(of=6)
+@pytest.mark.full
 def test_nothing_is_lost_while_two_releases_serve_side_by_side(hosts):
     database, old, new, old_at_new, new_at_old = hosts
     old.zygote.play(role="prepare", folder=old.folder, seconds=180)

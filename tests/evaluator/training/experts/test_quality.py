@@ -17,7 +17,7 @@ from evaluator.training.experts.quality.vision import vision_quality
 from evaluator.world.degradations import Degradation
 
 # The digests of the weights are checked in every run.
-pytestmark = pytest.mark.rotating(of=3)
+pytestmark = pytest.mark.full
 
 
 @pytest.fixture(scope="module")
