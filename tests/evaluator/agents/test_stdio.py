@@ -1,17 +1,18 @@
 """`planarena mcp`: an agent on the SDK's own client, over standard input and output."""
 
 import json
-import subprocess
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from typer.testing import CliRunner
 
+from evaluator.cli.main import app
+from evaluator.suites import registry
 from evaluator.suites.registry import suite_of
 from tests.evaluator.agents.agent import gold_solver, over_stdio, solve_toy, text_of, work
+from tests.evaluator.episodes.turns import toy
 
 
 def report(file: Path) -> dict[str, Any]:
@@ -64,10 +65,17 @@ def test_a_run_that_broke_off_goes_on_and_asks_no_turn_twice(tmp_path: Path) -> 
     assert [one["score"] for one in report(file)["results"]] == [1.0, 1.0]
 
 
-def test_limits_end_a_task_with_the_result_of_its_last_call(tmp_path: Path) -> None:
+def test_limits_end_a_task_with_the_result_of_its_last_call_and_wrong_calls_cost_no_turn(tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+
     async def run() -> None:
-        async with over_stdio("--suite", "toy-turns", "--limit", "2", data=tmp_path) as client:
+        async with over_stdio("--suite", "toy-turns", "--limit", "2", "--output", str(file), data=tmp_path) as client:
+            assert (await text_of(client, "Add", one="1", other="1")) == (
+                "No task is open. Call next_task first.", True,
+            )  # fmt: skip
             await text_of(client, "next_task")
+            assert (await text_of(client, "Add", one="1"))[0].startswith('Add needs "other"')
+            assert (await text_of(client, "Multiply", one="1"))[0].startswith('There is no tool "Multiply"')
             for _ in range(15):
                 text, _ = await text_of(client, "Add", one="1", other="2")
             assert "no more" in text
@@ -76,51 +84,33 @@ def test_limits_end_a_task_with_the_result_of_its_last_call(tmp_path: Path) -> N
             assert text.startswith("R16 = 3")
             assert "no further call was left" in text
             assert "What is twice 2?" in (await text_of(client, "next_task"))[0]
+            await text_of(client, "submit_answer", answer="4")
 
     anyio.run(run)
+    first, second = report(file)["results"]
+    assert (len(first["transcripts"][0]["turns"]), len(second["transcripts"][0]["turns"])) == (16, 1)
 
 
-def test_wrong_calls_cost_no_turn(tmp_path: Path) -> None:
-    file = tmp_path / "report.json"
-
-    async def run() -> None:
-        async with over_stdio("--suite", "toy-turns", "--limit", "1", "--output", str(file), data=tmp_path) as client:
-            assert (await text_of(client, "Add", one="1", other="1")) == (
-                "No task is open. Call next_task first.", True,
-            )  # fmt: skip
-            await text_of(client, "next_task")
-            assert (await text_of(client, "Add", one="1"))[0].startswith('Add needs "other"')
-            assert (await text_of(client, "Multiply", one="1"))[0].startswith('There is no tool "Multiply"')
-            await text_of(client, "submit_answer", answer="2")
-
-    anyio.run(run)
-    assert len(report(file)["results"][0]["transcripts"][0]["turns"]) == 1
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
+def test_bad_usage_is_refused_before_the_protocol_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(registry.VARIABLE, toy.__name__)
+    monkeypatch.setenv("COLUMNS", "500")
+    registry.forget()
+    cases = [
         (["--suite", "toolworld"], "toolworld asks for whole plans; agents need a suite in turns"),
         (["--suite", "toy-turns", "--json"], "No such option: --json"),
         (["--suite", "toy-turns", "--split", "hidden"], "hidden"),
         (["--suite", "toy-turns", "--tasks", "77"], "has no task '77'"),
         (["--suite", "nothing"], "there is no suite 'nothing'"),
-    ],
-)
-def test_bad_usage_is_refused_before_the_protocol_begins(
-    arguments: Sequence[str], sentence: str, tmp_path: Path
-) -> None:
-    environment = {
-        "PYTHONPATH": str(Path.cwd()), "PLANARENA_SUITES": "tests.evaluator.episodes.turns.toy",
-        "PLANARENA_DATA": str(tmp_path), "COLUMNS": "500",
-    }  # fmt: skip
-    command = [sys.executable, "-m", "evaluator", "mcp", *arguments]
-    done = subprocess.run(command, env=environment, input="", capture_output=True, text=True, timeout=120)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert sentence in done.stderr
+    ]
+    try:
+        for arguments, sentence in cases:
+            done = CliRunner().invoke(app, ["mcp", *arguments])
+            assert (done.exit_code, done.stdout, sentence in done.stderr) == (2, "", True), done.stderr
+    finally:
+        registry.forget()
 
 
+@pytest.mark.full
 def test_an_agent_uses_the_tools_of_every_group_of_tasks(tmp_path: Path) -> None:
     file, suite = tmp_path / "report.json", suite_of("lumos-mini")
     groups = list(dict.fromkeys(task.key.partition("/")[0] for task in suite.tasks))

@@ -7,9 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
-from safetensors.torch import load_file, save_file
-from transformers import BertConfig, BertForSequenceClassification
 
 from evaluator.arbiters import ArbiterError, Question, named
 from evaluator.arbiters.cross_encoder import CrossEncoder, decided
@@ -22,6 +19,9 @@ REPO, COMMIT = "makers/same-or-not", "4" * 40
 
 def make(folder: Path, *, labels: dict[int, str], outputs: list[float]) -> Path:
     """A model that gives every pair these outputs."""
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification
+
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(1)
     config = BertConfig(
@@ -80,6 +80,8 @@ def test_labels_that_do_not_say_same_settle_nothing(tmp_path, labels):
 
 
 def test_weights_that_lack_a_part_settle_nothing(tmp_path):
+    from safetensors.torch import load_file, save_file
+
     folder = make(tmp_path, labels={0: "x"}, outputs=[3.0])
     weights = load_file(folder / "model.safetensors")
     weights.pop("classifier.weight")
@@ -116,6 +118,7 @@ print(found.verdict, found.problem)
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("commit", "said"), [(COMMIT, "same"), ("5" * 40, "undecided The arbiter cannot be used: the hub answered commit")]
 )

@@ -1,8 +1,7 @@
-"""The command line as a user meets it: real processes, exit codes and sentences."""
+"""The command line as a user meets it: exit codes and sentences."""
 
 import hashlib
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -10,17 +9,29 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from click.testing import Result
+from typer.testing import CliRunner
 
+from evaluator.cli.main import app
 from evaluator.plans import plan_to_json
 from evaluator.suites import suite_of
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def planarena(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "evaluator", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=120
-    )
+def planarena(*arguments: str) -> Result:
+    return CliRunner().invoke(app, arguments)
+
+
+def unexpected(cases) -> dict[str, str]:
+    """What commands said that did not end as bad usage with their sentence."""
+    wrong = {}
+    for arguments, says in cases:
+        done = planarena(*arguments)
+        said = " ".join(done.stderr.split())
+        if done.exit_code != 2 or says not in said:
+            wrong[" ".join(arguments)] = f"{done.exit_code}: {said}"
+    return wrong
 
 
 def test_the_suite_as_json_is_the_released_list_with_gold_plans():
@@ -44,9 +55,8 @@ def test_suites_are_listed_without_loading_torch():
     assert " transformers" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
+def test_bad_usage_is_exit_code_2_with_a_sentence():
+    cases = [
         (("suites", "show", "nope"), "there is no suite 'nope'; there are: openagi"),
         (("evaluate", "--suite", "nope"), "there is no suite"),
         (("evaluate", "--planner", "nope"), "there is no bundled planner 'nope'; there are: gold"),
@@ -56,12 +66,8 @@ def test_suites_are_listed_without_loading_torch():
         (("evaluate", "--profile", "nope"), "no profile 'nope'; there are: lilliput"),
         (("evaluate", "--split", "secret"), "there is no split 'secret'"),
         (("evaluate", "--samples", "0"), "--samples"),
-    ],
-)
-def test_bad_usage_is_exit_code_2_with_a_sentence(arguments, says):
-    done = planarena(*arguments)
-    assert done.returncode == 2
-    assert says in " ".join(done.stderr.split())
+    ]
+    assert unexpected(cases) == {}
 
 
 def test_planners_are_listed_with_what_they_need_and_the_suites_they_understand():
@@ -79,7 +85,7 @@ def test_a_strategy_with_a_language_model_is_evaluated(tmp_path):
     tasks = "image_processing/0,image_processing/1"
     done = planarena("evaluate", "--suite", "toolmini", "--planner", f"hugginggpt:scripted:{script}",
                      "--tasks", tasks, "--output", str(tmp_path / "out.json"))  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     document = json.loads((tmp_path / "out.json").read_text())
     assert document["planner_identity"]["strategy"] == "hugginggpt"
     judged, unread = document["results"]
@@ -92,7 +98,7 @@ def test_a_strategy_with_a_language_model_is_evaluated(tmp_path):
 def test_an_unreachable_endpoint_is_exit_code_4(tmp_path):
     done = planarena("evaluate", "--planner", "http://127.0.0.1:9/", "--tasks", "14", "--samples", "1",
                      "--store", str(tmp_path / "store"), "--output", str(tmp_path / "out.json"))  # fmt: skip
-    assert done.returncode == 4
+    assert done.exit_code == 4
     (record,) = json.loads((tmp_path / "out.json").read_text())["results"]
     assert (record["outcome"], record["reason"], record["score"]) == ("infra_fault", "endpoint_unavailable", None)
     assert "Why infra_fault" in done.stdout
@@ -121,104 +127,57 @@ def test_score_plans_prints_indicators_and_reasons(tmp_path):
     assert "SE = 1: Every part is met by some output." in explained
 
 
-@pytest.mark.parametrize(
-    ("content", "suite", "says"),
-    [
-        ("{", "toolmini", "Line 1, column 2 is not JSON"),
-        ('{"task": "QA/0"}\n{"task": "QA/0"}', "toolmini", "Line 1 lacks 'plan'"),
-        (
-            '{"task": "QA/1", "plan": ""}\n\n{"task": "QA/00", "plan": ""}',
-            "toolmini",
-            "'QA/00' (line 3). Did you mean 'QA/0'?",
-        ),
-        (
-            '{"task": "QA/0", "plan": ""}\n' * 1000,
-            "toolmini",
-            "Line 2 has a second plan for 'QA/0'; line 1 has the first.",
-        ),
-        ('{"QA/0": "", "QA/0": ""}', "toolmini", "two plans for 'QA/0'"),
-        ('{"task": "QA/0", "plan": "", "note": 1}', "toolmini", "line 1 (task 'QA/0') has 'note'"),
-        ("", "toolmini", "The file is empty."),
-        (" \n\n", "toolmini", "The file is empty."),
-        ("[]", "toolmini", "The file holds no plan."),
-        ("", "openagi", "this command is for tool100"),
-        ("", "nope", "there is no suite"),
-    ],
-)
-def test_bad_plan_files_are_exit_code_2_with_a_sentence(tmp_path, content, suite, says):
-    file = tmp_path / "plans.jsonl"
-    file.write_text(content)
-    done = planarena("score-plans", "--suite", suite, str(file))
-    assert done.returncode == 2
-    assert says in " ".join(done.stderr.split())
+def test_bad_files_are_exit_code_2_with_a_sentence(tmp_path):
+    """All that may be wrong with plans is in `tests/evaluator/test_plans_file.py`."""
+    second = '{"task": "QA/0", "decomposition": ""}\n' * 2
+    unknown = '{"task": "QA/00", "decomposition": ""}'
+    files = [
+        ("score-plans", "toolmini", "{", "Line 1, column 2 is not JSON"),
+        ("score-plans", "toolmini", '{"task": "QA/00", "plan": ""}', "'QA/00' (line 1). Did you mean 'QA/0'?"),
+        ("score-plans", "openagi", "", "this command is for tool100"),
+        ("score-plans", "nope", "", "there is no suite"),
+        ("score-decompositions", "toolmini", second, "line 2 has a second decomposition for 'QA/0'"),
+        ("score-decompositions", "toolmini", unknown, "line 1: toolmini has no task 'QA/00'. Did you mean 'QA/0'?"),
+        ("score-decompositions", "toolmini", "", "is empty"),
+    ]
+    cases = []
+    for number, (command, suite, content, says) in enumerate(files):
+        file = tmp_path / f"{number}.jsonl"
+        file.write_text(f"\ufeff{content}")
+        cases.append(((command, "--suite", suite, str(file)), says))
+    assert unexpected(cases) == {}
 
 
-@pytest.mark.parametrize("ends", ["\n", "\r\n", ""])
-@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
-def test_the_suite_is_the_denominator_of_every_file(tmp_path, ends, mark):
-    """Byte order marks, line ends and a single line change nothing."""
+def test_the_suite_is_the_denominator_of_every_file(tmp_path):
     task = suite_of("toolmini").tasks[0]
-    line = json.dumps({"task": task.key, "plan": plan_to_json(task.gold)})
     file = tmp_path / "plans.jsonl"
-    file.write_bytes(mark + f"{line}{ends}".encode())
+    file.write_text(json.dumps({"task": task.key, "plan": plan_to_json(task.gold)}))
     report = json.loads(planarena("score-plans", "--suite", "toolmini", str(file), "--json").stdout)
     assert report["metrics"]["SE"] == pytest.approx(1 / 120)
     assert report["counts"] == {"plans": 1, "missing": 119, "not_covered": 0}
-
-
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        ('{"task": "QA/0", "decomposition": ""}\n' * 2, "line 2 has a second decomposition for 'QA/0'"),
-        ('{"task": "QA/00", "decomposition": ""}', "line 1: toolmini has no task 'QA/00'. Did you mean 'QA/0'?"),
-        ("", "is empty"),
-    ],
-)
-def test_bad_files_of_decompositions_are_exit_code_2_with_a_sentence(tmp_path, content, says):
-    file = tmp_path / "decompositions.jsonl"
-    file.write_text("\ufeff" + content)
-    done = planarena("score-decompositions", "--suite", "toolmini", str(file))
-    assert done.returncode == 2
-    assert says in " ".join(done.stderr.split())
+    for name, row in report["by_group"].items():
+        assert (row["intervals"]["SE"] == [None, None]) == (row["count"] < 10), name
+    assert None not in report["intervals"]["SE"]
 
 
 def test_over_fewer_than_ten_tasks_no_command_gives_an_interval(tmp_path):
     done = planarena(
         "evaluate", "--suite", "toolmini", "--planner", "gold", "--tasks", "QA/0,QA/1", "--output", str(tmp_path / "o")
     )
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     assert "— (needs 10 independent tasks or scenes" in done.stdout
     assert "1.0000 to 1.0000" not in done.stdout
     metrics = json.loads((tmp_path / "o").read_text())["summary"]["metrics"]
     assert metrics["SE"] == {"mean": 1.0, "low": None, "high": None, "tasks": 2}
 
 
-def test_scored_plans_have_intervals_only_in_groups_of_at_least_ten_tasks(tmp_path):
-    plans = tmp_path / "plans.jsonl"
-    plans.write_text('{"task": "QA/0", "plan": "[]"}\n')
-    report = json.loads(planarena("score-plans", "--suite", "toolmini", str(plans), "--json").stdout)
-    for name, row in report["by_group"].items():
-        assert (row["intervals"]["SE"] == [None, None]) == (row["count"] < 10), name
-    assert None not in report["intervals"]["SE"]
-
-
-def test_help_fills_its_lines_at_any_width():
-    help_text = subprocess.run(
-        [sys.executable, "-m", "evaluator", "evaluate", "--help"],
-        cwd=ROOT, env=os.environ | {"COLUMNS": "80"}, capture_output=True, text=True, timeout=60, check=True,
-    ).stdout  # fmt: skip
-    assert "none of the planner's answers could be used, 4 if some tasks failed for" in [
-        line.strip() for line in help_text.split("\n")
-    ]
-
-
 def test_the_version_names_the_commit_and_needs_no_installation(tmp_path):
-    told = planarena("--version")
+    told = planarena("--version").stdout
     number = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    assert told.stdout.startswith(f"planarena {number}")
+    assert told.startswith(f"planarena {number}")
     for word in ("--version", "version"):
         script = subprocess.run([ROOT / "planarena", word], capture_output=True, text=True, check=True, timeout=60)
-        assert script.stdout == told.stdout
+        assert script.stdout == told
     shutil.copy(ROOT / "planarena", tmp_path)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     bare = subprocess.run([tmp_path / "planarena", "--version"], capture_output=True, text=True, check=True, timeout=60)

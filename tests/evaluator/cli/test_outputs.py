@@ -17,19 +17,13 @@ from typer.testing import CliRunner
 
 from evaluator.cli.main import app
 from evaluator.cli.program.options import writable, writable_folder
-from tests.evaluator.cli.test_json import commands
+from evaluator.cli.program.walking import commands
+from tests.rings import usual
 
 ROOT = Path(__file__).resolve().parents[3]
 GOLD = ("evaluate", "--suite", "toolmini", "--planner", "gold", "--tasks", "QA/0")
 WRITES = ("output", "out_", "junit_out", "summary")
 """Names of the parameters that are files to write."""
-
-
-def planarena(*arguments, **environment):
-    return subprocess.run(
-        [sys.executable, "-m", "evaluator", *arguments], cwd=ROOT, capture_output=True, timeout=120,
-        env=os.environ | environment, check=False,
-    )  # fmt: skip
 
 
 def targets(folder):
@@ -85,33 +79,41 @@ def test_every_option_that_names_a_file_to_write_is_checked_before_the_work():
 
 def test_a_missing_folder_is_made(tmp_path):
     target = tmp_path / "new" / "inner" / "out.json"
-    assert planarena(*GOLD, "--output", str(target)).returncode == 0
+    assert CliRunner().invoke(app, [*GOLD, "--output", str(target)]).exit_code == 0
     assert json.loads(target.read_text())["summary"]
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+COMMANDS = """
+import json, sys
+from evaluator.cli.main import main
+for words in json.loads(sys.argv[1]):
+    try:
+        main(words)
+    except SystemExit as end:
+        assert not end.code, words
+    print("=====", flush=True)
+"""
+
+
+@pytest.mark.parametrize("encoding", usual(["ascii", "latin-1", "utf-8"], of=["ascii"]))
 def test_a_terminal_without_unicode_loses_nothing(tmp_path, encoding):
+    """All commands in one process, which takes its encoding from the environment."""
     target = tmp_path / "out.json"
-    done = planarena(*GOLD, "--output", str(target), PYTHONIOENCODING=encoding, LANG="C", LC_ALL="C")
+    documents = (["suites", "croissant", "toolmini"], ["sbom"], ["suites", "show", "toolmini-abstain", "--json"])
+    words = [
+        *documents, [*GOLD, "--output", str(target)], ["planners", "list"], ["suites", "list"], ["tools", "list"],
+    ]  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", COMMANDS, json.dumps(words)], cwd=ROOT, capture_output=True, timeout=120,
+        env=os.environ | {"PYTHONIOENCODING": encoding, "LANG": "C", "LC_ALL": "C"}, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
+    printed = done.stdout.decode(encoding).split("=====\n")
+    assert len(printed) == len(words) + 1
+    assert all(json.loads(text) for text in printed[:2])
+    assert json.loads(printed[2]) == json.loads(CliRunner().invoke(app, documents[2]).stdout)
+    assert "needs 10 independent tasks" in printed[3]
     assert json.loads(target.read_text())["summary"]["outcomes"] == {"scored": 1}
-    assert b"needs 10 independent tasks" in done.stdout
-    printed = planarena("suites", "show", "toolmini-abstain", "--json", PYTHONIOENCODING=encoding)
-    assert json.loads(printed.stdout.decode(encoding)) == json.loads(
-        planarena("suites", "show", "toolmini-abstain", "--json", PYTHONIOENCODING="utf-8").stdout
-    )
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [("planners", "list"), ("suites", "list"), ("tools", "list"), ("suites", "croissant", "toolmini"), ("sbom",)],
-)
-def test_no_command_ends_because_of_a_character(arguments):
-    done = planarena(*arguments, PYTHONIOENCODING="ascii")
-    assert (done.returncode, b"UnicodeEncodeError" in done.stderr) == (0, False), done.stderr
-    assert done.stdout.isascii()
-    if arguments[0] == "sbom" or arguments[1] == "croissant":
-        json.loads(done.stdout)
 
 
 def test_the_file_is_written_although_nobody_reads_the_table(tmp_path):
@@ -163,11 +165,12 @@ def test_an_endpoint_of_which_no_answer_can_be_used_is_exit_code_3(useless, tmp_
     handler.held.set()
     tasks = {"toolmini": "QA/0,QA/1", "openagi": "14"}[suite]
     target = tmp_path / "out.json"
-    done = planarena(
-        "evaluate", "--suite", suite, "--planner", url, "--tasks", tasks, "--samples", "1", "--output", str(target)
+    done = CliRunner().invoke(
+        app,
+        ["evaluate", "--suite", suite, "--planner", url, "--tasks", tasks, "--samples", "1", "--output", str(target)],
     )
-    assert done.returncode == 3, done.stderr
-    assert b"no plan of the planner could be used" in done.stderr
+    assert done.exit_code == 3, done.stderr
+    assert "no plan of the planner could be used" in done.stderr
     assert set(json.loads(target.read_text())["summary"]["outcomes"]) == {"planner_fault"}
 
 

@@ -44,11 +44,13 @@ def test_only_errors_of_libraries_are_seen():
     assert [text for text in KEPT if text not in shown] == []
 
 
+@pytest.mark.full
 def test_everything_is_seen_on_request():
     shown = said("-c", PROGRAM, PLANARENA_VERBOSE="1")
     assert [text for text in (*NOISE, *KEPT) if text not in shown] == []
 
 
+@pytest.mark.full
 def test_a_download_shows_how_far_it_is():
     assert only_downloads(["profiles", "fetch", "paper"])
     assert not only_downloads(["profiles", "verify", "paper"])
@@ -56,6 +58,7 @@ def test_a_download_shows_how_far_it_is():
     assert [text for text in NOISE if text in shown] == ["a bar"]
 
 
+@pytest.mark.full
 @pytest.mark.timeout(600)
 def test_an_evaluation_prints_its_progress_and_nothing_else(tmp_path):
     evaluate = ("-m", "evaluator", "evaluate", "--planner", "gold", "--tasks", "98", "--samples", "1", "--store")

@@ -12,6 +12,7 @@ from evaluator.cli.main import app
 from evaluator.cli.program import table
 from evaluator.cli.program.table import current_entries, entries, listed, top_level
 from evaluator.cli.program.walking import leaves, member, program
+from tests.rings import usual
 
 ROOT = Path(__file__).resolve().parents[3]
 HEAVY = {"httpx", "numpy", "torch", "pydantic", "django", "scipy", "PIL", "cryptography"}
@@ -28,11 +29,10 @@ def loaded_by(*arguments: str) -> set[str]:
     return set(done.stderr.split())
 
 
-@pytest.mark.parametrize("name", top_level())
-def test_the_help_in_a_list_is_that_of_the_command(name):
-    command = member(program(), name)
-    assert inspect.cleandoc(command.help).partition("\n\n")[0] == top_level()[name].summary
-    assert command.name == name
+def test_the_help_in_a_list_is_that_of_the_command():
+    for name, entry in top_level().items():
+        command = member(program(), name)
+        assert (command.name, inspect.cleandoc(command.help).partition("\n\n")[0]) == (name, entry.summary)
 
 
 def test_every_entry_can_be_called_and_every_group_has_members():
@@ -42,9 +42,9 @@ def test_every_entry_can_be_called_and_every_group_has_members():
     assert all(entry.extra for entry in top_level().values())
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("--version",), ("sumbit",)])
-def test_helps_and_mistakes_import_no_command(arguments):
-    assert not loaded_by(*arguments) & (HEAVY | {"typer"})
+@pytest.mark.parametrize("word", usual(["--help", "--version", "sumbit"], of=["--help"]))
+def test_helps_and_mistakes_import_no_command(word):
+    assert not loaded_by(word) & (HEAVY | {"typer"})
 
 
 def test_a_command_of_a_site_imports_nothing_of_the_library():
@@ -88,14 +88,14 @@ def test_a_list_stays_within_80_columns():
     assert lines[-1] == "  long-name  Short."
 
 
-@pytest.mark.parametrize(
-    ("words", "current", "expected"),
-    [
-        ("planarena ben", "1", "bench"),
-        ("planarena bench sea", "2", "search"),
-        ("planarena status --pat", "2", "--patience"),
-    ],
-)
+COMPLETED = [
+    ("planarena ben", "1", "bench"),
+    ("planarena bench sea", "2", "search"),
+    ("planarena status --pat", "2", "--patience"),
+]
+
+
+@pytest.mark.parametrize(("words", "current", "expected"), usual(COMPLETED, of=COMPLETED[1:2]))
 def test_a_shell_gets_completions(words, current, expected):
     done = subprocess.run(
         [sys.executable, "-m", "leaderboard.console"], cwd=ROOT, capture_output=True, text=True, timeout=60,
@@ -104,12 +104,8 @@ def test_a_shell_gets_completions(words, current, expected):
     assert done.stdout.split() == [expected], done.stderr
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_for_a_shell_asks_the_program(shell):
-    script = CliRunner().invoke(app, ["completion", shell]).stdout
-    assert f"{table.COMPLETE}=complete_{shell}" in script
-
-
-def test_an_unknown_shell_is_bad_usage():
+def test_the_script_for_a_shell_asks_the_program_and_other_shells_are_bad_usage():
+    for shell in ("bash", "zsh", "fish"):
+        assert f"{table.COMPLETE}=complete_{shell}" in CliRunner().invoke(app, ["completion", shell]).stdout
     done = CliRunner().invoke(app, ["completion", "csh"])
     assert (done.exit_code, "bash, zsh, fish" in done.stderr) == (2, True)
