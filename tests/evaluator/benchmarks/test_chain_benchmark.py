@@ -25,6 +25,7 @@ def report(setting):
     return measure_chain(prepared=prepared, planner="controlllm/adaptive", tasks=TASKS)
 
 
+@pytest.mark.full
 def test_as_planned_the_score_is_that_of_an_evaluation(report, setting):
     suite = suite_of("toolworld")
     evaluator = episode_of("toolworld").evaluator(suite=suite, setting=setting)
@@ -33,6 +34,7 @@ def test_as_planned_the_score_is_that_of_an_evaluation(report, setting):
     assert report.ways["as planned"].score == pytest.approx(sum(scores) / len(scores), abs=1e-6)
 
 
+@pytest.mark.full
 def test_a_correction_makes_one_request_better_and_none_worse(report):
     assert report.better == ("count_object/9",)
     assert report.worse == ()
@@ -47,10 +49,12 @@ def test_a_correction_makes_one_request_better_and_none_worse(report):
     assert (planned.every_subtask_made, corrected.every_subtask_made) == (1, 1)
 
 
+@pytest.mark.full
 def test_answers_that_are_not_expected_score_0_either_way(report):
     assert [way.answers_as_expected for way in report.ways.values()] == [0.75, 0.75]
 
 
+@pytest.mark.full
 def test_the_second_way_runs_only_what_changed(report):
     planned, corrected = report.ways.values()
     assert corrected.calls < planned.calls / 2

@@ -34,12 +34,13 @@ class Laborious:
         self._inner = planner_named(name="gold", suite=SUITE)
 
     def plan(self, request):
-        until = time.thread_time() + 0.05
+        until = time.thread_time() + 0.01
         while time.thread_time() < until:
             pass
         return self._inner.plan(request)
 
 
+@pytest.mark.full
 def test_runs_that_repeat_the_plans_call_no_expert_again_and_the_planner_does_not_count(tmp_path):
     settings = ExecutionSettings(profile="lilliput", split="public", samples=1, store=str(tmp_path / "unused"))
     report = measure_reliability(
@@ -47,7 +48,7 @@ def test_runs_that_repeat_the_plans_call_no_expert_again_and_the_planner_does_no
         tasks=["0", "84"], runs=3,
     )  # fmt: skip
     assert report.profile.calls == report.evaluation.calls > 0
-    assert report.evaluation.planner_cpu >= 0.1
+    assert report.evaluation.planner_cpu >= 2 * 0.01
     # Two tasks in three runs, and in those of the perturbations that apply.
-    assert report.profile.planner_cpu >= 6 * 0.05
+    assert report.profile.planner_cpu >= 6 * 0.01
     assert report.profile.cpu >= report.evaluation.cpu > 0

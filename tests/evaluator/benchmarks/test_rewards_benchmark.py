@@ -20,6 +20,7 @@ def test_plans_are_the_gold_plan_and_those_that_lack_a_step():
     assert len(found) > 2
 
 
+@pytest.mark.full
 def test_what_is_stored_is_faster_than_what_is_executed_and_what_is_known_is_faster_still(tmp_path):
     settings = ExecutionSettings(profile="lilliput", split="validation", samples=2, store=str(tmp_path / "unused"))
     report = measure_rewards(prepared=prepare(suite=SUITE, settings=settings), tasks=["155", "0", "84"])

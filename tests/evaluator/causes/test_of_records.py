@@ -1,5 +1,7 @@
 """Which records have causes, and what is compared with where requests are hidden."""
 
+from itertools import product
+
 import pytest
 
 from evaluator.causes import Cause, CauseContext, causes_of
@@ -47,12 +49,11 @@ def test_a_score_of_gold_decides_where_it_was_measured():
     assert (found.cause, found.wanted) == (Cause.WRONG_TOOL, "Text Summarization")
 
 
-@pytest.mark.parametrize("reason", Reason)
-def test_every_fault_has_a_cause(reason):
+def test_every_fault_has_a_cause():
     suite = suite_of(EXECUTED)
-    for outcome in (Outcome.PLANNER_FAULT, Outcome.INFRA_FAULT):
+    for outcome, reason in product((Outcome.PLANNER_FAULT, Outcome.INFRA_FAULT), Reason):
         record = record_of(suite, "87", outcome=outcome, reason=reason, reason_text="What happened.")
-        assert causes_of(record, context=CauseContext(suite=suite))
+        assert causes_of(record, context=CauseContext(suite=suite)), (outcome, reason)
 
 
 def test_an_unknown_task_is_refused():

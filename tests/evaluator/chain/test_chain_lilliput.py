@@ -115,6 +115,7 @@ def test_the_transcript_holds_every_stage(serve):
     assert document["plan"]
 
 
+@pytest.mark.full
 def test_many_requests_share_their_calls(prepared):
     strategy, _ = chain_planner("controlllm/adaptive")
     engine = Engine(pool=ExpertPool(profile=prepared.profile), store=MemoryStore(), salt="toolworld")

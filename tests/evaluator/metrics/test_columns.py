@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from evaluator.metrics.aggregate import TaskScore, counted, counted_by_sample, summarise_columns
 from evaluator.metrics.statistics import unseen_share
@@ -42,6 +41,8 @@ def scenes_of(metric):
 
 
 def test_the_weighted_mean_is_that_of_the_metrics_means_and_its_interval_that_of_the_scenes():
+    from scipy import stats
+
     found = summary(PAPERS_OVERALL)
     by_scene = sum(
         weight * scenes_of(metric).mean(axis=0)
@@ -83,6 +84,8 @@ ONLY = Column(
 
 
 def test_only_the_named_tasks_count_and_a_fault_of_them_counts_zero():
+    from scipy import stats
+
     rows = RNG.integers(0, 2, (2, SCENES)).astype(float)
     results = [
         scored("a", "BERT", [0.9] * SCENES, indicators={"closed": float(rows[0].mean())},

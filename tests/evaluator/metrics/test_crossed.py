@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from evaluator.metrics.aggregate import TaskScore, summarise_columns
 from evaluator.metrics.crossed import fixed_tasks, sampled_tasks
@@ -14,11 +13,15 @@ from evaluator.suites.base import ABSTENTION, Column, IntervalMethod
 @pytest.mark.parametrize("df", [1, 2.5, 9, 31, 1999])
 @pytest.mark.parametrize("t", [0.0, 0.3, 2.0, 12.0])
 def test_students_t_is_scipys(df, t):
+    from scipy import stats
+
     assert two_sided_p(t=-t, df=df) == pytest.approx(2 * stats.t.sf(t, df), rel=1e-8)
     assert critical_value(df) == pytest.approx(stats.t.ppf(0.975, df), rel=1e-9)
 
 
 def test_over_scenes_of_fixed_tasks_it_is_the_t_interval_of_the_scenes_means():
+    from scipy import stats
+
     scores = np.random.default_rng(1).random((20, 12))
     found, means = fixed_tasks(scores), scores.mean(axis=0)
     low, high = stats.t.interval(0.95, 11, means.mean(), stats.sem(means))
@@ -93,6 +96,8 @@ COLUMN = Column(key="overall", label="", description="", interval=IntervalMethod
 
 
 def test_a_summary_counts_a_fault_the_same_on_every_scene():
+    from scipy import stats
+
     found = summarise_columns(columns=[COLUMN], results=results(samples=12), samples=12)["metrics"]["overall"]
     assert (found["mean"], found["tasks"]) == (pytest.approx(0.375), 4)
     half = stats.t.ppf(0.975, 11) * 0.75 * 0.1 * np.sqrt(12 / 11) / np.sqrt(12)

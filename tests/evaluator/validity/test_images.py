@@ -2,10 +2,7 @@
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
-from scipy import stats
-from scipy.ndimage import gaussian_filter
 
 from evaluator.ablations import Kind
 from evaluator.cli.validity import is_valid
@@ -109,6 +106,8 @@ def test_only_image_scores_and_tasks_with_every_kind_of_plan_count():
 
 
 def test_psnr_and_ssim_are_those_of_their_definitions():
+    from scipy.ndimage import gaussian_filter
+
     from evaluator.validity.images import _values
 
     rng = np.random.default_rng(5)
@@ -128,6 +127,7 @@ def test_psnr_and_ssim_are_those_of_their_definitions():
 
 def ssim(first, other):
     """Equation 13 of Wang et al., a Gaussian window of 1.5 pixels, mean over pixels and channels."""
+    from scipy.ndimage import gaussian_filter
 
     def mean(values):
         return gaussian_filter(values, (1.5, 1.5, 0), truncate=3.5)
@@ -141,6 +141,8 @@ def ssim(first, other):
 
 
 def test_rank_correlation_averages_ties():
+    from scipy import stats
+
     first, other = [1.0, 2.0, 2.0, 4.0], [1.0, 3.0, 2.0, 4.0]
     wanted = stats.pearsonr(stats.rankdata(first), stats.rankdata(other)).statistic
     assert _spearman(first, other) == pytest.approx(wanted)
@@ -150,4 +152,4 @@ def test_answers_smaller_than_their_reference_are_enlarged():
     small = Image.new("RGB", (16, 16), (128, 128, 128))
     from evaluator.validity.images import _fitted
 
-    assert _fitted(small, reference=Image.new("RGB", (64, 64))).shape == torch.Size([1, 3, 64, 64])
+    assert _fitted(small, reference=Image.new("RGB", (64, 64))).shape == (1, 3, 64, 64)

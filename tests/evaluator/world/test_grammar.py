@@ -1,7 +1,5 @@
 """German is checked against expectations written by hand, in every gender and case that occurs."""
 
-import re
-
 import numpy as np
 import pytest
 
@@ -10,13 +8,10 @@ from evaluator.world.grammar import (
     caption,
     draw_document,
     draw_document_question,
-    draw_question,
-    draw_review,
     label_of,
     mask_word,
     object_names,
 )
-from evaluator.world.grammar.captions import RECOVERABLE
 from evaluator.world.grammar.german import Adjective, Article, Case, Gender, Noun, noun_phrase
 from evaluator.world.grammar.labels import thing_phrase
 from evaluator.world.grammar.words import BELONGINGS, OPINIONS, PEOPLE, PLACES
@@ -151,54 +146,6 @@ def test_object_lists_begin_with_the_main_object_and_go_from_left_to_right():
     assert names.german == "roter Stern, rosa Kreuz, blauer Ring"
 
 
-def test_places_in_the_dative():
-    assert [place.phrase.german for place in PLACES] == [
-        "in der stillen Bibliothek", "auf dem belebten Markt", "in der alten Mühle", "im schattigen Park",
-        "am kleinen Bahnhof", "in der winzigen Küche", "auf der langen Brücke", "im dunklen Wald",
-        "in der großen Schule", "im neuen Museum", "im berühmten Theater", "im weißen Schloss",
-    ]  # fmt: skip
-
-
-def test_belongings_as_objects_in_the_accusative():
-    assert [thing.full_object.german for thing in BELONGINGS] == [
-        "einen süßen Kuchen", "ein scharfes Messer", "einen warmen Mantel", "einen runden Tisch",
-        "einen hölzernen Stuhl", "eine goldene Uhr", "ein dickes Buch", "eine helle Lampe", "einen frischen Fisch",
-        "eine schwere Tasche", "ein sauberes Hemd", "ein schnelles Fahrrad",
-    ]  # fmt: skip
-
-
-def test_belongings_as_bare_answers_in_the_nominative():
-    assert [thing.name.german for thing in BELONGINGS] == [
-        "süßer Kuchen", "scharfes Messer", "warmer Mantel", "runder Tisch", "hölzerner Stuhl", "goldene Uhr",
-        "dickes Buch", "helle Lampe", "frischer Fisch", "schwere Tasche", "sauberes Hemd", "schnelles Fahrrad",
-    ]  # fmt: skip
-
-
-def test_opinions_with_their_articles():
-    assert [
-        noun_phrase(noun=o.noun, case=Case.NOMINATIVE, article=Article.DEFINITE) for o in OPINIONS
-    ] == [
-        "die Suppe", "der Film", "das Bett", "das Zimmer", "der Kellner", "die Musik", "der Garten", "der Kaffee",
-    ]  # fmt: skip
-
-
-def test_a_story_in_both_languages():
-    document = draw_document(np.random.default_rng(0))
-    assert document.text.english == (
-        "On Tuesday Jonas sold a clean shirt at the small station. The shirt cost four coins. "
-        "On Monday Clara sold a heavy bag in the tiny kitchen. Jonas and Clara know each other."
-    )
-    assert document.text.german == (
-        "Am Dienstag verkaufte Jonas ein sauberes Hemd am kleinen Bahnhof. Das Hemd kostete vier Münzen. "
-        "Am Montag verkaufte Clara eine schwere Tasche in der winzigen Küche. Jonas und Clara kennen sich."
-    )
-    assert document.summary.german == "Jonas verkaufte ein Hemd und Clara verkaufte eine Tasche."
-
-
-def test_stories_have_three_to_six_sentences():
-    assert {len(document.sentences) for document in documents()} == {3, 4, 5, 6}
-
-
 def test_every_answer_is_a_span_of_its_document():
     for index, document in enumerate(documents()):
         question = draw_document_question(document=document, rng=np.random.default_rng(index)).question
@@ -226,31 +173,3 @@ def test_masking_replaces_one_whole_word():
     assert masked == f"The {MASK} is a clean shirt."
     with pytest.raises(ValueError, match="recoverable"):
         mask_word(text="Nothing.", recoverable=("shirt",), rng=np.random.default_rng(0))
-
-
-def test_every_text_has_a_word_to_mask():
-    for index, scene in enumerate(scenes()):
-        rng = np.random.default_rng(index)
-        question = draw_question(scene=scene, rng=rng)
-        review = draw_review(rng)
-        for text, words in (
-            (question.text, question.recoverable),
-            (caption(scene).english, RECOVERABLE),
-            (review.text.english, (review.judgement.english,)),
-        ):
-            assert MASK in mask_word(text=text, recoverable=words, rng=rng)
-
-
-def test_visual_questions_have_short_answers_in_both_languages():
-    answers = {}
-    for index, scene in enumerate(scenes()):
-        question = draw_question(scene=scene, rng=np.random.default_rng(index))
-        assert re.fullmatch(r"[A-Z][a-z -]+\?", question.text)
-        answers[question.answer.english] = question.answer.german
-    expected = {"yes": "ja", "no": "nein", "two": "zwei", "light blue": "hellblau", "star": "Stern", "red": "rot"}
-    assert expected.items() <= answers.items()
-
-
-def test_the_same_stream_says_the_same():
-    first, second = (draw_document(np.random.default_rng(7)) for _ in range(2))
-    assert first == second

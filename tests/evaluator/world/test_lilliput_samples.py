@@ -1,6 +1,3 @@
-import subprocess
-import sys
-
 import pytest
 
 from evaluator.values import encode
@@ -119,12 +116,3 @@ def test_the_digest_tells_splits_apart_but_not_secrets():
 def test_the_hidden_split_needs_its_secret():
     with pytest.raises(ValueError, match="secret"):
         LilliputSamples("hidden")
-
-
-def test_samples_and_profile_load_no_torch():
-    code = (
-        "import sys, evaluator.world, evaluator.experts, evaluator.world.lilliput_samples, evaluator.cli.lilliput;"
-        "from evaluator.experts.profile import load_profile; load_profile('lilliput');"
-        "sys.exit('torch' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

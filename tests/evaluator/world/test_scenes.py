@@ -1,4 +1,3 @@
-import itertools
 import math
 
 import numpy as np
@@ -6,8 +5,8 @@ import pytest
 
 from evaluator.world.rendering import render
 from evaluator.world.scenes import SIZE, draw_scene
-from evaluator.world.seeds import PICTURES_VERSION, WORLD_VERSION, Split, generator
-from evaluator.world.vocabulary import CLASS_LABELS, COLOURS, GERMAN, Background, Colour, Direction, Shape
+from evaluator.world.seeds import Split, generator
+from evaluator.world.vocabulary import COLOURS, Shape
 
 
 def scenes(count: int = 60):
@@ -71,36 +70,6 @@ def test_shapes_are_distinct_and_objects_do_not_touch():
                 assert math.hypot(one.x - other.x, one.y - other.y) > one.radius + other.radius
 
 
-def test_most_scenes_have_companions():
-    assert sum(len(scene.things) > 1 for scene in scenes()) > 50
-
-
-def test_relations_come_in_opposite_pairs():
-    opposite = {
-        Direction.LEFT_OF: Direction.RIGHT_OF,
-        Direction.RIGHT_OF: Direction.LEFT_OF,
-        Direction.ABOVE: Direction.BELOW,
-        Direction.BELOW: Direction.ABOVE,
-    }
-    for scene in scenes():
-        found = {(relation.subject, relation.other): relation.direction for relation in scene.relations}
-        assert all(found[other, subject] is opposite[direction] for (subject, other), direction in found.items())
-
-
-def test_labels_name_colour_and_shape():
-    assert all(scene.label in CLASS_LABELS for scene in scenes())
-    assert len(set(CLASS_LABELS)) == len(Colour) * len(Shape) == 64
-
-
-def test_every_word_has_its_german():
-    assert all(word in GERMAN for kind in (Shape, Colour, Background, Direction) for word in kind)
-
-
-def test_colours_are_told_apart_by_luminance():
-    lumas = sorted(look.luma for look in COLOURS.values())
-    assert min(b - a for a, b in itertools.pairwise(lumas)) > 14
-
-
 def test_the_picture_shows_the_colour_of_the_main_object():
     for scene in scenes(20):
         main = scene.main
@@ -111,11 +80,3 @@ def test_the_picture_shows_the_colour_of_the_main_object():
         hue = patch / np.linalg.norm(patch)
         expected = np.asarray(COLOURS[main.colour].rgb) / np.linalg.norm(COLOURS[main.colour].rgb)
         assert hue @ expected > 0.99
-
-
-def test_the_world_has_not_changed_under_its_version():
-    """If this fails on purpose, raise PICTURES_VERSION: published results name it."""
-    assert (WORLD_VERSION, PICTURES_VERSION) == ("1", "3")
-    labels = [draw_scene(split=Split.VALIDATION, index=index).label for index in range(5)]
-    assert labels == ["red hexagon", "blue hexagon", "orange triangle", "turquoise triangle", "blue cross"]
-    assert draw_scene(split=Split.VALIDATION, index=0).main.x == pytest.approx(31.497403385904285)

@@ -14,8 +14,6 @@ from evaluator.world.signs import (
     is_kept_from_training,
     paint_sign,
     sign_of,
-    sign_words,
-    training_words,
 )
 
 words_of_signs = st.lists(st.text(lettering.CHARACTERS, min_size=1, max_size=LONGEST_WORD), min_size=1, max_size=3)
@@ -31,13 +29,6 @@ def test_a_character_without_a_drawing_is_refused_with_those_there_are():
     for character in ("A", "ä", "", "ab"):
         with pytest.raises(LookupError, match="there are: abc"):
             lettering.points_of(character)
-
-
-def test_letters_of_a_word_stand_beside_each_other():
-    points = lettering.word_points("to")
-    assert points.shape == (7, lettering.width_of("to")) == (7, 11)
-    assert not points[:, 5].any()
-    assert np.array_equal(points[:, 6:], lettering.points_of("o"))
 
 
 @given(words=words_of_signs, seed=st.integers(0, 2**32))
@@ -68,14 +59,6 @@ def test_signs_of_training_show_no_word_that_is_kept_from_it():
     assert not any(map(is_kept_from_training, words))
     others = [word for index in range(400) for word in draw_sign(split=Split.PUBLIC, index=index).words]
     assert 0.1 < np.mean([is_kept_from_training(word) for word in others]) < 0.4
-
-
-def test_words_are_short_and_in_letters_that_signs_have():
-    assert len(sign_words()) > 100
-    assert set(training_words()) < set(sign_words())
-    for word in sign_words():
-        assert len(word) <= LONGEST_WORD
-        assert set(word) <= set(lettering.CHARACTERS)
 
 
 def test_a_sign_is_always_the_same_and_hidden_signs_depend_on_their_secret():

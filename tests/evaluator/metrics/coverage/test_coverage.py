@@ -17,6 +17,7 @@ from evaluator.metrics.crossed import Estimate, fixed_tasks, sampled_tasks
 from evaluator.metrics.normalised import normalised
 from evaluator.suites.base import IntervalMethod
 
+pytestmark = pytest.mark.full
 SCENES = 32
 REPLICATIONS = 500
 TASKS = 300

@@ -9,13 +9,10 @@ from evaluator.suites.base import IntervalMethod
 from tests.evaluator.metrics.coverage.test_coverage import SCENES, TASKS, Table, drawn_tasks, measured, right_in
 
 __all__ = ["measured"]
+pytestmark = pytest.mark.full
 EQUAL = 8
 """Planners of one board that are equal on average."""
-
-
-@pytest.fixture
-def replications(sample) -> int:
-    return 4000 if sample.deep else 500
+REPLICATIONS = 4000
 
 
 def equal_planners(measured) -> list[Table]:
@@ -49,7 +46,7 @@ def board(
 @pytest.mark.parametrize(
     "method", [IntervalMethod.FIXED_TASKS, IntervalMethod.SAMPLED_TASKS, IntervalMethod.BOOTSTRAP], ids=str
 )
-def test_equal_planners_are_rarely_told_apart_one_by_one_and_as_a_board(measured, method, replications):
+def test_equal_planners_are_rarely_told_apart_one_by_one_and_as_a_board(measured, method):
     if method is IntervalMethod.BOOTSTRAP:
         # Judged plans have one value each, without scenes.
         tables = [np.repeat(table.mean(axis=1, keepdims=True), SCENES, axis=1) for table in equal_planners(measured)]
@@ -57,28 +54,28 @@ def test_equal_planners_are_rarely_told_apart_one_by_one_and_as_a_board(measured
         tables = equal_planners(measured)
     rng, pairs = np.random.default_rng(5), np.triu_indices(EQUAL, k=1)
     singly, together = 0.0, 0
-    for _ in range(replications):
+    for _ in range():
         tests = board(planners=tables, method=method, strata=measured.strata, rng=rng)
         singly += float((tests.p_values[pairs] < 0.05).mean())
         together += rank_ranges(tests) != [RankRange(1, EQUAL)] * EQUAL
-    assert singly / replications <= 0.06
-    assert 0 < together / replications <= 0.06
+    assert singly / REPLICATIONS <= 0.06
+    assert 0 < together / REPLICATIONS <= 0.06
 
 
-def test_of_shares_equal_planners_are_rarely_told_apart(replications):
+def test_of_shares_equal_planners_are_rarely_told_apart():
     rng, pairs = np.random.default_rng(6), np.triu_indices(EQUAL, k=1)
     singly, together = 0.0, 0
-    for _ in range(replications):
+    for _ in range():
         scores = (rng.random((EQUAL, TASKS, 1)) < 0.8).astype(float)
         tests = pair_tests(scores, method=IntervalMethod.WILSON, strata=["a"] * TASKS)
         singly += float((tests.p_values[pairs] < 0.05).mean())
         together += rank_ranges(tests) != [RankRange(1, EQUAL)] * EQUAL
-    assert 0.02 <= singly / replications <= 0.06
-    assert together / replications <= 0.06
+    assert 0.02 <= singly / REPLICATIONS <= 0.06
+    assert together / REPLICATIONS <= 0.06
 
 
 def test_on_a_seasons_board_planners_that_are_right_in_80_and_85_of_a_hundred_requests_have_ranks_of_their_own(
-    measured, sample
+    measured,
 ):
     """The right tasks of each planner are among those of the next better one; six planners, fifteen pairs."""
     rows = drawn_tasks(strata=measured.strata, rng=np.random.default_rng(9), count=2000)
@@ -88,7 +85,7 @@ def test_on_a_seasons_board_planners_that_are_right_in_80_and_85_of_a_hundred_re
         planners.append(np.where(right_in(share, rng=np.random.default_rng(10), tasks=len(rows)), gold, noop))
     planners.append(gold)
     rng, separated = np.random.default_rng(5), 0
-    runs = 400 if sample.deep else 60
+    runs = 400
     for _ in range(runs):
         drawn = drawn_tasks(strata=strata, rng=rng, count=2000)
         scenes = rng.integers(0, gold.shape[1], SCENES)

@@ -3,12 +3,9 @@
 import dataclasses
 
 import pytest
-import torch
 
 from evaluator.experts.profile import load_profile
 from evaluator.experts.weights import weights_digest
-from evaluator.metrics.scorers.clip import CLIPScore
-from evaluator.training.experts import contrastive
 from tests.evaluator.world.factories import clean_images
 
 TEXTS = ("A red star is on a green background.", "a blue ring", "", "Zebras? 東京!", "red star " * 40)
@@ -16,6 +13,11 @@ TEXTS = ("A red star is on a green background.", "a blue ring", "", "Zebras? 東
 
 @pytest.fixture(scope="module")
 def scorer(tmp_path_factory):
+    import torch
+
+    from evaluator.metrics.scorers.clip import CLIPScore
+    from evaluator.training.experts import contrastive
+
     torch.manual_seed(3)
     folder = tmp_path_factory.mktemp("weights") / contrastive.NAME
     contrastive.export(contrastive.build(), folder)
@@ -24,13 +26,9 @@ def scorer(tmp_path_factory):
     return CLIPScore(spec=spec)
 
 
-def test_scores_stay_in_range(scorer):
-    scores = scorer.score(outputs=clean_images(count=5), references=TEXTS)
-    assert all(0 <= score <= 1 for score in scores)
-    assert max(scores) > 0
-
-
 def test_a_score_is_the_cosine_of_the_embeddings_or_0(scorer):
+    import torch
+
     images, texts = clean_images(count=4), TEXTS[:4]
     model, processor = scorer._metric.model, scorer._metric.processor
     for image, text, score in zip(images, texts, scorer.score(outputs=images, references=texts), strict=True):
@@ -51,6 +49,8 @@ def test_a_score_does_not_depend_on_the_others(scorer):
 
 
 def test_texts_are_cut_after_the_last_position_and_keep_their_end(scorer):
+    from evaluator.training.experts import contrastive
+
     images = clean_images(count=1)
     long = " ".join(["red"] * (contrastive.LENGTH - 2))
     cut, longer, shorter = (
@@ -70,11 +70,6 @@ def test_the_embedding_of_a_reference_is_computed_once(scorer, monkeypatch):
     second = scorer.score(outputs=clean_images(count=3), references=["a purple heart"] * 3)
     assert len(calls) == 1
     assert first == second
-
-
-def test_pictures_of_any_size_can_be_scored(scorer):
-    images = [image.resize(size) for image, size in zip(clean_images(count=2), ((128, 128), (40, 90)), strict=True)]
-    assert all(0 <= score <= 1 for score in scorer.score(outputs=images, references=["red star", "blue ring"]))
 
 
 def test_wrong_kinds_and_numbers_are_refused(scorer):

@@ -1,8 +1,6 @@
 from collections import defaultdict
 
 import pytest
-import torch
-from bert_score.utils import get_bert_embedding, greedy_cos_idf
 
 from evaluator.experts.profile import load_profile
 from evaluator.experts.weights import WeightsError
@@ -22,14 +20,23 @@ def bert():
     return load_scorer(name="BERT", profile=load_profile("lilliput"))
 
 
-def test_equal_images_score_one(vit):
-    images = clean_images(count=3)
+def test_what_is_equal_scores_one_and_empty_texts_by_definition(vit, bert):
+    images, texts = clean_images(count=3), ["red star", "a blue ring on the grass", "ein grüner Kreis"]
     assert vit.score(outputs=images, references=images) == pytest.approx([1, 1, 1])
-
-
-def test_equal_texts_score_one(bert):
-    texts = ["red star", "a blue ring on the grass", "ein grüner Kreis"]
     assert bert.score(outputs=texts, references=texts) == pytest.approx([1, 1, 1], abs=1e-5)
+    assert bert.score(outputs=["", " \n"], references=["", ""]) == [1.0, 1.0]
+    assert bert.score(outputs=["", "  \n", "red star"], references=["red star", "red star", ""]) == [0.0, 0.0, 0.0]
+    assert vit.score(outputs=[], references=[]) == bert.score(outputs=[], references=[]) == []
+
+
+def test_a_score_does_not_depend_on_the_others(vit, bert):
+    images, clean = degraded_images(Degradation.NOISE, count=5), clean_images(count=5)
+    together = vit.score(outputs=images, references=clean)
+    alone = [vit.score(outputs=[one], references=[other])[0] for one, other in zip(images, clean, strict=True)]
+    assert alone == together
+    texts, labels = ["red star", "a blue ring on the sand", "", " red star"], ["red ring", "blue ring", "x", "red star"]
+    together = bert.score(outputs=texts, references=labels)
+    assert [bert.score(outputs=[t], references=[label])[0] for t, label in zip(texts, labels, strict=True)] == together
 
 
 def test_scores_are_symmetric(vit, bert):
@@ -39,16 +46,9 @@ def test_scores_are_symmetric(vit, bert):
     assert bert.score(outputs=some, references=others) == pytest.approx(bert.score(outputs=others, references=some))
 
 
-def test_scores_stay_in_range(vit, bert):
-    images = clean_images(count=12)
-    assert all(-1 <= score <= 1 for score in vit.score(outputs=images, references=images[::-1]))
-    texts = ["red star", "???", "Donaudampfschiff", "x " * 400]
-    assert all(-1 <= score <= 1 for score in bert.score(outputs=texts, references=texts[::-1]))
-
-
 def test_another_picture_scores_lower_than_a_spoilt_one_than_the_same(vit):
-    clean, other = clean_images(count=16), clean_images(count=16, start=100)
-    blurred = degraded_images(Degradation.BLUR, count=16)
+    clean, other = clean_images(count=6), clean_images(count=6, start=100)
+    blurred = degraded_images(Degradation.BLUR, count=6)
     same, spoilt, different = (sum(vit.score(outputs=images, references=clean)) for images in (clean, blurred, other))
     assert same > spoilt > different
 
@@ -60,37 +60,14 @@ def test_a_closer_label_scores_higher(bert):
     assert right > shape > neither
 
 
-def test_an_empty_text_is_right_where_nothing_is(bert):
-    assert bert.score(outputs=["", " \n"], references=["", ""]) == [1.0, 1.0]
-
-
 def test_pictures_that_point_in_opposite_directions_score_zero(vit, monkeypatch):
+    import torch
+
     one, other = clean_images(count=2)
     opposite = torch.nn.functional.normalize(torch.ones(4, dtype=torch.float64), dim=0)
     monkeypatch.setattr(vit, "_kept", EmbeddingCache())
     monkeypatch.setattr(vit, "_embed", lambda images: [opposite * (-1) ** n for n in range(len(images))])
     assert vit.score(outputs=[one], references=[other]) == [0.0]
-
-
-def test_an_empty_text_scores_zero_by_definition(bert):
-    assert bert.score(outputs=["", "  \n", "red star"], references=["red star", "red star", ""]) == [0.0, 0.0, 0.0]
-
-
-def test_surrounding_white_space_does_not_count(bert):
-    plain, padded = bert.score(outputs=["red ring", " red ring\n"], references=["red star", "red star"])
-    assert plain == padded
-
-
-def test_a_score_does_not_depend_on_the_others(vit, bert):
-    images = [*degraded_images(Degradation.NOISE, count=20), *degraded_images(Degradation.LOW_RESOLUTION, count=5)]
-    clean = [*clean_images(count=20), *clean_images(count=5)]
-    together = vit.score(outputs=images, references=clean)
-    assert [
-        vit.score(outputs=[image], references=[ref])[0] for image, ref in zip(images, clean, strict=True)
-    ] == together
-    texts, labels = ["red star", "a blue ring on the sand", "", "red star"], ["red ring", "blue ring", "x", "red star"]
-    together = bert.score(outputs=texts, references=labels)
-    assert [bert.score(outputs=[t], references=[label])[0] for t, label in zip(texts, labels, strict=True)] == together
 
 
 def test_images_of_different_sizes_can_be_compared(vit):
@@ -121,11 +98,6 @@ def test_a_reference_text_is_embedded_once():
     assert embedded.count("red star") == 2
 
 
-def test_nothing_to_score_is_no_scores(vit, bert):
-    assert vit.score(outputs=[], references=[]) == []
-    assert bert.score(outputs=[], references=[]) == []
-
-
 def test_wrong_kinds_and_numbers_are_refused(vit, bert):
     image = clean_images(count=1)[0]
     with pytest.raises(TypeError, match="compares images"):
@@ -152,7 +124,9 @@ def test_a_scorer_checks_its_weights():
 
 
 def test_bert_scores_are_those_of_the_package_to_the_last_bit(bert):
-    texts = ["red star", "???", "a blue ring on the grass", "Donaudampfschiff", "x " * 400, "ein grüner Kreis", "a"]
+    from bert_score.utils import get_bert_embedding, greedy_cos_idf
+
+    texts = ["red star", "???", "a blue ring on the grass", "x " * 400, "a"]
     model, tokenizer = bert._model, bert._tokenizer
     weights = defaultdict(lambda: 1.0, {tokenizer.cls_token_id: 0.0, tokenizer.sep_token_id: 0.0})
 

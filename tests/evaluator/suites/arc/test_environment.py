@@ -9,7 +9,6 @@ from evaluator.programs import Failed, Failure, Runner, UnconfinedError
 from evaluator.records import Outcome, Reason
 from evaluator.suites.arc.candidates import STEPS
 from evaluator.suites.arc.expected import expected_of
-from evaluator.suites.arc.feedback import feedback
 from evaluator.suites.arc.splits import Split
 from evaluator.suites.arc.tasks import arc_task, tasks_of
 from evaluator.suites.arc.views import View
@@ -200,11 +199,6 @@ def test_a_lost_process_is_nobodys_fault(monkeypatch):
     record = judged(MIRROR)
     assert (record.outcome, record.reason) == (Outcome.INFRA_FAULT, Reason.EXPERT_FAILED)
     assert record.reason_text == "The process of programs was lost."
-
-
-def test_feedback_takes_no_right_output_of_a_test():
-    assert set(feedback.__annotations__) == {"outputs", "rights", "return"}
-    assert {grid for pair in TASK.demonstrations for grid in (pair.input, pair.output)}.isdisjoint({mirrored(TEST)})
 
 
 def forms(grid):

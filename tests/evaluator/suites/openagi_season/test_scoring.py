@@ -106,13 +106,6 @@ def test_a_null_plan_counts_as_a_plan_without_steps_and_answers(task, null):
     assert without_timings(found.model_copy(update=update)) == without_timings(empty)
 
 
-def test_handing_back_the_input_abstains_too():
-    gives = next(name for name, kind in IMPOSSIBLE.resources.items())
-    kind = IMPOSSIBLE.resources[gives]
-    if kind is IMPOSSIBLE.expects:
-        assert record_of(IMPOSSIBLE, {"steps": [], "answers": [f"${gives}"]}).score == 1.0
-
-
 def test_a_plan_with_steps_scores_zero_where_no_tool_can_meet_the_request():
     record = record_of(IMPOSSIBLE, plan_to_json(
         next(task for task in SUITE.tasks if task.gold.steps and task.expects is IMPOSSIBLE.expects
@@ -206,11 +199,6 @@ def test_a_record_says_whether_the_plan_is_the_gold_plan_and_how_near_it_is():
 def test_abstaining_is_the_gold_plan_of_what_no_tool_can_meet_and_of_nothing_else():
     assert record_of(IMPOSSIBLE, ABSTAIN).indicators == {"exact": 1.0, "near": 1.0}
     assert record_of(RESTORATION, ABSTAIN).indicators == {}
-
-
-def test_a_fault_has_no_indicators_so_that_it_counts_what_the_columns_say():
-    record = record_of(CAPTION, ABSTAIN)
-    assert (record.outcome, record.indicators) == (Outcome.PLANNER_FAULT, {})
 
 
 def test_closed_answers_are_those_with_one_right_short_text():

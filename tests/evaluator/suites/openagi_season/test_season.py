@@ -14,9 +14,7 @@ from evaluator.suites.openagi.grammar import Base, Degradation
 from evaluator.suites.openagi_season.compositions import BLOCK, UNSOUND
 from evaluator.suites.openagi_season.season import season
 from evaluator.suites.openagi_season.suite import TASKS, season_suite, tasks_of_a_season
-from evaluator.suites.openagi_season.tasks import SEVERAL
 from evaluator.suites.openagi_season.wishes import Composition, Trick
-from evaluator.tools.types import ResourceType
 
 SUITE = suite_of("openagi-season")
 SEED, OTHER = "a seed of the tests", "another one"
@@ -39,11 +37,11 @@ def test_the_same_seed_gives_the_same_season_of_any_size():
 
 
 def test_two_seeds_share_no_request_and_have_the_same_groups():
-    one, other = season(seed=SEED, count=1000), season(seed=OTHER, count=1000)
+    one, other = season(seed=SEED, count=300), season(seed=OTHER, count=300)
     shared = {task.text for task in one} & {task.text for task in other}
     assert len(shared) <= 2
     assert [groups(task) for task in one] == [groups(task) for task in other]
-    assert sum(mine.gold != theirs.gold for mine, theirs in zip(one, other, strict=True)) > 300
+    assert sum(mine.gold != theirs.gold for mine, theirs in zip(one, other, strict=True)) > 90
 
 
 def test_hidden_requests_are_none_of_the_public_ones_and_keep_keys_and_groups():
@@ -71,8 +69,8 @@ def test_every_block_has_every_composition_and_the_season_every_trick():
     assert 0.15 < languages["de"] / TASKS < 0.25
 
 
-def test_gold_plans_are_valid_and_have_up_to_seven_steps_or_more():
-    for task in SUITE.tasks:
+def test_gold_plans_are_valid_and_have_up_to_seven_steps_or_more(full):
+    for task in SUITE.tasks[: 2000 if full else 400]:
         context = SUITE.context(task=task, offered=frozenset(SUITE.catalogue.tools))
         assert check_plan(plan=task.gold, context=context) == ()
         assert parse_canonical(value=plan_to_json(task.gold), context=context).plan == task.gold
@@ -94,26 +92,12 @@ def test_gold_plans_undo_exactly_the_degradations_and_fill_exactly_the_gaps():
         assert not used & {f"${given.name}" for given in task.wish.given if not given.is_needed}
 
 
-def test_what_a_request_denies_is_not_the_case():
-    denying = [task for task in SUITE.tasks if task.wish.denied]
-    assert len(denying) > 150
-    assert not [task.key for task in denying if set(task.wish.denied) & set(task.wish.input_of("image").degradations)]
-
-
 def test_no_request_has_degradations_that_the_gold_order_does_not_undo_best():
     assert UNSOUND[Base.RESTORATION]
     for task in SUITE.tasks:
         if task.metric != ABSTENTION and "image" in task.wish.stratum.nouns:
             chosen = frozenset(task.wish.input_of("image").degradations)
             assert not [base for base in task.wish.stratum.wanted if chosen in UNSOUND.get(base.base, ())]
-
-
-def test_a_request_for_several_answers_has_a_task_for_each():
-    task = next(task for task in SUITE.tasks if task.metric == SEVERAL and len(task.answers) == 3)
-    assert task.expects is None
-    assert [answer.expects for answer in task.answers] == [ResourceType.TEXT] * 3
-    assert {answer.metric for answer in task.answers} == {"BERT"}
-    assert len({answer.wanted for answer in task.answers}) == 3
 
 
 @pytest.mark.parametrize("said", ["many", "0", "-3", "2.5"])

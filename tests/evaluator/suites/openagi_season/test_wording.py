@@ -9,9 +9,9 @@ import pytest
 
 from evaluator.planners.protocol import request_for
 from evaluator.planners.strategies.registry import strategies
-from evaluator.plans import check_plan, parse_canonical
+from evaluator.plans import parse_canonical
 from evaluator.suites import suite_of
-from evaluator.suites.openagi.grammar import Base, Degradation
+from evaluator.suites.openagi.grammar import Degradation
 from evaluator.suites.openagi_season import english_words, german_words
 from evaluator.suites.openagi_season.compositions import drawn, stratum_of
 from evaluator.suites.openagi_season.english import predicative
@@ -20,16 +20,6 @@ from evaluator.suites.openagi_season.wishes import Composition, Language, Trick
 from evaluator.suites.openagi_season.wording import worded
 
 SUITE, RELEASED = suite_of("openagi-season"), suite_of("openagi")
-SEASON = [*SUITE.tasks, *season(seed="words", count=1000)]
-TASKS = [
-    *SEASON,
-    *(
-        replace(task, text=text)
-        for task in SUITE.tasks[:500]
-        if (text := SUITE.reworded(task, random.Random(f"paraphrase {task.key}"))) is not None
-    ),
-]
-"""Paraphrases too: they must say what the wish says."""
 WORDS = {Language.ENGLISH: english_words.WORDS, Language.GERMAN: german_words.WORDS}
 
 FLAWS = {
@@ -43,21 +33,36 @@ FLAWS = {
 }
 
 
-@pytest.mark.parametrize("flaw", FLAWS)
-def test_no_request_has(flaw):
-    assert not [task.text for task in TASKS if re.search(FLAWS[flaw], task.text)]
+@pytest.fixture(scope="module")
+def tasks(full):
+    """Those of a season, of another seed, and paraphrases, which must say what the wish says too."""
+    count = 1000 if full else 300
+    return [
+        *(SUITE.tasks if full else SUITE.tasks[:600]),
+        *season(seed="words", count=count),
+        *(
+            replace(task, text=text)
+            for task in SUITE.tasks[: count // 2]
+            if (text := SUITE.reworded(task, random.Random(f"paraphrase {task.key}"))) is not None
+        ),
+    ]
 
 
-def test_english_articles_agree_with_their_nouns():
-    english = [task.text for task in TASKS if task.wish.stratum.spoken is Language.ENGLISH]
-    assert len(english) > 2000
+def test_no_request_has_a_flaw(tasks):
+    found = {flaw: [task.text for task in tasks if re.search(pattern, task.text)] for flaw, pattern in FLAWS.items()}
+    assert {flaw: texts for flaw, texts in found.items() if texts} == {}
+
+
+def test_english_articles_agree_with_their_nouns(tasks):
+    english = [task.text for task in tasks if task.wish.stratum.spoken is Language.ENGLISH]
+    assert len(english) > 500
     wrong = r"\b[Aa] [aeio]|\b[Aa] u(?!ni|se)|\b[Aa]n [^aeiou]"
     assert not [text for text in english if re.search(wrong, text.replace("a one-", ""))]
 
 
-def test_german_adjectives_and_articles_agree_with_their_nouns():
-    german = [task.text for task in TASKS if task.wish.stratum.spoken is Language.GERMAN]
-    assert len(german) > 400
+def test_german_adjectives_and_articles_agree_with_their_nouns(tasks):
+    german = [task.text for task in tasks if task.wish.stratum.spoken is Language.GERMAN]
+    assert len(german) > 100
     wrong = (
         r"\b(?:ein|das|dieses) (?:\w+e[sn]?, )*\w*(?:e|en|er) (?:Text|Absatz|Textabschnitt|Artikel|Bericht)\b"
         r"|\beine? (?:[\w-]+, )*[\w-]*(?:es|en) (?:Aufnahme|Frage)\b|\beine (?:[\w-]+ )?(?:Foto|Bild|Text|Absatz)\b"
@@ -85,8 +90,8 @@ def names(task, kind):
     return any(form in task.text for form in found)
 
 
-def test_every_degradation_of_a_needed_image_is_named_and_no_other():
-    for task in TASKS:
+def test_every_degradation_of_a_needed_image_is_named_and_no_other(tasks):
+    for task in tasks:
         images = [given for given in task.wish.needed if given.noun == "image"]
         present = {kind for given in images for kind in given.degradations}
         named = {kind for kind in Degradation if names(task, kind)}
@@ -97,8 +102,8 @@ def test_every_degradation_of_a_needed_image_is_named_and_no_other():
             assert named == present | set(task.wish.denied), task.text
 
 
-def test_look_names_no_degradation_by_its_term():
-    for task in TASKS:
+def test_look_names_no_degradation_by_its_term(tasks):
+    for task in tasks:
         if task.wish.stratum.trick is Trick.LOOK:
             words = WORDS[task.wish.stratum.spoken]
             only_terms = {
@@ -110,15 +115,15 @@ def test_look_names_no_degradation_by_its_term():
 GAP = r"missing|blanked out|a gap|lacks a word|fehl\w* ein Wort|fehlenden Wort|Lücke|geschwärzt"
 
 
-def test_every_missing_word_is_mentioned_once_for_each_input():
-    for task in TASKS:
+def test_every_missing_word_is_mentioned_once_for_each_input(tasks):
+    for task in tasks:
         if task.wish.stratum.trick is not Trick.NEGATION:
             gaps = sum(given.is_clozed for given in task.wish.needed)
             assert len(re.findall(GAP, task.text)) == gaps, task.text
 
 
-def test_the_language_of_the_answer_is_said_unless_it_is_that_of_an_english_request():
-    for task in TASKS:
+def test_the_language_of_the_answer_is_said_unless_it_is_that_of_an_english_request(tasks):
+    for task in tasks:
         stratum = task.wish.stratum
         if stratum.composition is Composition.NO_TOOL:
             continue
@@ -128,10 +133,10 @@ def test_the_language_of_the_answer_is_said_unless_it_is_that_of_an_english_requ
         assert german == len(wanted), task.text
 
 
-def test_every_unneeded_input_is_said_to_be_unneeded():
+def test_every_unneeded_input_is_said_to_be_unneeded(tasks):
     said = (r"no role|ignore|no importance|by mistake|only the (?:first|second) one matters|for comparison|keine Rolle|"
             r"darum geht es nicht|nicht gebraucht|nur um d|zum Vergleich|aus Versehen")  # fmt: skip
-    for task in TASKS:
+    for task in tasks:
         assert bool(re.search(said, task.text)) == (len(task.wish.given) > len(task.wish.needed)), task.text
 
 
@@ -142,17 +147,11 @@ def rules_plan(*, suite, task):
     )
     with pytest.raises(StopIteration) as ended:
         next(conversation)
-    plan = parse_canonical(value=ended.value.value.plan, context=context).plan
-    return plan, check_plan(plan=plan, context=context)
+    return parse_canonical(value=ended.value.value.plan, context=context).plan
 
 
-def test_keyword_rules_know_the_released_list_and_not_a_season():
+def test_keyword_rules_know_the_released_list_and_not_a_season(full):
     released = [rules_plan(suite=RELEASED, task=task) for task in RELEASED.tasks]
-    assert [plan for plan, _ in released] == [task.gold for task in RELEASED.tasks]
-    same = [rules_plan(suite=SUITE, task=task)[0] == task.gold for task in SUITE.tasks]
+    assert released == [task.gold for task in RELEASED.tasks]
+    same = [rules_plan(suite=SUITE, task=task) == task.gold for task in SUITE.tasks[: 2000 if full else 300]]
     assert sum(same) / len(same) < 0.15
-
-
-def test_words_and_results_exist_for_every_domain_task():
-    for words in (english_words, german_words):
-        assert set(words.VERBS) == set(words.RESULTS) == set(Base)

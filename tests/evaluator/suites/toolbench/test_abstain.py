@@ -1,7 +1,6 @@
 """toolmini-abstain: requests that no plan can meet are what they claim to be, and abstaining is scored."""
 
 import re
-from collections import Counter
 from itertools import pairwise
 
 import pytest
@@ -11,21 +10,16 @@ from evaluator.cli.main import app
 from evaluator.episodes.judgement import JudgementEvaluator
 from evaluator.metrics.aggregate import TaskScore, summarise
 from evaluator.planners import PlannerReply, bundled_planner
-from evaluator.plans import plan_to_json
 from evaluator.plans_file import read_plans
 from evaluator.records import Outcome, PlannerCall
 from evaluator.suites import suite_of
 from evaluator.suites.base import ABSTENTION
 from evaluator.suites.hidden import suite_on_split
-from evaluator.suites.toolbench.abstain import wordings
 from evaluator.suites.toolbench.abstain.requests import Need, abstain_requests, hidden_abstain_requests
-from evaluator.suites.toolbench.judging import ToolJudge, judge
+from evaluator.suites.toolbench.judging import ToolJudge
 from evaluator.suites.toolbench.plan_scores import score_given
 from evaluator.suites.toolbench.search_benchmark import measure_search
-from evaluator.suites.toolbench.tasks import tool_task
-from evaluator.suites.toolbench.terms import file_names
-from evaluator.tools.controlllm import CONTROLLLM
-from evaluator.tools.types import ResourceType
+from tests.rings import usual
 
 SUITE = suite_of("toolmini-abstain")
 PUBLIC = abstain_requests()
@@ -65,97 +59,17 @@ def words_of(text):
 # --- the requests ---
 
 
-def test_half_of_the_requests_can_be_met_and_the_reasons_are_equally_many():
-    assert Counter(request.need for request in PUBLIC) == {
-        Need.SOLVABLE: 120, Need.MISSING_FILE: 40, Need.NO_TOOL: 40, Need.CONTRADICTION: 40,
-    }  # fmt: skip
-    assert len({request.text for request in PUBLIC}) == len({request.key for request in PUBLIC}) == 240
-    assert abstain_requests.__wrapped__() == PUBLIC
-    assert all("{" not in request.text for request in PUBLIC)
-
-
 def test_keys_tell_nothing():
     assert [request.key for request in PUBLIC] == [f"{number:03d}" for number in range(240)]
     runs = sum(one.need is not other.need for one, other in pairwise(PUBLIC))
     assert runs > 100, "the kinds are mixed"
 
 
-def test_none_is_a_request_of_toolmini():
-    assert not {request.text for request in PUBLIC} & {task.text for task in suite_of("toolmini").tasks}
-
-
-@pytest.mark.parametrize("kind", [wordings.NO_TOOL, wordings.CONTRADICTIONS], ids=["no tool", "contradictions"])
-def test_a_kind_has_twenty_wordings_each_of_which_is_used(kind):
-    assert len(set(kind)) == 20
-    for wording in kind:
-        parts = [re.escape(part) for part in re.split(r"\{\w+\}", wording)]
-        assert sum(re.search(".+?".join(parts), request.text) is not None for request in PUBLIC) >= 2, wording
-
-
-def test_a_file_of_a_request_that_lacks_one_is_not_given():
-    for request in PUBLIC:
-        if request.need is Need.MISSING_FILE:
-            named = file_names(request.text)
-            stands_in = any(one in request.text for one in (*wordings.MISSING_IMAGES, *wordings.MISSING_VIDEOS))
-            stands_in |= any(one.capitalize() in request.text for one in wordings.MISSING_IMAGES)
-            assert stands_in or not set(named) <= set(request.files), request.text
-            if stands_in:
-                assert not [name for name in request.files if "_mask" not in name], "nothing given may be meant"
-
-
-def test_the_files_of_all_other_requests_are_given():
-    for request in PUBLIC:
-        if request.need in {Need.NO_TOOL, Need.CONTRADICTION}:
-            remarks = [re.escape(one).replace(r"\{other\}", r"\S+\.png") for one in wordings.ABOUT_FILES]
-            said = re.sub("|".join(remarks), "", request.text)
-            assert set(file_names(said)) <= set(request.files), request.text
-        if request.need is Need.SOLVABLE:
-            assert set(file_names(request.solvable.instruction)) <= set(request.files)
-
-
-def test_the_catalogue_has_no_tool_for_the_wishes_without_one():
-    effects = (
-        r"\b(e-?mails?|post(al|ed)?|mail|print\w*|3d|phone|call an?|order|pay\w*|upload\w*|alarm|book(ing)?|camera"
-        r"|webcam|delet\w+|lamp|switch)\b"
-    )
-    found = {
-        name: match[0]
-        for name, tool in CONTROLLLM.tools.items()
-        if (match := re.search(effects, f"{name.replace('_', ' ')} {tool.description}".lower()))
-    }
-    assert found == {}
-    changes = {
-        name
-        for name, tool in CONTROLLLM.tools.items()
-        if ResourceType.VIDEO in tool.inputs.values()
-        and not set(tool.outputs.values()) <= {ResourceType.TEXT, ResourceType.CATEGORY, ResourceType.HTML}
-    }
-    assert changes == {"dub_video"}, "no tool changes what a video shows, or makes maps or masks of it"
-    wishes = [wording for wording in wordings.NO_TOOL if "{video}" in wording]
-    assert len(wishes) == 7
-
-
-def test_a_remark_changes_no_goal():
-    for request, task in zip(PUBLIC, SUITE.tasks, strict=True):
-        if request.solvable is not None:
-            assert request.solvable.instruction in request.text
-            assert task.goal == tool_task(request.solvable).goal
-
-
-@pytest.mark.parametrize("need", list(Need))
-def test_about_half_of_each_kind_have_a_remark(need):
-    remarks = [*wordings.ABOUT_FILES, *wordings.ABOUT_TOOLS, *wordings.ABOUT_LIMITS, *wordings.NOT_THERE]
-    patterns = [re.sub(r"\\\{\w+\\\}", ".+", re.escape(remark)) for remark in remarks]
-    chosen = [request for request in PUBLIC if request.need is need]
-    share = sum(any(re.search(one, request.text) for one in patterns) for request in chosen) / len(chosen)
-    assert 0.35 <= share <= 0.7
-
-
 def requests_of(seed):
     return PUBLIC if seed is None else hidden_abstain_requests(seed=seed)
 
 
-@pytest.mark.parametrize("seed", [None, *SEEDS])
+@pytest.mark.parametrize("seed", usual([None, *SEEDS], of=(None, SEEDS[0])))
 def test_no_word_and_no_length_tells_what_can_be_met(seed):
     """The best rule of the form "the request has this word" or "it is longer than this", in either direction."""
     rules = {}
@@ -231,13 +145,6 @@ def test_only_solvable_requests_count_in_the_columns_of_the_other_suites():
     }  # fmt: skip
 
 
-def test_alternatives_do_not_help_where_no_plan_can_meet_the_request():
-    task = UNSOLVABLE[0]
-    assert judge(suite=SUITE, task=task, value=None).judgement.SE == 1
-    step = {"id": "s1", "tool": "image_captioning", "inputs": {"image": "x.png"}, "outputs": {"text": "t"}}
-    assert judge(suite=SUITE, task=task, value={"steps": [step], "answers": []}).judgement.SE == 0
-
-
 def test_a_file_of_plans_with_null_plans_is_scored():
     lines = [f'{{"task": "{task.key}", "plan": null, "reason": "no"}}' for task in UNSOLVABLE]
     report = score_given(suite=SUITE, plans=read_plans("\n".join(lines).encode()).plans)
@@ -266,7 +173,7 @@ def test_explaining_a_plan_names_the_reason(tmp_path):
 # --- the hidden split ---
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", usual(SEEDS, of=SEEDS[:1]))
 def test_hidden_requests_have_the_keys_and_kinds_of_the_public_ones_in_other_words(seed):
     hidden = suite_on_split(suite=SUITE, split="hidden", hidden_seed=seed)
     assert sorted((task.key, task.need, task.metric) for task in hidden.tasks) == sorted(
@@ -281,11 +188,3 @@ def test_hidden_requests_have_the_keys_and_kinds_of_the_public_ones_in_other_wor
 def test_the_same_seed_gives_the_same_requests():
     assert hidden_abstain_requests(seed="x") == hidden_abstain_requests(seed="x")
     assert hidden_abstain_requests(seed="x") != hidden_abstain_requests(seed="y")
-
-
-def test_public_plans_solve_no_hidden_request():
-    hidden = suite_on_split(suite=SUITE, split="hidden", hidden_seed=SEEDS[0])
-    known = {task.text: plan_to_json(task.gold) for task in SUITE.tasks}
-    by_name = {task.asked_as: task.text for task in hidden.tasks}
-    assert set(by_name).isdisjoint(task.key for task in SUITE.tasks)
-    assert not [text for text in by_name.values() if text in known]

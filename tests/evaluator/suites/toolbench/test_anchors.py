@@ -10,6 +10,8 @@ from evaluator.plans import check_plan, read_plan
 from evaluator.validity.damages import DAMAGES, damaged
 from evaluator.validity.plan_texts import Donors
 
+pytestmark = pytest.mark.full
+
 
 @pytest.mark.parametrize("name", ["gold", "random-valid", "random-valid/2", "parrot", "gold-minus-one"])
 def test_anchors_answer_every_request_with_a_typed_plan(suites, name):

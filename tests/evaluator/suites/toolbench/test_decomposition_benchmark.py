@@ -57,12 +57,12 @@ def test_the_command_refuses_a_suite_that_executes_plans():
     assert "executes plans" in done.output
 
 
-@pytest.mark.parametrize("suite", ["toolmini"])
-def test_the_command_compares_the_rules_with_the_trained_network(suite, tmp_path):
+@pytest.mark.full
+def test_the_command_compares_the_rules_with_the_trained_network(tmp_path):
     out = tmp_path / "found.json"
-    done = CliRunner().invoke(app, ["bench", "decompositions", "--suite", suite, "--output", str(out)])
+    done = CliRunner().invoke(app, ["bench", "decompositions", "--suite", SUITE.slug, "--output", str(out)])
     assert done.exit_code == 0, done.output
     rules, trained = json.loads(out.read_text())
     assert (rules["decomposer"], trained["decomposer"]) == ("rules", "trained")
     assert trained["deacc"]["mean"] > rules["deacc"]["mean"]
-    assert trained["deacc"]["count"] == len(suite_of(suite).tasks)
+    assert trained["deacc"]["count"] == len(SUITE.tasks)

@@ -14,6 +14,7 @@ from evaluator.cli.judged_validity import as_markdown, kinds_of_damage, tables
 from evaluator.episodes import Setting
 from evaluator.suites import episode_of
 from evaluator.validity import measure_judged
+from tests.rings import usual
 
 CHAPTER = Path(__file__).resolve().parents[4] / "docs" / "validity.md"
 
@@ -34,7 +35,7 @@ def test_the_kinds_of_damage():
     check(heading="Kinds of damage", found=kinds_of_damage().markdown())
 
 
-@pytest.mark.parametrize("slug", ["toolmini", "tool100", "tool2k"])
+@pytest.mark.parametrize("slug", usual(["toolmini", "tool100", "tool2k"], of=["toolmini"]))
 def test_the_figures(suites, controlllm_folder, slug):
     if slug == "tool2k" and not (controlllm_folder / "tool2k_gold_even.json").is_file():
         pytest.skip("The documented figures of Tool2K are over the even half of its gold.")

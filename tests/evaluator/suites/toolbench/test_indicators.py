@@ -2,7 +2,6 @@
 
 import json
 import random
-import time
 from collections import Counter
 
 import pytest
@@ -326,20 +325,19 @@ def test_a_cut_from_a_new_image_is_about_the_object_and_not_the_whole_prompt():
         assert not [part for part in task.goal.parts if part.kind != "generate" and part.target in prompts - {""}]
 
 
-def test_a_plan_that_takes_one_output_twice_at_each_step_is_judged_at_once():
+@pytest.mark.timeout(60)
+def test_a_plan_that_takes_one_output_twice_at_each_step_is_not_judged_in_2_to_the_99_steps():
     first = ("image_captioning", YARD)
     calls = [first, *[(VQA, {"image": f"#{number}", "text": f"#{number}"}) for number in range(99)]]
-    started = time.process_time()
-    judged(COUNT, plan(*calls))
-    assert time.process_time() - started < 1.0
+    assert judged(COUNT, plan(*calls)).SE == 0
 
 
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("literal", ["a-" * 200_000, "a" * 400_000, "x.png" * 80_000, "is there a " * 40_000])
-def test_a_long_literal_is_judged_at_once(literal):
-    started = time.process_time()
+def test_a_long_literal_is_not_judged_in_quadratic_time(literal):
     for task in (COUNT, THERE, GONE, TOLD, WHO):
-        judged(task, plan((VQA, YARD | {"text": literal}), ("visual_grounding", YARD | {"query": literal})))
-    assert time.process_time() - started < 2.0
+        long = plan((VQA, YARD | {"text": literal}), ("visual_grounding", YARD | {"query": literal}))
+        assert judged(task, long).SE == 0
 
 
 def test_every_indicator_has_a_reason_that_names_the_step():

@@ -9,7 +9,7 @@ from evaluator.suites import suite_of
 from evaluator.suites.toolbench.goals.goal import Goal
 from evaluator.suites.toolbench.goals.parts import File, Kind, Part, ResultOf
 from evaluator.suites.toolbench.judging import judge
-from evaluator.suites.toolbench.measures import COLUMNS, step_efficiency
+from evaluator.suites.toolbench.measures import step_efficiency
 from evaluator.suites.toolbench.shortest import shortest_length
 
 MINI = suite_of("toolmini")
@@ -106,8 +106,3 @@ def test_repeating_a_step_of_gold_never_raises_an_f1(suites):
                 for made in (steps, [*steps, again])
             )
             assert all(after[name] <= before[name] for name in F1S), task.key
-
-
-def test_every_column_says_what_it_is():
-    assert all(column.description.endswith((".", ").")) for column in COLUMNS)
-    assert {column.key for column in COLUMNS if column.fault is None} == {"efficiency", "length", "depth"}

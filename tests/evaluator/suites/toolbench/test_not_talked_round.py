@@ -11,6 +11,7 @@ from evaluator.suites.toolbench.indicators import judge_plan
 from evaluator.suites.toolbench.judging import judge_digest
 from evaluator.suites.toolbench.meaning.verdict import Verdict
 from tests.evaluator.suites.toolbench.test_indicators import CONTROLLLM, ERASE, GOLD, judged, plan, request, subtask
+from tests.rings import usual
 
 SEEN = request(
     "Identify all objects in yard_image.png, especially the prayer rug",
@@ -59,7 +60,7 @@ def mean(values):
     return sum(values) / len(values)
 
 
-@pytest.mark.parametrize("slug", ["tool100", "tool2k"])
+@pytest.mark.parametrize("slug", usual(["tool100", "tool2k"], of=["tool100"]))
 def test_whole_requests_as_literals_solve_a_quarter_at_most(suites, slug):
     if slug not in suites:
         assert set(suites) == {"toolmini"}

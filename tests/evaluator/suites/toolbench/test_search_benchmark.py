@@ -1,6 +1,7 @@
 """The ablation of search strategies: the order of the paper's Table 5, on gold decompositions."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -10,6 +11,7 @@ from evaluator.suites.toolbench.released.files import read_tool100
 from evaluator.suites.toolbench.search_benchmark import measure_search
 from evaluator.suites.toolbench.suite import tool_suite, toolmini_suite
 from tests.evaluator.toolbench_data import need_controlllm
+from tests.rings import usual
 
 
 @pytest.fixture(scope="module")
@@ -30,16 +32,19 @@ def in_order(figures) -> bool:
     ] == min(figures.values())
 
 
-@pytest.mark.parametrize("prior_knowledge", [True, False])
-def test_on_toolmini_greedy_is_the_lowest_and_exhaustive_the_highest(prior_knowledge):
-    report = measure_search(suite=toolmini_suite(), gold=True, prior_knowledge=prior_knowledge)
+@pytest.mark.parametrize("prior_knowledge", usual([True, False], of=[True]))
+def test_on_toolmini_greedy_is_the_lowest_and_exhaustive_the_highest(prior_knowledge, full):
+    suite = toolmini_suite()
+    suite = replace(suite, tasks=suite.tasks[:: 1 if full else 6])
+    report = measure_search(suite=suite, gold=True, prior_knowledge=prior_knowledge)
     found = se(report)
     assert in_order(found)
     assert found["greedy"] < found["exhaustive"]
     assert report.left_out == ()
-    assert {one.tasks for one in report.figures.values()} == {120}
+    assert {one.tasks for one in report.figures.values()} == {len(suite.tasks)}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("prior_knowledge", [True, False])
 def test_on_tool100_greedy_is_the_lowest_and_exhaustive_the_highest(tool100_reports, prior_knowledge):
     found = se(tool100_reports[prior_knowledge])
@@ -47,23 +52,19 @@ def test_on_tool100_greedy_is_the_lowest_and_exhaustive_the_highest(tool100_repo
     assert found["greedy"] < found["exhaustive"]
 
 
+@pytest.mark.full
 def test_on_tool100_the_exhaustive_search_solves_95_of_100(tool100_reports):
     assert tool100_reports[True].figures["exhaustive"].tasks == 127
     assert se(tool100_reports[True])["exhaustive"] >= 0.95
 
 
-def test_a_subtask_of_tool100_is_searched_in_milliseconds(tool100_reports):
-    figures = tool100_reports[True].figures
-    # Processor time, so that other processes do not count; measured are 0.2 and 0.4 ms.
-    assert figures["adaptive"].search_cpu.median < 20
-    assert figures["exhaustive"].search_cpu.median < 100
-
-
+@pytest.mark.full
 def test_own_decompositions_solve_less_than_gold_ones():
     own = se(measure_search(suite=toolmini_suite(), gold=False, strategies=["adaptive"]))
     assert 0.5 < own["adaptive"] < 1.0
 
 
+@pytest.mark.full
 def test_the_command_prints_and_writes_every_strategy(tmp_path):
     out = tmp_path / "report.json"
     done = CliRunner().invoke(app, ["bench", "search", "--gold-decompositions", "--output", str(out)])
@@ -79,8 +80,3 @@ def test_the_command_prints_and_writes_every_strategy(tmp_path):
         assert solved == pytest.approx(found["indicators"]["SE"])
         assert found["indicators"]["SE_best"] >= found["indicators"]["SE"]
     assert "exhaustive" in done.output
-
-
-def test_a_suite_that_executes_plans_is_refused():
-    done = CliRunner().invoke(app, ["bench", "search", "--suite", "openagi"])
-    assert done.exit_code == 2

@@ -3,16 +3,13 @@
 import hashlib
 import json
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from evaluator.cli.main import app
 from evaluator.suites.toolbench.released import source
 from evaluator.suites.toolbench.released.files import TOOL2K_GOLD_EVEN
-
-ROOT = Path(__file__).resolve().parents[4]
 
 
 def stand_in(name, content):
@@ -138,24 +135,21 @@ def test_the_pinned_digests_are_those_of_the_released_files(controlllm_folder):
             assert (hashlib.sha256(content).hexdigest(), len(content)) == (file.sha256, file.bytes)
 
 
-def fetch_command(data, *arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "evaluator", "suites", "fetch", *arguments],
-        cwd=ROOT, env={"PLANARENA_DATA": str(data), "PATH": ""}, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+def fetch_command(*arguments):
+    return CliRunner().invoke(app, ["suites", "fetch", *arguments])
 
 
-def test_the_command_takes_the_released_files(controlllm_folder, tmp_path):
-    done = fetch_command(tmp_path, "controlllm", "--from", str(controlllm_folder))
-    assert done.returncode == 0, done.stderr
+def test_the_command_takes_the_released_files(controlllm_folder, target):
+    done = fetch_command("controlllm", "--from", str(controlllm_folder))
+    assert done.exit_code == 0, done.stderr
     assert "eb27cd84812968a1117b339be73fd0162774bd997b2bd7a5d50174cc882d0cb2" in done.stdout
-    assert (tmp_path / "suites" / "controlllm" / "manifest.json").is_file()
+    assert (target / "manifest.json").is_file()
 
 
 def test_the_command_says_what_is_missing(tmp_path):
-    done = fetch_command(tmp_path, "controlllm", "--from", str(tmp_path))
-    assert done.returncode == 2
+    done = fetch_command("controlllm", "--from", str(tmp_path))
+    assert done.exit_code == 2
     assert "tool100.json cannot be read: No such file" in " ".join(done.stderr.split())
-    done = fetch_command(tmp_path, "nothing")
-    assert done.returncode == 2
+    done = fetch_command("nothing")
+    assert done.exit_code == 2
     assert re.search("it must be (.* or )?controlllm", " ".join(done.stderr.split()))

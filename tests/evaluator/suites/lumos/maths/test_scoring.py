@@ -2,62 +2,32 @@
 
 from fractions import Fraction
 
-import pytest
-
 from evaluator.suites.lumos.maths.scoring import score_answer
 
+RIGHT = [
+    ("72.0", 72), ("72.", 72), ("$72", 72), ("$ 1,072.00", 1072), ("15%", 15), ("-3.0", -3), ("-$3", -3), ("$-3", -3),
+    (".5", Fraction(1, 2)), ("144/2", 72), ("about 72", 72), ("about 72.00000001", 72), ("x = 72", 72),
+    ("1/3 (about 0.333333333333333)", Fraction(1, 3)), ("7.2e1", 72),
+]  # fmt: skip
+WRONG = (
+    "", "73", "72.0001", "about 72.001", "72 or 73", "x", "x + 72", "x = 72, y = 1", "seventy-two", "7,2", "72 74",
+    "R1",
+)  # fmt: skip
 
-@pytest.mark.parametrize("answer", ["72", " 72 "])
-def test_equal_texts_are_equal_numbers(answer):
-    score = score_answer(answer=answer, reference=Fraction(72))
-    assert (score.is_equal, score.is_same_text) == (True, True)
 
-
-@pytest.mark.parametrize(
-    ("answer", "reference"),
-    [
-        ("72.0", 72),
-        ("72.", 72),
-        ("$72", 72),
-        ("$ 1,072.00", 1072),
-        ("15%", 15),
-        ("-3.0", -3),
-        ("-$3", -3),
-        ("$-3", -3),
-        (".5", Fraction(1, 2)),
-        ("144/2", 72),
-        ("about 72", 72),
-        ("about 72.00000001", 72),
-        ("x = 72", 72),
-        ("1/3 (about 0.333333333333333)", Fraction(1, 3)),
-        ("7.2e1", 72),
-    ],
-)
-def test_numbers_written_otherwise_are_equal_but_not_the_same_text(answer, reference):
+def verdict(answer, reference):
+    """Whether the number is right, and whether the text is."""
     score = score_answer(answer=answer, reference=Fraction(reference))
-    assert (score.is_equal, score.is_same_text) == (True, False)
+    return score.is_equal, score.is_same_text
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "",
-        "73",
-        "72.0001",
-        "about 72.001",
-        "72 or 73",
-        "x",
-        "x + 72",
-        "x = 72, y = 1",
-        "seventy-two",
-        "7,2",
-        "72 74",
-        "R1",
-    ],
-)
-def test_everything_else_is_wrong(answer):
-    score = score_answer(answer=answer, reference=Fraction(72))
-    assert (score.is_equal, score.is_same_text) == (False, False)
+def test_equal_texts_are_equal_numbers_and_numbers_written_otherwise_are_not_the_same_text():
+    assert [verdict(answer, 72) for answer in ("72", " 72 ")] == [(True, True)] * 2
+    assert {case: verdict(*case) for case in RIGHT} == dict.fromkeys(RIGHT, (True, False))
+
+
+def test_everything_else_is_wrong():
+    assert {answer: verdict(answer, 72) for answer in WRONG} == dict.fromkeys(WRONG, (False, False))
 
 
 def test_hostile_answers_are_wrong():

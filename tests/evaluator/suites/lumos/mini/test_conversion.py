@@ -54,6 +54,7 @@ def test_the_prompts_of_a_conversation_are_those_that_strategies_ask(group, solv
     assert onetime.reply == "; ".join(turn.actions for turn in one.gold)
 
 
+@pytest.mark.full
 def test_files_hold_a_conversation_in_each_line(setting, tmp_path):
     written = write_training_data(folder=tmp_path, setting=setting, count=2)
     assert set(written) == set(FORMS)

@@ -1,7 +1,5 @@
 """lumos-mini as a planner meets it: gold solutions, hidden tasks, hostile actions."""
 
-import time
-
 import pytest
 
 from evaluator.engine.store import MemoryStore
@@ -10,6 +8,8 @@ from evaluator.planners.bundled import bundled_planner
 from evaluator.planners.turns.protocol import Formulation, TurnReply, TurnRequest, TurnResponse
 from evaluator.records import PlannerCall
 from evaluator.suites.hidden import suite_on_split
+from evaluator.suites.lumos.mini.draws import EACH
+from evaluator.suites.lumos.mini.groups import GROUPS
 from evaluator.suites.lumos.mini.suite import SLUG
 from evaluator.suites.registry import episode_of, suite_of
 
@@ -25,18 +25,18 @@ def records_of(*, planner, tasks, setting):
     return {record.task: record for record in evaluator.run(planner=planner, tasks=tasks)}
 
 
-def test_gold_solves_every_public_task(setting):
+def test_gold_solves_every_public_task(setting, full):
     suite = suite_of(SLUG)
-    records = records_of(
-        planner=bundled_planner(name="gold", suite=suite), tasks=[task.key for task in suite.tasks], setting=setting
-    )
+    keys = [f"{group}/{number}" for group in GROUPS for number in range(EACH if full else 3)]
+    assert set(keys) <= {task.key for task in suite.tasks}
+    records = records_of(planner=bundled_planner(name="gold", suite=suite), tasks=keys, setting=setting)
     assert [key for key, record in records.items() if record.score != 1] == []
 
 
-def test_gold_solves_hidden_tasks_most_of_whose_texts_are_others(setting):
+def test_gold_solves_hidden_tasks_most_of_whose_texts_are_others(setting, full):
     suite = suite_of(SLUG)
     hidden = suite_on_split(suite=suite, split="hidden", hidden_seed="a secret")
-    tasks = [f"{group}/{number}" for group in ("maths", "sql", "qa", "web", "pictures") for number in range(6)]
+    tasks = [f"{group}/{number}" for group in GROUPS for number in range(6 if full else 2)]
     on_hidden = Setting(
         profile=setting.profile, open_store=setting.open_store, split="hidden", hidden_seed="a secret"
     )  # fmt: skip
@@ -85,11 +85,8 @@ def only(records):
         ("maths/0", "R1 = Calculator(9 ** 9 ** 9)", ""),
     ],
 )
-def test_a_hostile_action_is_answered_with_a_sentence_within_a_second(task, actions, says, setting):
-    planner = Scripted({"actions": actions})
-    started = time.process_time()
-    record = only(records_of(planner=planner, tasks=[task], setting=setting))
-    assert time.process_time() - started < 2.0
+def test_a_hostile_action_is_answered_with_a_sentence(task, actions, says, setting):
+    record = only(records_of(planner=Scripted({"actions": actions}), tasks=[task], setting=setting))
     (turn, *_) = record.transcripts[0].turns
     told = " ".join([turn.error, *(action.error for action in turn.actions)])
     assert says in told

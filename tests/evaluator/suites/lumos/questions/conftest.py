@@ -10,22 +10,14 @@ from evaluator.suites import registry
 from evaluator.suites.lumos.mounted import VARIABLE
 from evaluator.suites.lumos.questions.source import DISTRACTORS, EVIDENCE, HOTPOTQA, RELEASE, STRATEGYQA
 from evaluator.suites.released_files import MANIFEST
+from tests.evaluator.suites.released_data import need
 
-_CHECKOUT = Path(__file__).resolve().parents[5]
-_PLACES = (
-    # Test data beside the checkout; where `planarena suites fetch` puts the files by default.
-    _CHECKOUT.parent / "shared" / "data" / "lumos",
-    _CHECKOUT / ".data" / "suites" / RELEASE.name,
-)
 FILM = "Kiss and Tell (1945 film)"
 
 
 @pytest.fixture(scope="session")
 def released():
-    for folder in _PLACES:
-        if all((folder / file.name).is_file() for file in RELEASE.files):
-            return folder
-    pytest.skip(f"no released files of {RELEASE.name}; run `planarena suites fetch {RELEASE.name}`")
+    return need(RELEASE, beside="lumos")
 
 
 def distractors(folder: Path) -> list[dict[str, object]]:

@@ -48,10 +48,10 @@ def statement(tasks, *, draw):
     return task.database, bytes(draw.randrange(256) for _ in range(draw.randint(0, 200))).decode("utf-8", "replace")
 
 
-def test_any_text_gives_a_result_or_a_failure(runner, tasks):
+def test_any_text_gives_a_result_or_a_failure(runner, tasks, full):
     draw = random.Random(0)
     found = []
-    for _ in range(1500):
+    for _ in range(1500 if full else 150):
         database, text = statement(tasks, draw=draw)
         result = runner.run(text, database=database)
         assert isinstance(result, Result | Failure)
@@ -60,5 +60,5 @@ def test_any_text_gives_a_result_or_a_failure(runner, tasks):
             assert 0 < len(result.message) < 1500
             assert "sqlglot" not in result.message
         found.append(result)
-    assert sum(isinstance(result, Result) for result in found) > 50
-    assert len({result.reason for result in found if isinstance(result, Failure)}) >= 6
+    assert sum(isinstance(result, Result) for result in found) > len(found) / 30
+    assert len({result.reason for result in found if isinstance(result, Failure)}) >= 5

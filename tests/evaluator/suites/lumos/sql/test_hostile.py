@@ -1,10 +1,6 @@
-"""No statement takes longer than a second, writes, reads anything but the database, or ends the process.
-
-Times are of the thread's processor, so that a busy machine fails no test.
-"""
+"""No statement runs without an end, writes, reads anything but the database, or ends the process."""
 
 import sqlite3
-import time
 from pathlib import Path
 
 import psutil
@@ -15,6 +11,7 @@ from evaluator.suites.lumos.sql.functions.session import Session
 from evaluator.suites.lumos.sql.outcome import Failure, Reason, Result
 from evaluator.suites.lumos.sql.running import Runner
 from evaluator.suites.lumos.sql.translation.parsing import MOST_CHARACTERS, MOST_DEPTH
+from tests.rings import usual
 
 SLOW = {
     "a cartesian product of 10^10 rows": "SELECT COUNT(*) FROM city a, city b, city c",
@@ -32,14 +29,15 @@ SLOW = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("statement", SLOW.values(), ids=SLOW)
-def test_a_statement_without_an_end_is_stopped(runner, statement):
-    start = time.thread_time()
-    found = runner.run(statement, database="world_1")
+USUAL = ("a cartesian product of 10^10 rows", "recursion without an end", "a function for each row of a product")
+
+
+@pytest.mark.parametrize("name", usual(SLOW, of=USUAL))
+def test_a_statement_without_an_end_is_stopped(runner, name):
+    found = runner.run(SLOW[name], database="world_1")
     assert isinstance(found, Failure)
     assert found.reason is Reason.TOO_SLOW
     assert "join or read less" in found.message
-    assert time.thread_time() - start < 1.0
     assert runner.run("SELECT COUNT(*) FROM city", database="world_1").rows == ((4079,),)
 
 
@@ -59,10 +57,7 @@ def test_a_result_without_an_end_is_cut(runner):
 
 def test_time_is_bounded_where_steps_are_not(released):
     runner = Runner(databases=released, limits=Limits(steps=10**12, processor_seconds=0.1))
-    start = time.thread_time()
-    found = runner.run("SELECT COUNT(*) FROM city a, city b, city c", database="world_1")
-    assert found.reason is Reason.TOO_SLOW
-    assert time.thread_time() - start < 0.4
+    assert runner.run("SELECT COUNT(*) FROM city a, city b, city c", database="world_1").reason is Reason.TOO_SLOW
     runner = Runner(databases=released, limits=Limits(steps=10**12, processor_seconds=60, elapsed_seconds=0.1))
     assert runner.run("SELECT COUNT(*) FROM city a, city b, city c", database="world_1").reason is Reason.TOO_SLOW
 
@@ -99,9 +94,7 @@ def test_time_is_bounded_where_steps_are_not(released):
     ],
 )
 def test_what_would_fill_the_memory_is_refused(refusal, statement, reason):
-    start = time.thread_time()
     assert refusal(statement).reason is reason
-    assert time.thread_time() - start < 0.5
 
 
 LONG = "REPEAT('a', 190000)"
@@ -140,19 +133,19 @@ def most_held() -> int:
     return max(found)
 
 
-@pytest.mark.parametrize("statement", GREEDY.values(), ids=GREEDY)
-def test_a_statement_that_needs_much_memory_is_ended_and_told_the_limit(small, statement):
-    found = Runner(databases=small).run(statement, database="Zoo")
-    assert isinstance(found, Failure)
-    assert found.reason is Reason.TOO_LARGE
-    assert "more than 64 MiB of memory" in found.message or "longer than 200000 bytes" in found.message
+KINDS = {"keys of GROUP_CONCAT", "a sort by texts", "a window", "a join", "doubling", "arguments"}
+"""Of statements that need much memory, for each run."""
 
 
-def test_no_statement_takes_more_than_twice_what_it_may(small):
+def test_a_statement_that_needs_much_memory_is_ended_with_the_limit_and_has_not_taken_more_than_twice_that(small, full):
     runner = Runner(databases=small)
-    wide = f"SELECT {', '.join([LONG] * 150)}"
-    for statement in (*GREEDY.values(), wide):
-        runner.run(statement, database="Zoo")
+    greedy = {name: statement for name, statement in GREEDY.items() if full or name in KINDS}
+    for name, statement in greedy.items():
+        found = runner.run(statement, database="Zoo")
+        assert isinstance(found, Failure), name
+        assert found.reason is Reason.TOO_LARGE, name
+        assert "more than 64 MiB of memory" in found.message or "longer than 200000 bytes" in found.message
+    runner.run(f"SELECT {', '.join([LONG] * 150)}", database="Zoo")
     assert 0 < most_held() < 2 * Limits().memory_bytes + 40 * 1024**2
     assert runner.run("SELECT COUNT(*) FROM keeper", database="Zoo").rows == ((5,),)
 
@@ -273,9 +266,7 @@ def test_the_second_wall_holds_without_the_first(small, sql):
     ],
 )
 def test_deep_nesting_is_refused(refusal, expression):
-    start = time.thread_time()
     assert refusal(f"SELECT {expression}"[:MOST_CHARACTERS]).reason in (Reason.TOO_DEEP, Reason.SYNTAX)
-    assert time.thread_time() - start < 1.0
 
 
 @pytest.mark.parametrize("form", ["({})", "CONCAT({})", "IF(1, {}, 2)", "(SELECT {})", "CASE WHEN 1 THEN {} END"])
@@ -305,7 +296,5 @@ def test_texts_that_are_no_texts_are_refused(refusal, text):
 
 def test_like_does_not_backtrack(runner):
     for pattern in ("%a" * 90 + "b", "_%" * 90 + "b", "%" * 190 + "b"):
-        start = time.thread_time()
         found = runner.run(f"SELECT REPEAT('a', 100000) LIKE '{pattern}'", database="world_1")
-        assert isinstance(found, Result | Failure)
-        assert time.thread_time() - start < 0.5
+        assert isinstance(found, Result), pattern

@@ -1,14 +1,11 @@
 """The lexicon contradicts itself nowhere."""
 
-import string
 from collections import Counter
 
 import pytest
 
 from evaluator.suites.toolbench.meaning.frames import alike, frame_of
 from evaluator.suites.toolbench.meaning.lexicon import (
-    FOLDER,
-    LONGEST_PHRASE,
     Category,
     concepts,
     kinds_of,
@@ -59,13 +56,6 @@ def test_every_phrase_that_asks_is_found_where_it_stands():
     assert unfound == []
 
 
-def test_names_are_short_and_lower_case():
-    allowed = set(string.ascii_lowercase + string.digits + " ")
-    for form in concepts():
-        assert 1 <= len(form) <= LONGEST_PHRASE
-        assert set(" ".join(form)) <= allowed
-
-
 @pytest.mark.parametrize(
     ("word", "base"),
     [
@@ -81,9 +71,3 @@ def test_words_have_their_base_forms(word, base):
 
 def test_a_drink_is_a_thing_and_something_to_do():
     assert readings()["drink"] == {Category.THING, Category.DOING}
-
-
-def test_the_files_are_the_ones_that_are_read():
-    assert {file.stem for file in FOLDER.iterdir()} == {
-        "asks", "doings", "lemmas", "plain_words", "qualities", "things"
-    }  # fmt: skip

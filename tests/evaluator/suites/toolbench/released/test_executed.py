@@ -1,10 +1,6 @@
 """Requests of Tool100 executed under the profile `paper`: small random models, a folder of small pictures."""
 
-import json
-import os
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,26 +8,20 @@ import pytest
 import torch
 
 from evaluator.engine import MemoryStore
-from evaluator.episodes.base import Setting, SettingError
 from evaluator.episodes.execution import ExecutionEvaluator
 from evaluator.experts.profile import load_profile
 from evaluator.metrics import rule_names
-from evaluator.metrics.rule_names import RULE_NAMES
 from evaluator.planners import PlannerReply
 from evaluator.plans.model import Plan, Step, plan_to_json
 from evaluator.records import Outcome, PlannerCall, Reason
-from evaluator.suites import episode_of, registry, suite_names, suite_of
-from evaluator.suites.toolbench.judging import judge_digest
-from evaluator.suites.toolbench.released import source
-from evaluator.suites.toolbench.released.executed import SEVERAL, TOOL2K, TOOL100
+from evaluator.suites import episode_of, suite_of
+from evaluator.suites.toolbench.released.executed import SEVERAL, TOOL100
 from evaluator.suites.toolbench.released.inputs import ReleasedInputs
-from evaluator.suites.toolbench.released.results import results_of
-from evaluator.tools.controlllm import CONTROLLLM
 from evaluator.tools.types import ResourceType
 from tests.evaluator.experts.paper.world import fetch_tools, small
 from tests.evaluator.suites.toolbench.released.files import picture, write_files
 
-ROOT = Path(__file__).resolve().parents[5]
+pytestmark = pytest.mark.full
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -40,19 +30,6 @@ def _one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory, controlllm_folder):
-    """The released files, fetched; the environment says where."""
-    folder = tmp_path_factory.mktemp("data")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PLANARENA_DATA", str(folder))
-        patch.delenv("PLANARENA_TOOL_INPUTS", raising=False)
-        source.take(folder=controlllm_folder, target=source.suite_folder())
-        registry.forget()
-        yield folder
-    registry.forget()
 
 
 @pytest.fixture(scope="module")
@@ -222,80 +199,3 @@ def test_requests_without_their_files_or_a_tool_are_not_run(make_evaluator, suit
     assert lacking
     assert all("cannot be used" in sentence for _, sentence in lacking.values())
     assert evaluator.gaps.endswith("more")
-
-
-def test_the_command_runs_gold_plans_and_says_what_is_missing(data, folder):
-    """Without weights nothing is executed: here a request without a tool that has weights would be needed."""
-    done = planarena("suites", "inputs", TOOL100, "--inputs", str(folder), "--json", PLANARENA_DATA=str(data))
-    assert done.returncode == 1, done.stderr
-    listed = json.loads(done.stdout)
-    assert {row["problem"] for row in listed} >= {"", "is not there"}
-    bad = planarena("evaluate", "--suite", TOOL100, "--profile", "paper", "--samples", "1", PLANARENA_DATA=str(data))
-    assert bad.returncode == 2
-    assert "--inputs DIR" in bad.stderr
-    done = planarena(
-        "evaluate", "--suite", TOOL100, "--profile", "paper", "--samples", "1", "--inputs", str(folder),
-        "--tasks", "QA/0", PLANARENA_DATA=str(data),
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "files of the requests cannot be used" in done.stderr
-    assert "1 tasks: 1 not_run" in done.stdout
-
-
-def planarena(*arguments, **environment):
-    kept = {name: value for name, value in os.environ.items() if name != "PLANARENA_TOOL_INPUTS"}
-    return subprocess.run(
-        [sys.executable, "-m", "evaluator", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=300,
-        env={**kept, **environment},
-    )  # fmt: skip
-
-
-class TestSuites:
-    def test_both_have_the_requests_of_the_judged_suites(self, data):
-        for slug, judged, count in ((TOOL100, "tool100", 127), (TOOL2K, "tool2k", 2500)):
-            own, other = suite_of(slug), suite_of(judged)
-            assert [task.text for task in own.tasks] == [task.text for task in other.tasks]
-            assert len(own.tasks) == count
-            assert all(task.gold == twin.gold for task, twin in zip(own.tasks, other.tasks, strict=True))
-
-    def test_every_gold_plan_has_results_that_can_be_compared(self, data):
-        for slug in (TOOL100, TOOL2K):
-            for task in suite_of(slug).tasks:
-                if task.gold is not None:
-                    assert len(task.results) == len(task.gold.answers) == len(task.answers)
-                    assert {one.metric for one in task.results} <= {*RULE_NAMES, "ViT", "BERT"}
-
-    def test_they_are_offered_only_where_a_folder_is_named(self, data, monkeypatch):
-        assert not {TOOL100, TOOL2K} & set(suite_names())
-        monkeypatch.setenv("PLANARENA_TOOL_INPUTS", "/somewhere")
-        assert {TOOL100, TOOL2K} <= set(suite_names())
-
-    def test_the_judged_suites_keep_their_digest(self, data):
-        """Nothing of the execution is among the rules of the judge."""
-        from evaluator.suites.toolbench import judging
-
-        assert "released" in judging._NO_RULES
-        assert episode_of("tool100").rules_digest("paper") == judge_digest()
-
-    def test_there_is_no_hidden_split(self, data, folder):
-        setting = Setting(profile="paper", split="hidden", hidden_seed="secret", inputs=str(folder))
-        with pytest.raises(SettingError, match="no hidden split"):
-            episode_of(TOOL100).not_run(suite=suite_of(TOOL100), setting=setting)
-
-    def test_a_result_that_no_step_makes_or_no_score_compares_is_refused(self):
-        step = Step(id="s1", tool="text_to_speech", inputs={"text": "a"}, outputs={"speech": "s1.speech"})
-        with pytest.raises(ValueError, match="no score for a result of type audio"):
-            results_of(gold=Plan(steps=(step,), answers=("s1.speech",)), catalogue=CONTROLLLM, files={})
-        with pytest.raises(ValueError, match="no step of the gold plan makes"):
-            results_of(gold=Plan(steps=(step,), answers=("s2.x",)), catalogue=CONTROLLLM, files={})
-
-    def test_building_them_loads_no_numpy(self, data):
-        code = (
-            "import sys; from evaluator.suites import suite_of; suite_of('tool100-executed');"
-            "assert not {'numpy', 'torch', 'PIL'} & set(sys.modules), sorted(sys.modules)"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False,
-            env={**os.environ, "PLANARENA_DATA": str(data)},
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr[-500:]

@@ -30,6 +30,14 @@ def source(folder, *tasks):
     return ReleasedInputs(folder, tasks=tasks)
 
 
+SIZES = [
+    (640, 480),
+    (513, 512),
+    (4096, 70),
+    *(pytest.param(one, marks=pytest.mark.full) for one in [(480, 640), (4000, 3000)]),
+]
+
+
 class TestFinding:
     def test_a_file_by_its_path_or_by_its_last_part(self, tmp_path):
         (tmp_path / "resources").mkdir()
@@ -138,7 +146,7 @@ class TestReading:
         (only,) = found.items
         assert (found.size, only.label, int(only.pixels.sum())) == (SIZE, "", 22 * 18)
 
-    @pytest.mark.parametrize("size", [(640, 480), (480, 640), (4000, 3000), (513, 512), (4096, 70)])
+    @pytest.mark.parametrize("size", SIZES)
     def test_pictures_and_masks_are_reduced_alike_to_what_the_engine_works_on(self, tmp_path, size):
         picture(seed=1, size=size).save(tmp_path / "a_image.png")
         Image.new("L", size, 255).save(tmp_path / "a_mask.png")

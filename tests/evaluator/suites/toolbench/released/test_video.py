@@ -1,9 +1,6 @@
 """Videos of an operator: what is read of good ones, and that bad ones end in a sentence."""
 
 import struct
-import subprocess
-import sys
-import time
 import wave
 from contextlib import suppress
 
@@ -19,6 +16,7 @@ from evaluator.tools.types import ResourceType
 from evaluator.values import Clip
 from tests.evaluator.suites.toolbench.released.files import picture
 from tests.evaluator.suites.toolbench.released.test_inputs import source, task
+from tests.rings import usual
 
 SIZE = (64, 48)
 CODECS = {"mp4": "mpeg4", "mov": "mpeg4", "avi": "mpeg4", "webm": "libvpx"}
@@ -99,10 +97,6 @@ class TestGoodOnes:
         assert found.frames[0, :, 30:].mean() > 180
         assert found.frames[0, :, :18].mean() < 20
 
-    def test_the_same_file_gives_the_same_frames(self, tmp_path):
-        path = video(tmp_path / "a.webm")
-        assert np.array_equal(read(path).frames, read(path).frames)
-
     def test_it_is_found_under_the_name_that_the_request_has(self, tmp_path):
         picture(seed=1).save(tmp_path / "there.png")
         video(tmp_path / "video_1.mp4")
@@ -111,13 +105,6 @@ class TestGoodOnes:
         found = source(tmp_path, one)
         assert found.missing(task=one) is None
         assert len(found.inputs(task=one, index=0)["video_2.mp4"].frames) == 12
-
-    def test_nothing_is_imported_before_a_video_is_read(self):
-        code = (
-            "import sys, evaluator.suites.toolbench.released.media, evaluator.suites.toolbench.released.video_decoding;"
-            "sys.exit('av' in sys.modules)"
-        )
-        assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 class TestSampling:
@@ -134,20 +121,18 @@ class TestSampling:
 
 
 class TestHostileOnes:
-    @pytest.mark.parametrize(
-        "content", [b"", b"\0" * 5000, b"\0\0\0\x18ftypmp42", b"#EXTM3U\n#EXTINF:1,\nfile:///etc/passwd\n", b"RIFF\xff"]
-    )
-    @pytest.mark.parametrize("ending", CODECS)
-    def test_what_is_no_video_says_so(self, tmp_path, ending, content):
-        (tmp_path / f"a.{ending}").write_bytes(content)
-        with pytest.raises(MediaError, match="is damaged or no video"):
-            read(tmp_path / f"a.{ending}")
+    def test_what_is_no_video_says_so(self, tmp_path):
+        contents = [b"", b"\0" * 5000, b"\0\0\0\x18ftypmp42", b"#EXTM3U\n#EXTINF:1,\nfile:///etc/passwd\n", b"RIFF\xff"]
+        for content, ending in zip(contents, [*CODECS, "mp4"], strict=True):
+            (tmp_path / f"a.{ending}").write_bytes(content)
+            with pytest.raises(MediaError, match="is damaged or no video"):
+                read(tmp_path / f"a.{ending}")
 
-    @pytest.mark.parametrize("ending", CODECS)
-    def test_a_damaged_one_is_read_or_says_so_whatever_was_changed(self, tmp_path, ending):
+    @pytest.mark.parametrize("ending", usual(CODECS, of=["mp4"]))
+    def test_a_damaged_one_is_read_or_says_so_whatever_was_changed(self, tmp_path, ending, full):
         whole = bytearray(video(tmp_path / f"whole.{ending}").read_bytes())
         rng = np.random.default_rng(7)
-        for attempt in range(6):
+        for attempt in range(6 if full else 3):
             broken = bytearray(whole[: len(whole) - attempt * len(whole) // 8])
             for place in rng.integers(0, len(broken), size=20 * (attempt % 3)):
                 broken[place] = int(rng.integers(256))
@@ -182,15 +167,15 @@ class TestHostileOnes:
         path = video(tmp_path / "a.avi", codec="rawvideo")
         content = path.read_bytes().replace(struct.pack("<II", *SIZE), struct.pack("<II", 60_000, 60_000))
         path.write_bytes(content)
-        began = time.monotonic()
         with pytest.raises(MediaError):
             read(path)
-        assert time.monotonic() - began < 30
 
+    @pytest.mark.full
     def test_too_many_frames_are_not_decoded_to_the_end(self, tmp_path):
         with pytest.raises(MediaError, match="has more than 10000 frames of 16x16"):
             read(video(tmp_path / "a.mp4", frames=10_050, size=(16, 16)))
 
+    @pytest.mark.full
     def test_decoding_that_takes_too_long_is_ended(self, tmp_path):
         path = repeated(tmp_path / "a.mp4", times=500, size=(1920, 1080))
         with pytest.raises(VideoError, match=r"takes more than 1 s to decode: shorten it"):

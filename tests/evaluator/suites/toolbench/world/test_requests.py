@@ -24,7 +24,6 @@ from evaluator.values import Boxes, Clip, Labels, Masks, Value
 from evaluator.world.scenes import SceneObject
 from evaluator.world.seeds import Split
 from evaluator.world.vocabulary import Colour, Shape
-from tests.sampling import Sample
 
 SUITE = toolworld_suite()
 TASKS = [task for task in SUITE.tasks if isinstance(task, WorldTask)]
@@ -37,16 +36,6 @@ def of_kind(value: Value, kind: ResourceType) -> bool:
         ResourceType.VIDEO: Clip, ResourceType.TITLE: str, ResourceType.TAGS: Labels, ResourceType.LOCATION: str,
     }  # fmt: skip
     return isinstance(value, classes.get(kind, PillowImage.Image))
-
-
-def test_there_are_180_requests_and_no_two_are_alike() -> None:
-    assert len(TASKS) == 180
-    assert len({task.text for task in TASKS}) == 180
-    assert len({task.key for task in TASKS}) == 180
-    groups = Counter(task.group for task in TASKS)
-    assert min(groups.values()) >= 9
-    assert {len(task.gold.steps) for task in TASKS if task.gold} == {1, 2, 3, 4, 5, 6, 7}
-    assert {len(task.wanted) for task in TASKS} == {1, 2, 3}
 
 
 def test_gold_plans_are_valid_and_solve_by_the_judge() -> None:
@@ -69,8 +58,9 @@ def test_a_crop_is_no_cut_out_and_a_caption_no_class() -> None:
         assert [pattern.tool for pattern in parts[0]] == [tool]  # type: ignore[union-attr]
 
 
-def test_every_file_and_every_right_result_has_its_type_and_scores_one(sample: Sample) -> None:
-    for task in sample.part(TASKS, of=3, group="toolworld"):
+def test_every_file_and_every_right_result_has_its_type_and_scores_one(full: bool) -> None:
+    first = {(task.group, task.metric): task for task in reversed(TASKS)}
+    for task in TASKS if full else first.values():
         _check(task)
 
 
@@ -95,9 +85,9 @@ def _check(task: WorldTask) -> None:
                 assert rule.score(outputs=[right], references=[right]) == [pytest.approx(1)]
 
 
-def test_pictures_meet_the_demands_of_their_requests() -> None:
+def test_pictures_meet_the_demands_of_their_requests(full: bool) -> None:
     counts: Counter[int] = Counter()
-    for task in TASKS:
+    for task in TASKS[:: 1 if full else 2]:
         for given in task.given:
             if given.material is not Material.THINGS or given.masked:
                 continue
@@ -158,11 +148,6 @@ def test_data_are_refused_with_a_sentence_where_there_are_none() -> None:
         world_samples(profile="lilliput", split="test", hidden_seed=None)
     with pytest.raises(ValueError, match="secret"):
         world_samples(profile="lilliput", split="hidden", hidden_seed=None)
-
-
-def test_the_suite_is_registered_and_executes() -> None:
-    assert episode_of("toolworld").executes
-    assert episode_of("toolworld").rules_digest("lilliput") != episode_of("openagi").rules_digest("lilliput")
 
 
 def test_every_tool_of_a_right_plan_has_an_expert() -> None:
