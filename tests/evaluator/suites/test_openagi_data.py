@@ -91,10 +91,6 @@ class TestReleasedFolders:
         expected = encode(fitted(Image.open(released / "0" / "inputs" / "images" / "10.jpg")))
         assert encode(samples.inputs(task=SUITE.task("0"), index=10)["image"]) == expected
 
-    def test_images_have_the_size_of_the_releases_loader(self, released):
-        inputs = ReleasedFolderSamples(released).inputs(task=SUITE.task("0"), index=0)
-        assert inputs["image"].size == (SIDE, SIDE)
-
     def test_an_answer_may_be_empty(self, released):
         assert ReleasedFolderSamples(released).reference(task=SUITE.task("20"), index=3) == ""
 
@@ -212,11 +208,6 @@ class TestBuiltData:
         assert len({encode(samples.inputs(task=task, index=1)["image"]).digest for task in alike}) == 1
         assert len({encode(samples.inputs(task=alike[0], index=k)["image"]).digest for k in range(3)}) == 3
 
-    def test_a_masked_word_belongs_to_the_sample_too(self, built):
-        samples = BuiltSamples(built)
-        alike = [task for task in SUITE.tasks if task.base == "vqa" and task.clozed]
-        assert len({samples.inputs(task=task, index=1)["query"] for task in alike}) == 1
-
     def test_tasks_with_equal_keys_have_equal_data(self, built):
         samples, inputs, references = BuiltSamples(built), {}, {}
         for task in SUITE.tasks:
@@ -242,10 +233,6 @@ class TestBuiltData:
         samples = BuiltSamples(tmp_path / "data")
         with pytest.raises(LookupError, match=r"0\.png was changed"):
             samples.inputs(task=SUITE.task("0"), index=0)
-
-    def test_a_sample_that_is_not_there_is_named(self, built):
-        with pytest.raises(LookupError, match="have 3 samples; there is no sample 3"):
-            BuiltSamples(built).inputs(task=SUITE.task("0"), index=3)
 
     def test_too_few_rows_change_nothing(self, copies, tmp_path):
         with pytest.raises(DataError, match="has only 4 samples, not 5"):

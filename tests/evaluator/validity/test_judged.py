@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from evaluator.cli.judged_validity import tables
 from evaluator.cli.main import app
 from evaluator.metrics.plan_equality import canonical_form
 from evaluator.planners.protocol import request_for
@@ -130,10 +129,3 @@ def test_the_command_prints_tables_markdown_and_json_and_fails_as_the_report_doe
 def test_the_command_refuses_options_of_the_other_kind_of_suite():
     done = CliRunner().invoke(app, ["validity", "--suite", "openagi", "--markdown"])
     assert done.exit_code == 2
-
-
-def test_a_table_says_what_gold_had_where_that_differs():
-    report = measure_judged(suite=SUITE, evaluate=judged_by(blind_to("NR")), tasks=KEYS)
-    _, damages = tables(report)
-    row = next(line for line in damages.markdown().split("\n") if line.startswith("| extra step |"))
-    assert row.startswith("| extra step | 120 | 1 → 0.000 | 0 → 1.000 | 1 | 0 → 1.000 | 1 → 0.000 | IR | +1.000 |")

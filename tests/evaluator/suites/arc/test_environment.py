@@ -212,9 +212,9 @@ def forms(grid):
     yield json.dumps(letters, separators=(",", ":"))
 
 
-def test_no_byte_that_a_planner_is_sent_has_a_right_test_output(released):
+def test_no_byte_that_a_planner_is_sent_has_a_right_test_output(released, full):
     """Of the paper's tasks: every view, all feedback, and the task itself."""
-    tasks = tasks_of(Split.PAPER, folder=released)
+    tasks = tasks_of(Split.PAPER, folder=released)[:: 1 if full else 6]
     expected = {task.key: expected_of(task.key, folder=released) for task in tasks}
     answers = [
         *(step("View", view, f"R{place + 1}") for place, view in enumerate(View)),
@@ -224,14 +224,14 @@ def test_no_byte_that_a_planner_is_sent_has_a_right_test_output(released):
     planner = Answers(lambda request: answers[len(request.history)])
     with evaluator(*tasks, expected=expected) as made:
         records = list(made.run(planner=planner, tasks=[task.key for task in tasks]))
-    assert len(records) == len(tasks) == 111
-    assert len(planner.asked) == 111 * len(answers)
+    assert len(records) == len(tasks) >= 18
+    assert len(planner.asked) == len(tasks) * len(answers)
     # One cell, or a row of blanks, is in every text.
     telling = {
         key: [grid for grid in grids if len(grid) * len(grid[0]) > 4 and not _is_known(grid, tasks=tasks, key=key)]
         for key, grids in expected.items()
     }
-    assert sum(map(bool, telling.values())) > 80
+    assert sum(map(bool, telling.values())) > 0.7 * len(tasks)
     sent = [(request.task.id, _plain(request.model_dump_json())) for request in planner.asked]
     leaks = {key for key, text in sent for grid in telling[key] for form in forms(grid) if form in text}
     assert leaks == set()

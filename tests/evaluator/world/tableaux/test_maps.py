@@ -5,7 +5,7 @@ import pytest
 
 from evaluator.world.seeds import Split
 from evaluator.world.tableaux import Content, draw_tableau, paint
-from evaluator.world.tableaux.maps import MapKind, draw_map, edge_map, line_map, normal_map, outlines, segmentation_map
+from evaluator.world.tableaux.maps import MapKind, draw_map, line_map, normal_map, outlines, segmentation_map
 from evaluator.world.tableaux.records import Joint
 from evaluator.world.vocabulary import Shape
 
@@ -37,18 +37,6 @@ def test_outlines_lie_inside_the_nearer_part():
     assert not found[19, 25]
     assert not found[9, 15]
     assert not found[15, 15]
-
-
-def test_an_edge_is_thinner_than_a_scribble():
-    record = tableau()
-    thin, thick = (map_of(kind, record).any(axis=-1).sum() for kind in (MapKind.EDGE, MapKind.SCRIBBLE))
-    assert thick > 2 * thin
-
-
-def test_only_scribbles_depend_on_chance():
-    record = tableau(content=Content.FIGURE)
-    changed = {kind for kind in MapKind if not np.array_equal(map_of(kind, record), map_of(kind, record, seed=1))}
-    assert changed == {MapKind.SCRIBBLE}
 
 
 def test_round_parts_have_no_lines():
@@ -95,7 +83,3 @@ def test_a_pose_has_a_colour_for_each_limb_and_needs_a_figure():
     assert 12 <= len(np.unique(pixels.reshape(-1, 3), axis=0)) <= 22  # limbs, joints and black
     with pytest.raises(ValueError, match="no pose"):
         map_of(MapKind.POSE, tableau())
-
-
-def test_an_empty_picture_has_no_edges():
-    assert not edge_map(np.full((64, 64), -1)).any()

@@ -10,6 +10,8 @@ from evaluator.suites.arc.mini.draws import Drawn, Source, draw_tasks
 from evaluator.world.seeds import Split
 
 SEED = "a secret"
+FEW = 3
+"""Tasks of each family where these stand for the others. Drawn tasks are kept: tests that draw as many share them."""
 SOURCES = {
     "public": Source(split=Split.PUBLIC),
     "validation": Source(split=Split.VALIDATION),

@@ -9,7 +9,7 @@ from evaluator.suites.arc.mini.families.gravity import Fall
 from evaluator.suites.arc.mini.families.symmetry import Mirror, Way
 from evaluator.suites.arc.mini.families.turn import Turn
 from tests.evaluator.suites.arc.letters import grid
-from tests.evaluator.suites.arc.mini.samples import drawn
+from tests.evaluator.suites.arc.mini.samples import FEW, drawn
 
 
 def pairs(rule, *inputs):
@@ -26,7 +26,7 @@ OTHER = ("ab.", "c.c")
 def test_every_drawn_task_is_determined(full):
     """Of a split all families share their code, so that a few tasks of each stand for the others."""
     for split in ("public", "validation", "hidden", "train"):
-        tasks = drawn(split, count=10 if full else 2)
+        tasks = drawn(split, count=10 if full else FEW)
         assert len(tasks) >= 24
         assert [
             task.key for task in tasks if not is_determined(demonstrations=task.demonstrations, tests=task.tests)
@@ -37,7 +37,7 @@ def test_no_rule_that_explains_a_task_is_left_out():
     colours = range(1, 10)
     every = [rule for family in FAMILIES.values() for rule in family.rules(read=colours, written=colours)]
     assert len(every) > 4_000
-    for task in drawn("public")[::6]:
+    for task in drawn("public", count=FEW)[::3]:
         shown = task.demonstrations
         found = {rule for rule in every if all(rule.apply(pair.input) == pair.output for pair in shown)}
         assert found == set(explaining(shown)), task.key

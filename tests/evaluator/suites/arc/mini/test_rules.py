@@ -18,7 +18,7 @@ from evaluator.suites.arc.mini.families.rays import Shoot
 from evaluator.suites.arc.mini.families.stamp import Stamp
 from evaluator.suites.arc.mini.families.turn import Turn
 from tests.evaluator.suites.arc.letters import grid
-from tests.evaluator.suites.arc.mini.samples import drawn, unsolved
+from tests.evaluator.suites.arc.mini.samples import FEW, drawn, unsolved
 
 
 @pytest.mark.parametrize(
@@ -43,5 +43,5 @@ def test_steps_solve_the_tasks_of_the_rules_that_have_them():
 
 
 def test_a_rule_is_among_those_that_explain_its_own_task():
-    tasks = [task for split in ("public", "hidden", "train") for task in drawn(split, count=2)]
+    tasks = [task for split in ("public", "hidden", "train") for task in drawn(split, count=FEW)]
     assert [task.key for task in tasks if task.rule not in list(explaining(task.demonstrations))] == []

@@ -29,12 +29,11 @@ def test_the_suite_needs_no_fetch():
 
 
 @pytest.mark.parametrize(("split", "seed"), [("public", None), ("hidden", SEED)])
-def test_gold_solves_every_task(split, seed):
+def test_gold_solves_every_task(split, seed, full):
     asked = suite_on_split(suite=suite_of(SLUG), split=split, hidden_seed=seed)
     setting = Setting(split=split, hidden_seed=seed)
-    records = records_of(
-        bundled_planner(name="gold", suite=asked), tasks=[task.key for task in suite_of(SLUG).tasks], setting=setting
-    )
+    keys = [task.key for task in suite_of(SLUG).tasks][:: 1 if full or split == "public" else 5]
+    records = records_of(bundled_planner(name="gold", suite=asked), tasks=keys, setting=setting)
     assert [record.task for record in records if record.score != 1] == []
     assert {record.indicators["by_program"] for record in records} == {1.0}
 

@@ -162,7 +162,7 @@ def expressions(draw, depth=4):
     return f"({left} {symbol} {right})", _OPERATIONS[symbol](a, b)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100)
 @given(expressions())
 def test_results_are_those_of_exact_fractions(case):
     text, value = case
@@ -180,7 +180,7 @@ def formulas(draw, depth=3):
     return f"({left}){symbol}({right})"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80)
 @given(formulas(), st.sampled_from(["2", "-3", "5/7"]), st.sampled_from(["1", "11", "-0.4"]))
 def test_an_expression_has_the_value_of_its_text_with_numbers_in_it(formula, x, y):
     bare = "{x} + {y} + " + formula

@@ -38,6 +38,8 @@ def result(*values, is_cut=False):
         ("aabb", "abab", 1.0, 0.0, 0.0),
         # The first two of three equal rows are the shared ones, so `a a b` meets `a b a`: 1 tie each, 1 : 1 pairs of 2.
         ("aaba", "aba", 0.75, -0.5, -0.375),
+        # Paired by place: (a, a) twice, which are tied in both, then (b, c), (c, b): 4 concordant, 1 discordant of 5.
+        ("aabc", "aacb", 1.0, 0.6, 0.6),
         # Both empty, and one of them.
         ("", "", 1.0, None, 1.0),
         ("", "a", 0.0, None, 0.0),
