@@ -37,29 +37,30 @@ class FakeJudge:
         return self.answers[number]
 
 
-@pytest.mark.parametrize(
-    ("answer", "vote"),
-    [
-        ("Rating: 7", 7),
-        ("All parts are met.\nRating: 10\n", 10),
-        ("  Short.\n\nRating: 1  ", 1),
-        ("Rating: 0", None),
-        ("Rating: 11", None),
-        ("Rating: 7.5", None),
-        ("Rating: 7/10", None),
-        ("Rating: 07", None),
-        ("rating: 7", None),
-        ("**Rating: 7**", None),
-        ("I would say Rating: 7", None),
-        ("Rating: 3\nRating: 9", None),
-        ("The plan says `rating: 10`.\nRating: 2", None),
-        ("Rating: 7\nI hope this helps.", None),
-        ("7", None),
-        ("", None),
-    ],
-)
-def test_only_one_rating_line_at_the_end_is_a_vote(answer, vote):
-    assert parse_vote(answer) == vote
+VOTES = [
+    ("Rating: 7", 7),
+    ("All parts are met.\nRating: 10\n", 10),
+    ("  Short.\n\nRating: 1  ", 1),
+    ("Rating: 0", None),
+    ("Rating: 11", None),
+    ("Rating: 7.5", None),
+    ("Rating: 7/10", None),
+    ("Rating: 07", None),
+    ("rating: 7", None),
+    ("**Rating: 7**", None),
+    ("I would say Rating: 7", None),
+    ("Rating: 3\nRating: 9", None),
+    ("The plan says `rating: 10`.\nRating: 2", None),
+    ("Rating: 7\nI hope this helps.", None),
+    ("7", None),
+    ("", None),
+]
+
+
+def test_only_one_rating_line_at_the_end_is_a_vote(subtests):
+    for answer, vote in VOTES:
+        with subtests.test(case=answer):
+            assert parse_vote(answer) == vote
 
 
 def test_a_plan_gets_three_votes_and_their_mean():

@@ -65,17 +65,25 @@ def release_task(folder, task):
         write(root / "outputs" / file, "".join(f"answer {k}\n" if k != 3 else "\n" for k in range(COUNT)))
 
 
-@pytest.fixture
-def released(tmp_path):
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Folders of seven requests, as they are released."""
+    folder = tmp_path_factory.mktemp("released")
     for key in ("0", "20", "105", "106", "107", "120", "180"):
-        release_task(tmp_path, SUITE.task(key))
-    return tmp_path
+        release_task(folder, SUITE.task(key))
+    return folder
+
+
+@pytest.fixture
+def released(whole, tmp_path):
+    """The same, to be changed."""
+    return shutil.copytree(whole, tmp_path / "released")
 
 
 class TestReleasedFolders:
     @pytest.mark.parametrize("key", ["0", "20", "105", "107", "120", "180"])
-    def test_every_kind_of_request_has_inputs_and_a_reference(self, released, key):
-        samples, task = ReleasedFolderSamples(released), SUITE.task(key)
+    def test_every_kind_of_request_has_inputs_and_a_reference(self, whole, key):
+        samples, task = ReleasedFolderSamples(whole), SUITE.task(key)
         assert samples.missing(task=task) is None
         assert samples.count(task=task) == COUNT
         inputs = samples.inputs(task=task, index=COUNT - 1)

@@ -31,16 +31,17 @@ def picture(pixels: np.ndarray) -> PillowImage.Image:
     return PillowImage.fromarray(shown.astype(np.uint8))
 
 
-@pytest.mark.parametrize(
-    ("answer", "reference", "score"),
-    [
-        ("2", "2", 1), ("two", "2", 1), ("There are two.", "2", 1), ("2", "two", 1), ("3", "2", 0), ("12", "2", 0),
-        ("2 or 3", "2", 0), ("no", "yes", 0), ("Yes.", "yes", 1), ("a red star", "Red star", 1), ("", "0", 0),
-        ("star", "red star", 0),
-    ],
-)  # fmt: skip
-def test_answers(answer: str, reference: str, score: float) -> None:
-    assert answer_score(answer, reference) == score
+ANSWERS = [
+    ("2", "2", 1), ("two", "2", 1), ("There are two.", "2", 1), ("2", "two", 1), ("3", "2", 0), ("12", "2", 0),
+    ("2 or 3", "2", 0), ("no", "yes", 0), ("Yes.", "yes", 1), ("a red star", "Red star", 1), ("", "0", 0),
+    ("star", "red star", 0),
+]  # fmt: skip
+
+
+def test_answers(subtests: pytest.Subtests) -> None:
+    for answer, reference, score in ANSWERS:
+        with subtests.test(case=answer):
+            assert answer_score(answer, reference) == score
 
 
 def test_labels() -> None:

@@ -76,38 +76,39 @@ def test_steps_after_the_answer_are_left_out():
     assert len(json.loads(found.arguments)) == 1
 
 
-@pytest.mark.parametrize(
-    ("plan", "sentence"),
-    [
-        ({}, "a plan is"),
-        ([], "a plan is"),
-        ("I do not know", "a plan is"),
-        ("{not JSON", "begins as JSON and is none"),
-        ({"program": 7}, '"program": it is no text'),
-        ({"grids": "x"}, "no list with a grid for each test input"),
-        ({"program": MIRROR, "grids": []}, "it has <Track.PROGRAM"),
-        ({"steps": []}, "no list of steps"),
-        ({"steps": [{"tool": "os.system", "inputs": {}}]}, "step 1: there is no helper 'os.system'"),
-        ({"steps": [{"tool": "get_size", "inputs": []}]}, "step 1: its inputs and outputs are no objects"),
-        ({"steps": [{"tool": "Program", "inputs": {}}]}, "step 1: Program takes one input, a text"),
-        ({"steps": [{"tool": "Grids", "inputs": {"grids": [[[1]]]}}]}, "step 1: Grids takes one input, a text"),
-        ("R1 = get_size(R7)", "there is no value 'R7'; there are: INPUT"),
-        ("R1 = get_size(INPUT if 1 else 2)", "an argument of get_size may have"),
-        ("R1 = get_size(open('x'))", "an argument of get_size may have"),
-        ("R1, R2 = get_size(INPUT)", "get_size has one result, and step 1 names 2"),
-        ('{"grids": [[[NaN]]]}', '"grids": it has something other than rows of colours'),
-        (f"R1 = get_size({'-' * 500}1)", "nested at most 60 levels deep"),
-        (f"R1 = get_size(INPUT{'[0]' * 700})", "nested at most 60 levels deep"),
-        (f"R1 = get_size(INPUT{'.a' * 700})", "nested at most 60 levels deep"),
-        (f"R1 = get_size(0x{'f' * 9000})", "integers of at most 64 bits"),
-        ({"steps": [{"tool": "get_size", "inputs": {"grid": f"0x{'f' * 9000}"}}]}, '"steps": an input is too large'),
-        ({"steps": [{"tool": "get_size", "inputs": {"grid": f"{'-' * 700}1"}}]}, "nested at most 60 levels deep"),
-    ],
-)
-def test_what_is_no_candidate_is_explained(plan, sentence):
-    with pytest.raises(PlanSyntaxError) as error:
-        read_candidate(plan)
-    assert sentence.replace("<Track.PROGRAM", "'program'") in str(error.value).replace("<Track.PROGRAM: ", "")
+NO_CANDIDATES = [
+    ({}, "a plan is"),
+    ([], "a plan is"),
+    ("I do not know", "a plan is"),
+    ("{not JSON", "begins as JSON and is none"),
+    ({"program": 7}, '"program": it is no text'),
+    ({"grids": "x"}, "no list with a grid for each test input"),
+    ({"program": MIRROR, "grids": []}, "it has <Track.PROGRAM"),
+    ({"steps": []}, "no list of steps"),
+    ({"steps": [{"tool": "os.system", "inputs": {}}]}, "step 1: there is no helper 'os.system'"),
+    ({"steps": [{"tool": "get_size", "inputs": []}]}, "step 1: its inputs and outputs are no objects"),
+    ({"steps": [{"tool": "Program", "inputs": {}}]}, "step 1: Program takes one input, a text"),
+    ({"steps": [{"tool": "Grids", "inputs": {"grids": [[[1]]]}}]}, "step 1: Grids takes one input, a text"),
+    ("R1 = get_size(R7)", "there is no value 'R7'; there are: INPUT"),
+    ("R1 = get_size(INPUT if 1 else 2)", "an argument of get_size may have"),
+    ("R1 = get_size(open('x'))", "an argument of get_size may have"),
+    ("R1, R2 = get_size(INPUT)", "get_size has one result, and step 1 names 2"),
+    ('{"grids": [[[NaN]]]}', '"grids": it has something other than rows of colours'),
+    (f"R1 = get_size({'-' * 500}1)", "nested at most 60 levels deep"),
+    (f"R1 = get_size(INPUT{'[0]' * 700})", "nested at most 60 levels deep"),
+    (f"R1 = get_size(INPUT{'.a' * 700})", "nested at most 60 levels deep"),
+    (f"R1 = get_size(0x{'f' * 9000})", "integers of at most 64 bits"),
+    ({"steps": [{"tool": "get_size", "inputs": {"grid": f"0x{'f' * 9000}"}}]}, '"steps": an input is too large'),
+    ({"steps": [{"tool": "get_size", "inputs": {"grid": f"{'-' * 700}1"}}]}, "nested at most 60 levels deep"),
+]
+
+
+def test_what_is_no_candidate_is_explained(subtests):
+    for plan, sentence in NO_CANDIDATES:
+        with subtests.test(case=plan):
+            with pytest.raises(PlanSyntaxError) as error:
+                read_candidate(plan)
+            assert sentence.replace("<Track.PROGRAM", "'program'") in str(error.value).replace("<Track.PROGRAM: ", "")
 
 
 def test_a_candidate_is_told_from_other_results():

@@ -10,7 +10,6 @@ from evaluator.suites.arc.grids import (
     grid_of_letters,
     letters_of,
     numbers_of,
-    size_of,
 )
 
 GRIDS = st.integers(1, 30).flatmap(
@@ -25,41 +24,30 @@ def test_letters_and_numbers_of_a_grid_give_it_again(rows):
     assert grid_of_letters(letters_of(grid)) == grid
 
 
-def test_colours_are_letters_and_zero_is_blank():
-    assert letters_of(((0, 1, 9),)) == [[".", "a", "i"]]
+NO_GRIDS = [
+    (None, "pair 1: input is None; a grid is a list of rows"),
+    ("ab", "pair 1: input is 'ab'; a grid is a list of rows"),
+    ({}, "pair 1: input is of type dict; a grid is a list of rows"),
+    ([], "pair 1: input has 0 rows; a grid has 1 to 30"),
+    ([[0]] * 31, "pair 1: input has 31 rows; a grid has 1 to 30"),
+    ([0], "pair 1: input: row 0 is 0; a row is a list of cells"),
+    ([[]], "pair 1: input: row 0 has 0 cells; a row has 1 to 30"),
+    ([[0] * 31], "pair 1: input: row 0 has 31 cells; a row has 1 to 30"),
+    ([[0, 0], [0]], "pair 1: input: row 1 has 1 cells, row 0 has 2; all need as many"),
+    ([[0, 10]], "pair 1: input: row 0, column 1 is 10; a colour is an integer 0 to 9"),
+    ([[0], [-1]], "pair 1: input: row 1, column 0 is -1; a colour is an integer 0 to 9"),
+    ([[True]], "pair 1: input: row 0, column 0 is True; a colour is an integer 0 to 9"),
+    ([[1.0]], "pair 1: input: row 0, column 0 is 1.0; a colour is an integer 0 to 9"),
+    ([["a"]], "pair 1: input: row 0, column 0 is 'a'; a colour is an integer 0 to 9"),
+]
 
 
-def test_a_grid_is_hashable_and_its_letters_are_new_each_time():
-    grid = grid_of([[1, 2]])
-    assert {grid: "known"}[((1, 2),)] == "known"
-    letters_of(grid)[0][0] = "."
-    assert letters_of(grid) == [["a", "b"]]
-    assert size_of(grid) == (1, 2)
-
-
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        (None, "pair 1: input is None; a grid is a list of rows"),
-        ("ab", "pair 1: input is 'ab'; a grid is a list of rows"),
-        ({}, "pair 1: input is of type dict; a grid is a list of rows"),
-        ([], "pair 1: input has 0 rows; a grid has 1 to 30"),
-        ([[0]] * 31, "pair 1: input has 31 rows; a grid has 1 to 30"),
-        ([0], "pair 1: input: row 0 is 0; a row is a list of cells"),
-        ([[]], "pair 1: input: row 0 has 0 cells; a row has 1 to 30"),
-        ([[0] * 31], "pair 1: input: row 0 has 31 cells; a row has 1 to 30"),
-        ([[0, 0], [0]], "pair 1: input: row 1 has 1 cells, row 0 has 2; all need as many"),
-        ([[0, 10]], "pair 1: input: row 0, column 1 is 10; a colour is an integer 0 to 9"),
-        ([[0], [-1]], "pair 1: input: row 1, column 0 is -1; a colour is an integer 0 to 9"),
-        ([[True]], "pair 1: input: row 0, column 0 is True; a colour is an integer 0 to 9"),
-        ([[1.0]], "pair 1: input: row 0, column 0 is 1.0; a colour is an integer 0 to 9"),
-        ([["a"]], "pair 1: input: row 0, column 0 is 'a'; a colour is an integer 0 to 9"),
-    ],
-)
-def test_what_is_no_grid_is_refused_with_its_place_and_what_would_be_right(value, message):
-    with pytest.raises(GridError) as caught:
-        grid_of(value, name="pair 1: input")
-    assert str(caught.value) == message
+def test_what_is_no_grid_is_refused_with_its_place_and_what_would_be_right(subtests):
+    for value, message in NO_GRIDS:
+        with subtests.test(case=value):
+            with pytest.raises(GridError) as caught:
+                grid_of(value, name="pair 1: input")
+            assert str(caught.value) == message
 
 
 def test_transparent_cells_and_the_tenth_colour_of_an_output_are_blank():

@@ -52,11 +52,6 @@ def test_a_solution_from_the_first_tries_is_none(responses):
     assert labels(record)["reached"] == ["solved"]
 
 
-def test_a_whole_plan_has_no_feedback():
-    record = judged(SAME, MIRROR)
-    assert (record.score, record.indicators["by_feedback"]) == (1.0, 0.0)
-
-
 def test_labels_name_helpers_views_and_errors():
     record = played(
         tries(("R1", "objects_diag, more_info"), tool="View"), tries(("R2", FAILS)), TurnResponse(answer="R2")

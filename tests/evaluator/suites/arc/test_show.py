@@ -38,19 +38,6 @@ def test_a_view_is_printed_and_tells_no_test_output(show):
     assert json.loads(show("a1", "--view", "grid", "--json").stdout) == found
 
 
-def test_objects_have_more_info_where_it_is_asked_for(show):
-    [test] = json.loads(show("a1", "--view", "objects, more_info").stdout)["test"]
-    assert test["input_objects"][0]["cell_count"] == 2
-    [plain] = json.loads(show("a1", "--view", "objects").stdout)["test"]
-    assert "cell_count" not in plain["input_objects"][0]
-
-
-def test_a_task_is_printed_with_what_is_given(show):
-    printed = show("a1").stdout
-    assert '"id": "a1"' in printed
-    assert '"test": [{"input": [[0, 3], [0, 3]]}]' in printed
-
-
 def test_what_is_not_there_is_refused_with_what_is(show):
     assert "there is no view 'colours'; there are: grid, objects, objects_diag" in _error(
         show("a1", "--view", "colours")

@@ -5,8 +5,6 @@ import re
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from evaluator.suites.toolbench.mini.requests import toolmini_tasks
 from evaluator.suites.toolbench.released.defects import RULES, flags_of, gold_of, is_active
 from evaluator.suites.toolbench.released.files import read_tool2k, read_tool100
@@ -45,32 +43,33 @@ PYTHON = f"<Solution>{[MASK, REMOVE]}</Solution>"
 OVER_TWO = subtask(2, args=[("image", "<GENERATED>-1"), ("mask", "<GENERATED>-0")], needs=[1])
 
 
-@pytest.mark.parametrize(
-    ("raw", "flags"),
-    [
-        (request(MASK, REMOVE), ()),
-        (request(MASK, REMOVE, deprecated=True), ("deprecated",)),
-        (request(output=PYTHON), ("unparsable",)),
-        (request(output="<Solution>sorry</Solution>"), ("unparsable", "unreadable")),
-        (request(output='<Solution>{"id": 0}</Solution>'), ("unparsable", "unreadable")),
-        (request(BOXES, DRAW), ("unreachable",)),
-        (request(BOXES, DRAW_WITH_IMAGE), ()),
-        (request(MASK, REMOVE, instruction="Remove the cup from pier_1.png, pier_2.pngs_31.png"), ("mangled_name",)),
-        (request(MASK, REMOVE, instruction="Remove the cup from pier_1.png in pier_2.png_31"), ("mangled_name",)),
-        (request(MASK, REMOVE, instruction="Take pier_1.png's cup away."), ()),
-        (request(MASK, SEPARATE), ("needs_mask_image",)),
-        (request(MASK, REMOVE, instruction="Remove the cup from this image."), ("context_file",)),
-        (request(MASK, REMOVE, instruction="Remove the cup from old_pier_1.png."), ("context_file",)),
-        (request(MASK, REMOVE, instruction="Remove the cup from photos/pier_1.png."), ()),
-        (request(MASK, REMOVE, SECOND_MASK, THIRD), ("wrong_reference",)),
-        (request(BOXES, REMOVE), ("wrong_reference",)),
-        (request(MASK, REMOVE, OVER_TWO), ()),
-        (request(output=None), ("gold_missing",)),
-    ],
-)  # fmt: skip
-def test_a_rule_fires_on_its_defect_only(raw, flags):
-    assert flags_of(raw) == flags
-    assert flags_of(raw, gold_of(raw)) == flags
+RAW = [
+    (request(MASK, REMOVE), ()),
+    (request(MASK, REMOVE, deprecated=True), ("deprecated",)),
+    (request(output=PYTHON), ("unparsable",)),
+    (request(output="<Solution>sorry</Solution>"), ("unparsable", "unreadable")),
+    (request(output='<Solution>{"id": 0}</Solution>'), ("unparsable", "unreadable")),
+    (request(BOXES, DRAW), ("unreachable",)),
+    (request(BOXES, DRAW_WITH_IMAGE), ()),
+    (request(MASK, REMOVE, instruction="Remove the cup from pier_1.png, pier_2.pngs_31.png"), ("mangled_name",)),
+    (request(MASK, REMOVE, instruction="Remove the cup from pier_1.png in pier_2.png_31"), ("mangled_name",)),
+    (request(MASK, REMOVE, instruction="Take pier_1.png's cup away."), ()),
+    (request(MASK, SEPARATE), ("needs_mask_image",)),
+    (request(MASK, REMOVE, instruction="Remove the cup from this image."), ("context_file",)),
+    (request(MASK, REMOVE, instruction="Remove the cup from old_pier_1.png."), ("context_file",)),
+    (request(MASK, REMOVE, instruction="Remove the cup from photos/pier_1.png."), ()),
+    (request(MASK, REMOVE, SECOND_MASK, THIRD), ("wrong_reference",)),
+    (request(BOXES, REMOVE), ("wrong_reference",)),
+    (request(MASK, REMOVE, OVER_TWO), ()),
+    (request(output=None), ("gold_missing",)),
+]  # fmt: skip
+
+
+def test_a_rule_fires_on_its_defect_only(subtests):
+    for raw, flags in RAW:
+        with subtests.test(case=raw):
+            assert flags_of(raw) == flags
+            assert flags_of(raw, gold_of(raw)) == flags
 
 
 def test_the_known_defects_are_kept_out_of_the_active_split():

@@ -47,25 +47,26 @@ def test_a_part_of_the_gold_belongs_to_the_requests_by_index(tmp_path):
     assert [task.key for task in read_tool2k(tasks)] == ["0", "1", "2"]
 
 
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        ("{", "is not JSON: Expecting property name enclosed in double quotes in line 1, column 2"),
-        ([], "must be an object of groups, not a list"),
-        ({"QA": {}}, 'group "QA" must be a list of requests, not an object'),
-        ({"QA": ["?"]}, "request QA/0 must be an object, not a text"),
-        ({"QA": [request_row(instruction="")]}, 'request QA/0: "instruction" is a text; it must be a text that is not'),
-        ({"QA": [request_row(output=7)]}, 'request QA/0: "output" is a number'),
-        ({"QA": [{"instruction": "Why?"}]}, 'request QA/0: "type" is missing'),
-        ({"QA": [request_row(level="brutal")]}, "\"level\" is 'brutal'; it must be one of easy, medium, hard"),
-    ],
-)
-def test_a_wrong_tool100_is_refused_with_its_place(tmp_path, content, says):
-    path = written(tmp_path / "tool100.json", content)
-    with pytest.raises(SuiteFileError) as caught:
-        read_tool100(path)
-    assert says in str(caught.value)
-    assert str(path) in str(caught.value)
+WRONG = [
+    ("{", "is not JSON: Expecting property name enclosed in double quotes in line 1, column 2"),
+    ([], "must be an object of groups, not a list"),
+    ({"QA": {}}, 'group "QA" must be a list of requests, not an object'),
+    ({"QA": ["?"]}, "request QA/0 must be an object, not a text"),
+    ({"QA": [request_row(instruction="")]}, 'request QA/0: "instruction" is a text; it must be a text that is not'),
+    ({"QA": [request_row(output=7)]}, 'request QA/0: "output" is a number'),
+    ({"QA": [{"instruction": "Why?"}]}, 'request QA/0: "type" is missing'),
+    ({"QA": [request_row(level="brutal")]}, "\"level\" is 'brutal'; it must be one of easy, medium, hard"),
+]
+
+
+def test_a_wrong_tool100_is_refused_with_its_place(tmp_path, subtests):
+    for content, says in WRONG:
+        with subtests.test(case=content):
+            path = written(tmp_path / "tool100.json", content)
+            with pytest.raises(SuiteFileError) as caught:
+                read_tool100(path)
+            assert says in str(caught.value)
+            assert str(path) in str(caught.value)
 
 
 def test_files_that_are_missing_or_no_text_are_refused(tmp_path):
@@ -76,23 +77,24 @@ def test_files_that_are_missing_or_no_text_are_refused(tmp_path):
         read_tool100(tmp_path / "image.json")
 
 
-@pytest.mark.parametrize(
-    ("gold", "says"),
-    [
-        ([{"type": "QA", "instruction": "A?", "output": SOLUTION}], "1 gold decompositions for 2 requests"),
-        ([{"index": 2, "instruction": "A?", "output": SOLUTION}], '"index" 2 is no request'),
-        ([{"index": 0, "instruction": "A?", "output": SOLUTION}] * 2, "is there twice"),
-        ([{"index": 1, "instruction": "A?", "output": SOLUTION}], "its instruction is not that of request 1"),
-        ([{"index": 0, "instruction": "A?"}], '"output" is missing'),
-        (["A?"], "row 0 must be an object, not a text"),
-        ({}, "must be a list of requests"),
-    ],
-)
-def test_a_gold_that_does_not_belong_is_refused(tmp_path, gold, says):
-    tasks = written(tmp_path / "tool2k.json", [{"type": "QA", "instruction": text} for text in ("A?", "B?")])
-    with pytest.raises(SuiteFileError) as caught:
-        read_tool2k(tasks, written(tmp_path / "gold.json", gold))
-    assert says in str(caught.value)
+FOREIGN = [
+    ([{"type": "QA", "instruction": "A?", "output": SOLUTION}], "1 gold decompositions for 2 requests"),
+    ([{"index": 2, "instruction": "A?", "output": SOLUTION}], '"index" 2 is no request'),
+    ([{"index": 0, "instruction": "A?", "output": SOLUTION}] * 2, "is there twice"),
+    ([{"index": 1, "instruction": "A?", "output": SOLUTION}], "its instruction is not that of request 1"),
+    ([{"index": 0, "instruction": "A?"}], '"output" is missing'),
+    (["A?"], "row 0 must be an object, not a text"),
+    ({}, "must be a list of requests"),
+]
+
+
+def test_a_gold_that_does_not_belong_is_refused(tmp_path, subtests):
+    for gold, says in FOREIGN:
+        with subtests.test(case=gold):
+            tasks = written(tmp_path / "tool2k.json", [{"type": "QA", "instruction": text} for text in ("A?", "B?")])
+            with pytest.raises(SuiteFileError) as caught:
+                read_tool2k(tasks, written(tmp_path / "gold.json", gold))
+            assert says in str(caught.value)
 
 
 def test_the_released_files_hold_127_and_2500_requests(controlllm_folder):

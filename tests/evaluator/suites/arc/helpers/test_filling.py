@@ -3,30 +3,30 @@ import pytest
 from evaluator.suites.arc.helpers import functions
 from tests.evaluator.suites.arc.letters import grid, obj
 
+FILLS = [
+    (lambda source: functions.fill_value(source, (1, 2), "b"), ("...", "..b")),
+    (lambda source: functions.fill_row(source, 0, "b"), ("bbb", "...")),
+    (lambda source: functions.fill_row(source, 1, "b", 1, 1), ("...", ".b.")),
+    (lambda source: functions.fill_row(source, 1, "b", start_col=1, end_col=2), ("...", ".bb")),
+    (lambda source: functions.fill_col(source, 0, "b"), ("b..", "b..")),
+    (lambda source: functions.fill_col(source, 0, "b", start_row=1, end_row=1), ("...", "b..")),
+    (lambda source: functions.fill_rect(source, (0, 1), (1, 2), "b"), (".bb", ".bb")),
+    (lambda source: functions.fill_rect(source, (-1, -1), (5, 0), "b"), ("b..", "b..")),
+    (lambda source: functions.fill_grid(source, (1, 1), [["a", "b", "c"]]), ("...", ".ab")),
+    (lambda source: functions.fill_grid(source, (-1, 2), grid("a", "b")), ("..b", "...")),
+    (lambda source: functions.fill_grid(source, (0, 0), "a"), ("a..", "...")),
+    (lambda source: functions.fill_object(source, obj((0, 1), "a", "b")), (".a.", ".b.")),
+    (lambda source: functions.fill_between_coords(source, (0, 0), (0, 2), "b"), ("bbb", "...")),
+    (lambda source: functions.fill_between_coords(source, (0, 0), (0, 0), "b"), ("b..", "...")),
+]
 
-@pytest.mark.parametrize(
-    ("fill", "rows"),
-    [
-        (lambda source: functions.fill_value(source, (1, 2), "b"), ("...", "..b")),
-        (lambda source: functions.fill_row(source, 0, "b"), ("bbb", "...")),
-        (lambda source: functions.fill_row(source, 1, "b", 1, 1), ("...", ".b.")),
-        (lambda source: functions.fill_row(source, 1, "b", start_col=1, end_col=2), ("...", ".bb")),
-        (lambda source: functions.fill_col(source, 0, "b"), ("b..", "b..")),
-        (lambda source: functions.fill_col(source, 0, "b", start_row=1, end_row=1), ("...", "b..")),
-        (lambda source: functions.fill_rect(source, (0, 1), (1, 2), "b"), (".bb", ".bb")),
-        (lambda source: functions.fill_rect(source, (-1, -1), (5, 0), "b"), ("b..", "b..")),
-        (lambda source: functions.fill_grid(source, (1, 1), [["a", "b", "c"]]), ("...", ".ab")),
-        (lambda source: functions.fill_grid(source, (-1, 2), grid("a", "b")), ("..b", "...")),
-        (lambda source: functions.fill_grid(source, (0, 0), "a"), ("a..", "...")),
-        (lambda source: functions.fill_object(source, obj((0, 1), "a", "b")), (".a.", ".b.")),
-        (lambda source: functions.fill_between_coords(source, (0, 0), (0, 2), "b"), ("bbb", "...")),
-        (lambda source: functions.fill_between_coords(source, (0, 0), (0, 0), "b"), ("b..", "...")),
-    ],
-)
-def test_fills_change_their_argument_and_return_it(fill, rows):
-    source = grid("...", "...")
-    assert fill(source) is source
-    assert source == grid(*rows)
+
+def test_fills_change_their_argument_and_return_it(subtests):
+    for fill, rows in FILLS:
+        with subtests.test(case=fill):
+            source = grid("...", "...")
+            assert fill(source) is source
+            assert source == grid(*rows)
 
 
 @pytest.mark.parametrize("position", [(-1, 0), (2, 0), (0, -1), (0, 3)])

@@ -9,14 +9,13 @@ import pytest
 from evaluator.suites.arc.helpers import HELPERS, NAMES, TOOLS, functions, library
 
 
-@pytest.mark.parametrize("name", HELPERS)
-def test_each_signature_is_that_of_the_function(name):
-    actual = inspect.signature(getattr(functions, name)).parameters
-    declared = HELPERS[name].parameters
-    assert [parameter.name for parameter in declared] == list(actual)
-    defaults = [None if one.default is inspect.Parameter.empty else one.default for one in actual.values()]
-    assert [parameter.default for parameter in declared] == defaults
-    assert HELPERS[name].changes in {"", *actual}
+def test_each_signature_is_that_of_the_function():
+    for name, helper in HELPERS.items():
+        actual = inspect.signature(getattr(functions, name)).parameters
+        assert [parameter.name for parameter in helper.parameters] == list(actual), name
+        defaults = [None if one.default is inspect.Parameter.empty else one.default for one in actual.values()]
+        assert [parameter.default for parameter in helper.parameters] == defaults, name
+        assert helper.changes in {"", *actual}
 
 
 def test_every_public_function_is_listed():

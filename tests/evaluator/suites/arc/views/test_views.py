@@ -17,46 +17,26 @@ def shown(*objects):
     return [{"tl": list(tl), "grid": grid(*rows)} for tl, *rows in objects]
 
 
-def test_there_are_twelve_views_ten_of_them_of_objects():
-    assert len(View) == 12
-    assert sum(view.is_of_objects for view in View) == 10
+VIEWS = [
+    (View.GRID, grid("ab.", ".a.")),
+    (View.PIXELS, {"a": [[0, 0], [1, 1]], "b": [[0, 1]]}),
+    (View.OBJECTS, shown(((0, 0), "a"), ((0, 1), "b"), ((1, 1), "a"))),
+    (View.OBJECTS_DIAG, shown(((0, 0), "a.", ".a"), ((0, 1), "b"))),
+    (View.OBJECTS_BY_ROW, shown(((0, 0), "a"), ((0, 1), "b"), ((1, 1), "a"))),
+    (View.OBJECTS_BY_COL, shown(((0, 0), "a"), ((0, 1), "b"), ((1, 1), "a"))),
+    (View.OBJECTS_BY_COLOR, shown(((0, 0), "a.", ".a"), ((0, 1), "b"))),
+    (View.OBJECTS_MULTICOLOR, shown(((0, 0), "ab", ".a"))),
+    (View.OBJECTS_MULTICOLOR_DIAG, shown(((0, 0), "ab", ".a"))),
+    (View.OBJECTS_MULTICOLOR_BY_ROW, shown(((0, 0), "ab"), ((1, 1), "a"))),
+    (View.OBJECTS_MULTICOLOR_BY_COL, shown(((0, 0), "a"), ((0, 1), "b", "a"))),
+    (View.OBJECTS_MULTICOLOR_BY_COLOR, shown(((0, 0), "a.", ".a"), ((0, 1), "b"))),
+]
 
 
-@pytest.mark.parametrize(
-    ("view", "options"),
-    [
-        (View.GRID, {}),
-        (View.PIXELS, {}),
-        (View.OBJECTS, {}),
-        (View.OBJECTS_BY_ROW, {"by_row": True}),
-        (View.OBJECTS_MULTICOLOR, {"multicolor": True}),
-        (View.OBJECTS_MULTICOLOR_DIAG, {"multicolor": True, "diag": True}),
-        (View.OBJECTS_MULTICOLOR_BY_COLOR, {"multicolor": True, "by_color": True}),
-    ],
-)
-def test_options_of_get_objects(view, options):
-    assert dict(view.options) == options
-
-
-@pytest.mark.parametrize(
-    ("view", "value"),
-    [
-        (View.GRID, grid("ab.", ".a.")),
-        (View.PIXELS, {"a": [[0, 0], [1, 1]], "b": [[0, 1]]}),
-        (View.OBJECTS, shown(((0, 0), "a"), ((0, 1), "b"), ((1, 1), "a"))),
-        (View.OBJECTS_DIAG, shown(((0, 0), "a.", ".a"), ((0, 1), "b"))),
-        (View.OBJECTS_BY_ROW, shown(((0, 0), "a"), ((0, 1), "b"), ((1, 1), "a"))),
-        (View.OBJECTS_BY_COL, shown(((0, 0), "a"), ((0, 1), "b"), ((1, 1), "a"))),
-        (View.OBJECTS_BY_COLOR, shown(((0, 0), "a.", ".a"), ((0, 1), "b"))),
-        (View.OBJECTS_MULTICOLOR, shown(((0, 0), "ab", ".a"))),
-        (View.OBJECTS_MULTICOLOR_DIAG, shown(((0, 0), "ab", ".a"))),
-        (View.OBJECTS_MULTICOLOR_BY_ROW, shown(((0, 0), "ab"), ((1, 1), "a"))),
-        (View.OBJECTS_MULTICOLOR_BY_COL, shown(((0, 0), "a"), ((0, 1), "b", "a"))),
-        (View.OBJECTS_MULTICOLOR_BY_COLOR, shown(((0, 0), "a.", ".a"), ((0, 1), "b"))),
-    ],
-)
-def test_each_view_of_a_grid(view, value):
-    assert view_of(GRID, view=view) == value
+def test_each_view_of_a_grid(subtests):
+    for view, value in VIEWS:
+        with subtests.test(case=view):
+            assert view_of(GRID, view=view) == value
 
 
 def test_pixels_begin_with_the_most_frequent_colour():

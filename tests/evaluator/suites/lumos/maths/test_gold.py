@@ -42,19 +42,6 @@ def test_svamp_has_gold_for_all_problems_but_one_with_a_wrong_answer(svamp):
     assert (wrong.key, wrong.answer, wrong.why_no_gold) == ("chal-680", 1, NoGold.OTHER_RESULT)
 
 
-def test_facets_of_the_problems(gsm8k, svamp):
-    assert Counter(problem.kind for problem in svamp) == {
-        "Subtraction": 531,
-        "Addition": 195,
-        "Common-Division": 166,
-        "Multiplication": 108,
-    }
-    assert Counter(problem.operations for problem in svamp) == {1: 762, 2: 237, 0: 1}
-    assert max(problem.operations for problem in gsm8k) == 8
-    assert gsm8k[0].attributes == {"operations": 2, "turns": 2}
-    assert (svamp[0].key, svamp[0].text[-20:], svamp[0].answer) == ("chal-1", "pay to buy each pack?"[-20:], 51)
-
-
 def test_gold_replies_are_read_by_the_parsers_of_turns(gsm8k):
     for problem in gsm8k[:200]:
         for number, turn in enumerate(problem.gold, start=1):

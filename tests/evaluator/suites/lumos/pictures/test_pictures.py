@@ -155,15 +155,16 @@ def test_a_question_is_asked_of_the_tasks_own_picture(mounted, monkeypatch):
     assert failed == ToolFault("The picture cannot be opened: UnidentifiedImageError.")
 
 
-@pytest.mark.parametrize(
-    ("answer", "letter"),
-    [
-        ("B", "B"), ("b", "B"), ("(B)", "B"), ("B) a cat", "B"), ("B. It has ears.", "B"), ("A cat.", "B"),
-        ("tea", "A"), ("E", None), ("", None), ("Because", None), ("it is B", None), ("Dog", None),
-    ],
-)  # fmt: skip
-def test_a_letter_or_the_words_of_a_choice_are_an_answer(answer, letter):
-    assert letter_of(answer, choices=["tea", "a cat", "snow", "sand"]) == letter
+ANSWERS = [
+    ("B", "B"), ("b", "B"), ("(B)", "B"), ("B) a cat", "B"), ("B. It has ears.", "B"), ("A cat.", "B"),
+    ("tea", "A"), ("E", None), ("", None), ("Because", None), ("it is B", None), ("Dog", None),
+]  # fmt: skip
+
+
+def test_a_letter_or_the_words_of_a_choice_are_an_answer(subtests):
+    for answer, letter in ANSWERS:
+        with subtests.test(case=answer):
+            assert letter_of(answer, choices=["tea", "a cat", "snow", "sand"]) == letter
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from evaluator.plans.turns import read_actions
 from evaluator.records import Outcome
 from evaluator.suites import episode_of, suite_names, suite_of
 from evaluator.suites.lumos.mounted import VARIABLE
-from evaluator.suites.lumos.questions.environment import score_verdict, score_words
+from evaluator.suites.lumos.questions.environment import score_verdict
 from evaluator.suites.lumos.questions.source import (
     DISTRACTORS,
     EVIDENCE,
@@ -132,19 +132,6 @@ def test_a_mute_planner_scores_nothing_where_lumos_would_count_it(mounted):
     evaluator = episode_of("strategyqa").evaluator(suite=suite, setting=setting(mounted))
     (record,) = evaluator.run(planner=Answers(lambda _: TurnResponse(stop=True)), tasks=[key])
     assert (record.score, record.indicators["as_lumos"]) == (0.0, 1.0)
-
-
-@pytest.mark.parametrize(
-    ("answer", "reference", "solved", "f1"),
-    [
-        ("The Chief of Protocol.", "chief of protocol", 1.0, 1.0),
-        ("Chief", "Chief of Protocol", 0.0, pytest.approx(0.5)),
-        ("", "yes", 0.0, 0.0),
-        ("yes, they were", "yes", 0.0, 0.0),
-    ],
-)
-def test_words_are_compared_as_hotpotqa_does(answer, reference, solved, f1):
-    assert score_words(answer=answer, reference=reference) == {"solved": solved, "f1": f1}
 
 
 @pytest.mark.parametrize(

@@ -44,29 +44,29 @@ def test_a_table_without_rows_is_there():
     assert read_dump(SMALL)["Other"].rows == {"empty": []}
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("CREATE TABLE `t` (\n  `a` int\n) x;", "line 1 .* before any USE"),
-        ("USE `d`;\nCREATE TABLE `t` (\n  `a` blob\n) x;", "line 2 .* type that is not known: blob"),
-        ("USE `d`;\nCREATE TABLE `t` (\n  a int\n) x;", "line 2 .*definition that is not known: 'a int'"),
-        ("USE `d`;\n\nDELETE FROM `t`;", "line 3 .*kind that is not known: 'DELETE FROM `t`'"),
-        ("USE `d`;\nINSERT INTO `t` VALUES (1);", "line 2 .*which is not defined before"),
-        (
-            "USE `d`;\nCREATE TABLE `t` (\n  `a` int\n) x;\nINSERT INTO `t` VALUES (1,2);",
-            "line 5 .*has 2 values, not 1",
-        ),
-        ("USE `d`;\nCREATE TABLE `t` (\n  `a` int\n) x;\nINSERT INTO `t` VALUES ('x');", "line 5 .*has the value 'x'"),
-        ("USE `d`;\nCREATE TABLE `t` (\n  `a` int\n) x;\nINSERT INTO `t` VALUES (f());", "line 5 .*no value at"),
-        ("USE `d`;\nCREATE TABLE `t` (\n  `a` int\n) x;\nINSERT INTO `t` VALUES (1)(2);", "line 5 .*after a row"),
-        ("USE `d`;\nINSERT INTO `t` VALUES ('x);", "line 2 .*has no end"),
-        ("USE `d`", "line 1 .*cut off"),
-        ("USE `d`;\n/* x", "line 2 .*cut off"),
-    ],
-)
-def test_what_is_no_dump_is_refused_with_its_line(text, message):
-    with pytest.raises(DumpError, match=message):
-        read_dump(text)
+NO_DUMPS = [
+    ("CREATE TABLE `t` (\n  `a` int\n) x;", "line 1 .* before any USE"),
+    ("USE `d`;\nCREATE TABLE `t` (\n  `a` blob\n) x;", "line 2 .* type that is not known: blob"),
+    ("USE `d`;\nCREATE TABLE `t` (\n  a int\n) x;", "line 2 .*definition that is not known: 'a int'"),
+    ("USE `d`;\n\nDELETE FROM `t`;", "line 3 .*kind that is not known: 'DELETE FROM `t`'"),
+    ("USE `d`;\nINSERT INTO `t` VALUES (1);", "line 2 .*which is not defined before"),
+    (
+        "USE `d`;\nCREATE TABLE `t` (\n  `a` int\n) x;\nINSERT INTO `t` VALUES (1,2);",
+        "line 5 .*has 2 values, not 1",
+    ),
+    ("USE `d`;\nCREATE TABLE `t` (\n  `a` int\n) x;\nINSERT INTO `t` VALUES ('x');", "line 5 .*has the value 'x'"),
+    ("USE `d`;\nCREATE TABLE `t` (\n  `a` int\n) x;\nINSERT INTO `t` VALUES (f());", "line 5 .*no value at"),
+    ("USE `d`;\nCREATE TABLE `t` (\n  `a` int\n) x;\nINSERT INTO `t` VALUES (1)(2);", "line 5 .*after a row"),
+    ("USE `d`;\nINSERT INTO `t` VALUES ('x);", "line 2 .*has no end"),
+    ("USE `d`", "line 1 .*cut off"),
+    ("USE `d`;\n/* x", "line 2 .*cut off"),
+]
+
+
+def test_what_is_no_dump_is_refused_with_its_line(subtests):
+    for text, message in NO_DUMPS:
+        with subtests.test(case=text), pytest.raises(DumpError, match=message):
+            read_dump(text)
 
 
 def test_any_cut_of_the_dump_is_read_or_refused():

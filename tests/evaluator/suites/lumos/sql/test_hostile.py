@@ -62,39 +62,40 @@ def test_time_is_bounded_where_steps_are_not(released):
     assert runner.run("SELECT COUNT(*) FROM city a, city b, city c", database="world_1").reason is Reason.TOO_SLOW
 
 
-@pytest.mark.parametrize(
-    ("statement", "reason"),
-    [
-        ("SELECT REPEAT('a', 1000000000)", Reason.TOO_LARGE),
-        ("SELECT SPACE(1e12)", Reason.TOO_LARGE),
-        ("SELECT LPAD('a', 1e9, 'b')", Reason.TOO_LARGE),
-        ("SELECT RPAD('a', 1e300, 'b')", Reason.TOO_LARGE),
-        ("SELECT REPLACE(REPEAT('a', 200000), 'a', REPEAT('b', 200000))", Reason.TOO_LARGE),
-        ("SELECT CONCAT(REPEAT('a', 150000), REPEAT('b', 150000))", Reason.TOO_LARGE),
-        ("SELECT ZEROBLOB(1000000000)", Reason.UNSUPPORTED),
-        ("SELECT RANDOMBLOB(1000000000)", Reason.UNSUPPORTED),
-        ("SELECT PRINTF('%1000000000d', 1)", Reason.UNSUPPORTED),
-        ("SELECT HEX(1)", Reason.UNSUPPORTED),
-        (f"SELECT {'name, ' * 300}1 FROM keeper", Reason.TOO_LARGE),
-        (f"SELECT 1{' UNION SELECT 1' * 200}", Reason.TOO_LARGE),
-        (f"SELECT 1 FROM {'keeper, ' * 100}animal", Reason.TOO_DEEP),
-        (
-            "WITH a AS (SELECT 1 x FROM keeper), "
-            + ", ".join(f"{chr(98 + n)} AS (SELECT 1 x FROM {chr(97 + n)} p, {chr(97 + n)} q)" for n in range(20))
-            + " SELECT 1 FROM u",
-            Reason.TOO_DEEP,
-        ),
-        (
-            "WITH a AS (SELECT 1 x), "
-            + ", ".join(f"a{n + 1} AS (SELECT 1 x FROM a{n or ''} p, a{n or ''} q)" for n in range(60))
-            + " SELECT 1 FROM a60",
-            Reason.TOO_DEEP,
-        ),
-        ("WITH a AS (WITH a AS (SELECT 1) SELECT 1 FROM a p, a q) SELECT 1 FROM a p, a q", Reason.UNSUPPORTED),
-    ],
-)
-def test_what_would_fill_the_memory_is_refused(refusal, statement, reason):
-    assert refusal(statement).reason is reason
+LARGE = [
+    ("SELECT REPEAT('a', 1000000000)", Reason.TOO_LARGE),
+    ("SELECT SPACE(1e12)", Reason.TOO_LARGE),
+    ("SELECT LPAD('a', 1e9, 'b')", Reason.TOO_LARGE),
+    ("SELECT RPAD('a', 1e300, 'b')", Reason.TOO_LARGE),
+    ("SELECT REPLACE(REPEAT('a', 200000), 'a', REPEAT('b', 200000))", Reason.TOO_LARGE),
+    ("SELECT CONCAT(REPEAT('a', 150000), REPEAT('b', 150000))", Reason.TOO_LARGE),
+    ("SELECT ZEROBLOB(1000000000)", Reason.UNSUPPORTED),
+    ("SELECT RANDOMBLOB(1000000000)", Reason.UNSUPPORTED),
+    ("SELECT PRINTF('%1000000000d', 1)", Reason.UNSUPPORTED),
+    ("SELECT HEX(1)", Reason.UNSUPPORTED),
+    (f"SELECT {'name, ' * 300}1 FROM keeper", Reason.TOO_LARGE),
+    (f"SELECT 1{' UNION SELECT 1' * 200}", Reason.TOO_LARGE),
+    (f"SELECT 1 FROM {'keeper, ' * 100}animal", Reason.TOO_DEEP),
+    (
+        "WITH a AS (SELECT 1 x FROM keeper), "
+        + ", ".join(f"{chr(98 + n)} AS (SELECT 1 x FROM {chr(97 + n)} p, {chr(97 + n)} q)" for n in range(20))
+        + " SELECT 1 FROM u",
+        Reason.TOO_DEEP,
+    ),
+    (
+        "WITH a AS (SELECT 1 x), "
+        + ", ".join(f"a{n + 1} AS (SELECT 1 x FROM a{n or ''} p, a{n or ''} q)" for n in range(60))
+        + " SELECT 1 FROM a60",
+        Reason.TOO_DEEP,
+    ),
+    ("WITH a AS (WITH a AS (SELECT 1) SELECT 1 FROM a p, a q) SELECT 1 FROM a p, a q", Reason.UNSUPPORTED),
+]
+
+
+def test_what_would_fill_the_memory_is_refused(refusal, subtests):
+    for statement, reason in LARGE:
+        with subtests.test(case=statement):
+            assert refusal(statement).reason is reason
 
 
 LONG = "REPEAT('a', 190000)"
@@ -160,59 +161,60 @@ def test_a_process_that_is_killed_is_replaced(small):
     assert runner.run("SELECT 1", database="Zoo").rows == ((1,),)
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "ATTACH 'x' AS y",
-        "ATTACH DATABASE 'x' AS y",
-        "PRAGMA table_info(keeper)",
-        "VACUUM INTO 'x'",
-        "DROP TABLE keeper",
-        "CREATE TABLE x (a int)",
-        "CREATE TEMPORARY TABLE x AS SELECT 1",
-        "INSERT INTO keeper VALUES (9)",
-        "REPLACE INTO keeper VALUES (9)",
-        "UPDATE keeper SET age = 1",
-        "DELETE FROM keeper",
-        "TRUNCATE keeper",
-        "ALTER TABLE keeper ADD x int",
-        "WITH a AS (SELECT 1) DELETE FROM keeper",
-        "SET @a = 1",
-        "USE Other",
-        "CALL f()",
-        "BEGIN",
-        "LOAD DATA INFILE 'x' INTO TABLE keeper",
-        "SELECT 1 INTO OUTFILE 'x'",
-        "SELECT LOAD_FILE('/etc/passwd')",
-        "SELECT READFILE('/etc/passwd')",
-        "SELECT LOAD_EXTENSION('x')",
-        "SELECT SQLITE_VERSION()",
-        "SELECT SLEEP(10)",
-        "SELECT BENCHMARK(1000000000, 1)",
-        "SELECT * FROM sqlite_master",
-        "SELECT * FROM sqlite_schema",
-        "SELECT * FROM main.keeper",
-        "SELECT * FROM temp.keeper",
-        "SELECT * FROM pragma_table_info('keeper')",
-        "SELECT * FROM generate_series(1, 10)",
-        "SELECT rowid FROM keeper",
-        "SELECT _rowid_ FROM keeper",
-        "SELECT `oid` FROM keeper",
-        "SELECT @a, @@version",
-        "SELECT ?",
-        "SELECT :a",
-        "SELECT Name FROM keeper WHERE Name REGEXP '(a+)+$'",
-        "SELECT Name FROM keeper WHERE Name RLIKE '(a+)+$'",
-        "SELECT MY_SIGNED(1)",
-        "SELECT `MY_TEXT`(1)",
-        "SELECT x'00'",
-    ],
-)
-def test_whatever_does_not_only_read_the_database_is_refused(refusal, query, statement):
-    assert refusal(statement).reason in (
-        Reason.NOT_A_QUERY, Reason.UNSUPPORTED, Reason.UNKNOWN_NAME, Reason.SYNTAX,
-    )  # fmt: skip
-    assert query("SELECT COUNT(*) FROM keeper") == [(5,)]
+NO_READING = [
+    "ATTACH 'x' AS y",
+    "ATTACH DATABASE 'x' AS y",
+    "PRAGMA table_info(keeper)",
+    "VACUUM INTO 'x'",
+    "DROP TABLE keeper",
+    "CREATE TABLE x (a int)",
+    "CREATE TEMPORARY TABLE x AS SELECT 1",
+    "INSERT INTO keeper VALUES (9)",
+    "REPLACE INTO keeper VALUES (9)",
+    "UPDATE keeper SET age = 1",
+    "DELETE FROM keeper",
+    "TRUNCATE keeper",
+    "ALTER TABLE keeper ADD x int",
+    "WITH a AS (SELECT 1) DELETE FROM keeper",
+    "SET @a = 1",
+    "USE Other",
+    "CALL f()",
+    "BEGIN",
+    "LOAD DATA INFILE 'x' INTO TABLE keeper",
+    "SELECT 1 INTO OUTFILE 'x'",
+    "SELECT LOAD_FILE('/etc/passwd')",
+    "SELECT READFILE('/etc/passwd')",
+    "SELECT LOAD_EXTENSION('x')",
+    "SELECT SQLITE_VERSION()",
+    "SELECT SLEEP(10)",
+    "SELECT BENCHMARK(1000000000, 1)",
+    "SELECT * FROM sqlite_master",
+    "SELECT * FROM sqlite_schema",
+    "SELECT * FROM main.keeper",
+    "SELECT * FROM temp.keeper",
+    "SELECT * FROM pragma_table_info('keeper')",
+    "SELECT * FROM generate_series(1, 10)",
+    "SELECT rowid FROM keeper",
+    "SELECT _rowid_ FROM keeper",
+    "SELECT `oid` FROM keeper",
+    "SELECT @a, @@version",
+    "SELECT ?",
+    "SELECT :a",
+    "SELECT Name FROM keeper WHERE Name REGEXP '(a+)+$'",
+    "SELECT Name FROM keeper WHERE Name RLIKE '(a+)+$'",
+    "SELECT MY_SIGNED(1)",
+    "SELECT `MY_TEXT`(1)",
+    "SELECT x'00'",
+]
+
+
+def test_whatever_does_not_only_read_the_database_is_refused(refusal, query, subtests):
+    for statement in NO_READING:
+        with subtests.test(case=statement):
+            assert refusal(statement).reason in (
+                Reason.NOT_A_QUERY, Reason.UNSUPPORTED, Reason.UNKNOWN_NAME, Reason.SYNTAX,
+            )  # fmt: skip
+            assert query("SELECT COUNT(*) FROM keeper") == [(5,)]
 
 
 @pytest.mark.parametrize(
@@ -245,28 +247,29 @@ def test_the_second_wall_holds_without_the_first(small, sql):
     connection.close()
 
 
-@pytest.mark.parametrize(
-    "expression",
-    [
-        "(" * 900 + "1" + ")" * 900,
-        "(SELECT " * 300 + "1" + ")" * 300,
-        "CONCAT(" * 300 + "1" + ")" * 300,
-        "CASE WHEN 1 THEN " * 150 + "1" + " END" * 150,
-        "NOT " * 900 + "1",
-        "- " * 1900 + "1",
-        "1 + " * 900 + "1",
-        "1 = " * 900 + "1",
-        "(" * 3900,
-        "f(" * 1900,
-        "[" * 3000,
-        "{a:" * 900,
-        "CAST(" * 300 + "1" + " AS CHAR)" * 300,
-        "IF(1," * 300 + "1" + ",2)" * 300,
-        "EXISTS (SELECT " * 200 + "1" + ")" * 200,
-    ],
-)
-def test_deep_nesting_is_refused(refusal, expression):
-    assert refusal(f"SELECT {expression}"[:MOST_CHARACTERS]).reason in (Reason.TOO_DEEP, Reason.SYNTAX)
+DEEP = [
+    "(" * 900 + "1" + ")" * 900,
+    "(SELECT " * 300 + "1" + ")" * 300,
+    "CONCAT(" * 300 + "1" + ")" * 300,
+    "CASE WHEN 1 THEN " * 150 + "1" + " END" * 150,
+    "NOT " * 900 + "1",
+    "- " * 1900 + "1",
+    "1 + " * 900 + "1",
+    "1 = " * 900 + "1",
+    "(" * 3900,
+    "f(" * 1900,
+    "[" * 3000,
+    "{a:" * 900,
+    "CAST(" * 300 + "1" + " AS CHAR)" * 300,
+    "IF(1," * 300 + "1" + ",2)" * 300,
+    "EXISTS (SELECT " * 200 + "1" + ")" * 200,
+]
+
+
+def test_deep_nesting_is_refused(refusal, subtests):
+    for expression in DEEP:
+        with subtests.test(case=expression):
+            assert refusal(f"SELECT {expression}"[:MOST_CHARACTERS]).reason in (Reason.TOO_DEEP, Reason.SYNTAX)
 
 
 @pytest.mark.parametrize("form", ["({})", "CONCAT({})", "IF(1, {}, 2)", "(SELECT {})", "CASE WHEN 1 THEN {} END"])

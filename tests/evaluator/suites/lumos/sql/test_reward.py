@@ -15,44 +15,45 @@ def result(*values, is_cut=False):
     return Result(columns=("a",), rows=tuple((value,) for value in values), is_cut=is_cut)
 
 
-@pytest.mark.parametrize(
-    ("answer", "gold", "overlap", "order", "value"),
-    [
-        # The same rows in the same order.
-        ("abc", "abc", 1.0, 1.0, 1.0),
-        # Reversed: all three pairs are discordant.
-        ("cba", "abc", 1.0, -1.0, -1.0),
-        # Two neighbours swapped: two pairs concordant, one discordant.
-        ("bac", "abc", 1.0, 1 / 3, 1 / 3),
-        # Paired by place: (a, b), (b, c), (c, a) has one concordant and two discordant pairs.
-        ("abc", "bca", 1.0, -1 / 3, -1 / 3),
-        # Two of three shared, one more in the answer: 2 of 4 rows, in the right order.
-        ("axb", "abc", 0.5, 1.0, 0.5),
-        # One shared row has no order.
-        ("ax", "ab", 1 / 3, None, 1 / 3),
-        # No shared row.
-        ("xy", "ab", 0.0, None, 0.0),
-        # Duplicates: 2 of 3 rows shared, all equal, so without an order.
-        ("aa", "aaa", 2 / 3, None, 2 / 3),
-        # Ties: of 6 pairs, (a, b) (a, a) (b, a) (b, b) has 1 tie in each and no surplus of concordant pairs.
-        ("aabb", "abab", 1.0, 0.0, 0.0),
-        # The first two of three equal rows are the shared ones, so `a a b` meets `a b a`: 1 tie each, 1 : 1 pairs of 2.
-        ("aaba", "aba", 0.75, -0.5, -0.375),
-        # Paired by place: (a, a) twice, which are tied in both, then (b, c), (c, b): 4 concordant, 1 discordant of 5.
-        ("aabc", "aacb", 1.0, 0.6, 0.6),
-        # Both empty, and one of them.
-        ("", "", 1.0, None, 1.0),
-        ("", "a", 0.0, None, 0.0),
-        ("a", "", 0.0, None, 0.0),
-    ],
-)
-def test_rewards_computed_by_hand(answer, gold, overlap, order, value):
-    found = reward(answer=result(*answer), gold=result(*gold))
-    assert found.overlap == pytest.approx(overlap, abs=1e-15)
-    assert found.order == (None if order is None else pytest.approx(order, abs=1e-15))
-    assert found.value == pytest.approx(value, abs=1e-15)
-    assert found.is_success == (answer == gold)
-    assert found.is_success_unordered == (sorted(answer) == sorted(gold))
+BY_HAND = [
+    # The same rows in the same order.
+    ("abc", "abc", 1.0, 1.0, 1.0),
+    # Reversed: all three pairs are discordant.
+    ("cba", "abc", 1.0, -1.0, -1.0),
+    # Two neighbours swapped: two pairs concordant, one discordant.
+    ("bac", "abc", 1.0, 1 / 3, 1 / 3),
+    # Paired by place: (a, b), (b, c), (c, a) has one concordant and two discordant pairs.
+    ("abc", "bca", 1.0, -1 / 3, -1 / 3),
+    # Two of three shared, one more in the answer: 2 of 4 rows, in the right order.
+    ("axb", "abc", 0.5, 1.0, 0.5),
+    # One shared row has no order.
+    ("ax", "ab", 1 / 3, None, 1 / 3),
+    # No shared row.
+    ("xy", "ab", 0.0, None, 0.0),
+    # Duplicates: 2 of 3 rows shared, all equal, so without an order.
+    ("aa", "aaa", 2 / 3, None, 2 / 3),
+    # Ties: of 6 pairs, (a, b) (a, a) (b, a) (b, b) has 1 tie in each and no surplus of concordant pairs.
+    ("aabb", "abab", 1.0, 0.0, 0.0),
+    # The first two of three equal rows are the shared ones, so `a a b` meets `a b a`: 1 tie each, 1 : 1 pairs of 2.
+    ("aaba", "aba", 0.75, -0.5, -0.375),
+    # Paired by place: (a, a) twice, which are tied in both, then (b, c), (c, b): 4 concordant, 1 discordant of 5.
+    ("aabc", "aacb", 1.0, 0.6, 0.6),
+    # Both empty, and one of them.
+    ("", "", 1.0, None, 1.0),
+    ("", "a", 0.0, None, 0.0),
+    ("a", "", 0.0, None, 0.0),
+]
+
+
+def test_rewards_computed_by_hand(subtests):
+    for answer, gold, overlap, order, value in BY_HAND:
+        with subtests.test(case=answer):
+            found = reward(answer=result(*answer), gold=result(*gold))
+            assert found.overlap == pytest.approx(overlap, abs=1e-15)
+            assert found.order == (None if order is None else pytest.approx(order, abs=1e-15))
+            assert found.value == pytest.approx(value, abs=1e-15)
+            assert found.is_success == (answer == gold)
+            assert found.is_success_unordered == (sorted(answer) == sorted(gold))
 
 
 def test_failures_have_no_reward_even_against_failures():

@@ -2,8 +2,6 @@
 
 from collections import Counter
 
-import pytest
-
 from evaluator.suites.toolbench.meaning.frames import alike, frame_of
 from evaluator.suites.toolbench.meaning.lexicon import (
     Category,
@@ -27,12 +25,14 @@ def test_kinds_are_names_of_things_and_no_thing_is_a_kind_of_itself():
     assert {"animal"} <= kinds_of("puppy")
 
 
-@pytest.mark.parametrize(
-    "several", [*lists("things").values(), lists("doings")["names"], *lists("qualities", "dimensions").values()]
-)
-def test_no_name_stands_on_two_lines_of_one_list(several):
-    names = Counter(name.strip() for line in several for name in line.split(","))
-    assert [name for name, count in names.items() if count > 1] == []
+SEVERAL = [*lists("things").values(), lists("doings")["names"], *lists("qualities", "dimensions").values()]
+
+
+def test_no_name_stands_on_two_lines_of_one_list(subtests):
+    for several in SEVERAL:
+        with subtests.test(case=several):
+            names = Counter(name.strip() for line in several for name in line.split(","))
+            assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_every_ask_that_is_named_exists():
@@ -56,17 +56,18 @@ def test_every_phrase_that_asks_is_found_where_it_stands():
     assert unfound == []
 
 
-@pytest.mark.parametrize(
-    ("word", "base"),
-    [
-        ("dogs", "dog"), ("knives", "knife"), ("buses", "bus"), ("wearing", "wear"), ("running", "run"),
-        ("children", "child"), ("cities", "city"), ("worn", "wear"), ("chased", "chase"), ("grass", "grass"),
-        ("glasses", "glasses"), ("skis", "ski"),
-    ],
-)  # fmt: skip
-def test_words_have_their_base_forms(word, base):
-    assert lemma(word) == base
-    assert lemma(base) == base
+LEMMAS = [
+    ("dogs", "dog"), ("knives", "knife"), ("buses", "bus"), ("wearing", "wear"), ("running", "run"),
+    ("children", "child"), ("cities", "city"), ("worn", "wear"), ("chased", "chase"), ("grass", "grass"),
+    ("glasses", "glasses"), ("skis", "ski"),
+]  # fmt: skip
+
+
+def test_words_have_their_base_forms(subtests):
+    for word, base in LEMMAS:
+        with subtests.test(case=word):
+            assert lemma(word) == base
+            assert lemma(base) == base
 
 
 def test_a_drink_is_a_thing_and_something_to_do():
