@@ -11,6 +11,7 @@ import typer
 
 from evaluator import __version__
 from evaluator.cli.program.completion import complete
+from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.cli.program.lazy import AllCommands
 from evaluator.cli.program.options import VerboseOption
 from evaluator.cli.program.streams import settle_streams
@@ -71,5 +72,17 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     quieten(bars=only_downloads(words))
     settle_process(os.environ)
     with _lines(words):
-        app(args=words, prog_name="planarena")
+        try:
+            app(args=words, prog_name="planarena")
+        except SystemExit as end:
+            if end.code == ExitCode.INTERRUPTED:
+                _exit_at_once(ExitCode.INTERRUPTED)
+            raise
     raise AssertionError("the program exits")
+
+
+def _exit_at_once(code: ExitCode) -> NoReturn:
+    """Exit without joining threads: Python would wait for each request to a planner that never answers."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

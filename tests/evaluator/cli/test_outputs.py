@@ -143,7 +143,7 @@ def useless():
             Handler.count += 1
             if Handler.count > 2:
                 Handler.asked.set()
-                Handler.held.wait(60)
+                Handler.held.wait(600)
             body = b'{"plan": "[Action("}'
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
@@ -186,6 +186,7 @@ def test_ctrl_c_keeps_what_has_ended_and_says_where(useless, tmp_path):
     )  # fmt: skip
     assert handler.asked.wait(100)
     running.send_signal(signal.SIGINT)
+    # The endpoint still holds its requests.
     printed, said = running.communicate(timeout=100)
     assert (running.returncode, printed, "Traceback" in said) == (130, "", False), said
     assert f"{target} was not written" in said
