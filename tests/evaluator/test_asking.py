@@ -1,7 +1,6 @@
 """A planner that answers many requests together is asked so; what fails costs its own task."""
 
 import threading
-import time
 
 from evaluator.episodes.parts import PLANNER_CONCURRENCY, ask_all
 from evaluator.planners.driving import StrategyPlanner
@@ -108,19 +107,20 @@ def test_who_stops_asking_does_not_wait_for_a_planner_that_hangs():
 
         def __init__(self) -> None:
             self.asked: list[str] = []
+            self.waited: list[str] = []
             self.ended = threading.Event()
 
         def plan(self, request):
             self.asked.append(request.task.id)
             if len(self.asked) > 1:
                 self.ended.wait(60)
+                self.waited.append(request.task.id)
             raise PlannerError(reason=Reason.INVALID_RESPONSE, message="x", received=None, call=NO_TIME)
 
     planner = Hangs()
     asking = ask_all(planner=planner, suite=SUITE, tasks=SUITE.tasks, context=context)
     next(asking)
-    began = time.monotonic()
     asking.close()
-    assert time.monotonic() - began < 5
+    assert planner.waited == []
     planner.ended.set()
     assert len(planner.asked) <= 1 + PLANNER_CONCURRENCY

@@ -8,12 +8,13 @@ from huggingface_hub import constants, get_session
 
 from evaluator.experts.checkpoints import Checkpoint, FetchError
 from evaluator.experts.hub import download_file
-from evaluator.hub_client import DESCRIPTION_BYTES, HubAnswerError, download_limits, hub_limits
+from evaluator.hub_client import DESCRIPTION_BYTES, HubAnswerError, hub_limits
 from evaluator.planners.language_models import fetching
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 from tests.evaluator.experts.hub_server import serving
 from tests.evaluator.test_bounded_answers import peak_memory
 from tests.fakes.hostile_server import ENDLESS_BODY, SLOW_ANSWERS, answers, gzip_bomb, hostile_server
+from tests.rings import usual
 
 COMMIT = "c" * 40
 PATIENCE = 10.0
@@ -61,13 +62,11 @@ def endless(handler):
 def test_a_hub_that_sends_more_than_it_declared_is_left(tmp_path, limited):
     limited(most_bytes=1_000_000)
     answer = {f"/own/planner/resolve/{COMMIT}/model.safetensors": endless}
-    started = time.monotonic()
     with (
         serving(repository(tmp_path, weights=1000), commits={"own/planner": COMMIT}, answers=answer) as address,
         pytest.raises(ModelError, match="it sent more than 1000000 bytes"),
     ):
         fetch(address, tmp_path)
-    assert time.monotonic() - started < PATIENCE
     assert sum(path.stat().st_size for path in (tmp_path / "cache").rglob("*") if path.is_file()) < 1_000_000
 
 
@@ -80,14 +79,11 @@ def test_a_model_that_is_declared_too_large_is_not_fetched(tmp_path):
     assert not (tmp_path / "cache").exists()
 
 
-@pytest.mark.parametrize("does", SLOW)
+@pytest.mark.parametrize("does", usual(SLOW, of=SLOW[:1]))
 def test_a_slow_hub_is_left_at_the_deadline(does, tmp_path, limited):
     limited(most_bytes=1_000_000, seconds=0.5)
-    with hostile_server(SLOW_ANSWERS[does]) as server:
-        started = time.monotonic()
-        with pytest.raises(ModelError, match="cannot be fetched"):
-            fetch(server.url, tmp_path)
-    assert time.monotonic() - started < PATIENCE
+    with hostile_server(SLOW_ANSWERS[does]) as server, pytest.raises(ModelError, match="cannot be fetched"):
+        fetch(server.url, tmp_path)
 
 
 def test_a_description_without_end_costs_bounded_memory(tmp_path):
@@ -120,12 +116,6 @@ def test_each_block_has_its_own_limits():
             get_session().get(server.url)
 
 
-def test_limits_leave_room_for_a_connection_that_breaks():
-    most, seconds = download_limits(10**9)
-    assert 2 * 10**9 <= most < 3 * 10**9
-    assert 1000 < seconds < 3600
-
-
 def single(url, *, values=1):
     return Checkpoint(name="one", licence="mit", values=values, url=url)
 
@@ -137,10 +127,8 @@ def test_a_single_file_is_bounded_too(tmp_path, monkeypatch):
         pytest.raises(FetchError, match="it sent more than 4 bytes"),
     ):
         download_file(item=single(f"{server.url}/w.pth"), target=tmp_path / "w.pth")
-    with hostile_server(SLOW_ANSWERS["drips its body"]) as server:
-        started = time.monotonic()
-        with pytest.raises(FetchError, match="could not be downloaded"):
-            download_file(item=single(f"{server.url}/w.pth", values=10**6), target=tmp_path / "w.pth")
-    assert time.monotonic() - started < PATIENCE
+    slow = SLOW_ANSWERS["drips its body"]
+    with hostile_server(slow) as server, pytest.raises(FetchError, match="could not be downloaded"):
+        download_file(item=single(f"{server.url}/w.pth", values=10**6), target=tmp_path / "w.pth")
     with hostile_server(gzip_bomb()) as server, pytest.raises(FetchError, match="compressed"):
         download_file(item=single(f"{server.url}/w.pth", values=10**6), target=tmp_path / "w.pth")

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ import psutil
 import pytest
 
 from evaluator.limited_process import Exceeded, LimitExceededError, Limits, Server, call
+from tests.rings import usual
 
 LIMITS = Limits(memory_bytes=256 * 1024**2, cpu_seconds=1, wall_seconds=15)
 GREEDY, GREEDY_SERVER = "tests.fakes.greedy_process", "tests.fakes.greedy_server"
@@ -37,19 +37,15 @@ def test_the_answer_comes_back_and_the_environment_holds_no_secret(monkeypatch):
     ],
 )
 def test_what_it_takes_too_much_of_is_said(taken, exceeded):
-    started = time.monotonic()
     with pytest.raises(LimitExceededError) as ended:
         call(GREEDY, taken, limits=LIMITS)
     assert ended.value.what is exceeded
-    assert time.monotonic() - started < 10
 
 
 def test_it_is_not_waited_for_longer_than_it_may_take():
-    started = time.monotonic()
     with pytest.raises(LimitExceededError) as ended:
         call(GREEDY, "patience", limits=Limits(memory_bytes=256 * 1024**2, cpu_seconds=5, wall_seconds=0.5))
     assert ended.value.what is Exceeded.TIME
-    assert time.monotonic() - started < 10
 
 
 @pytest.mark.parametrize("taken", ["a defect", "a file"])
@@ -59,10 +55,11 @@ def test_another_failure_is_a_defect_and_in_the_log(taken, caplog):
     assert "Error" in caplog.text
 
 
-@pytest.mark.parametrize(
-    "taken", ["processes", "shared memory", "memory files", "pipes", "sockets", "many files", "names"]
-)
-@pytest.mark.parametrize("module", [GREEDY, GREEDY_SERVER])
+TAKEN = ["processes", "shared memory", "memory files", "pipes", "sockets", "many files", "names"]
+CASES = [(module, taken) for module in (GREEDY, GREEDY_SERVER) for taken in TAKEN]
+
+
+@pytest.mark.parametrize(("module", "taken"), usual(CASES, of=[*CASES[:7], (GREEDY_SERVER, "sockets")]))
 def test_it_takes_nothing_that_its_limits_do_not_count(module, taken, caplog):
     with pytest.raises(RuntimeError, match="ended with code"):
         Server(module, limits=LIMITS).call(taken) if module == GREEDY_SERVER else call(module, taken, limits=LIMITS)

@@ -12,10 +12,10 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from evaluator.private_files import keep_private
-data = Path(sys.argv[1])
-keep_private(data)
-(data / "new").mkdir(parents=True)
-(data / "new" / "file").write_text("x")
+for data in map(Path, sys.argv[1:]):
+    keep_private(data)
+    (data / "new").mkdir(parents=True)
+    (data / "new" / "file").write_text("x")
 """
 
 
@@ -23,35 +23,26 @@ def rights(path) -> int:
     return stat.S_IMODE(path.lstat().st_mode)
 
 
-def kept_private(data) -> None:
-    subprocess.run([sys.executable, "-c", PROGRAM, str(data)], check=True)
+def kept_private(*folders) -> None:
+    subprocess.run([sys.executable, "-c", PROGRAM, *map(str, folders)], check=True)
 
 
-def test_what_was_open_is_closed_and_what_is_new_is_private(tmp_path):
+def test_what_was_open_is_closed_what_is_new_is_private_and_links_stay_as_they_are(tmp_path):
     data = tmp_path / "data"
     (data / "store" / "public").mkdir(parents=True)
     (data / "note").write_text("x")
     (data / "program").write_text("x")
     for path, mode in ((data, 0o755), (data / "store", 0o777), (data / "note", 0o644), (data / "program", 0o755)):
         path.chmod(mode)
-    kept_private(data)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere").chmod(0o755)
+    (data / "link").symlink_to(tmp_path / "elsewhere")
+    (data / "broken").symlink_to(tmp_path / "nowhere")
+    kept_private(data, tmp_path / "missing")
     assert rights(data) == (0o711 if os.geteuid() == 0 else 0o700)
     assert [rights(data / name) for name in ("store", "note", "program")] == [0o700, 0o600, 0o700]
     assert [rights(data / name) for name in ("new", "new/file")] == [0o700, 0o600]
-
-
-def test_a_data_folder_that_is_not_there_is_made_private(tmp_path):
-    kept_private(tmp_path / "data")
-    assert rights(tmp_path / "data") == 0o700
-
-
-def test_links_and_what_they_point_to_stay_as_they_are(tmp_path):
-    (tmp_path / "data").mkdir()
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "elsewhere").chmod(0o755)
-    (tmp_path / "data" / "link").symlink_to(tmp_path / "elsewhere")
-    (tmp_path / "data" / "broken").symlink_to(tmp_path / "nowhere")
-    kept_private(tmp_path / "data")
+    assert rights(tmp_path / "missing") == 0o700
     assert rights(tmp_path / "elsewhere") == 0o755
 
 

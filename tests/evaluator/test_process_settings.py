@@ -55,6 +55,7 @@ def test_threads_sleep_soon_unless_the_user_wants_it_otherwise(given, expected):
     assert environment == expected | {"GLIBC_TUNABLES": ""}
 
 
+@pytest.mark.full
 def test_memory_of_a_large_array_is_used_again():
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
 

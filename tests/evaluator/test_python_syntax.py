@@ -35,12 +35,12 @@ def parsed_by_many(parse):
     source = "f(" * 40 + "1" + ")" * 40
 
     def often(_):
-        for _ in range(50):
+        for _ in range(20):
             Yielding()
             parse(source)
 
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(often, range(24)))
+        list(pool.map(often, range(16)))
 
 
 def test_many_threads_may_parse_at_once(eager_switches):

@@ -34,6 +34,7 @@ def test_collection_goes_on_after_an_import_that_fails(folder):
     assert gc.isenabled()
 
 
+@pytest.mark.full
 def test_a_module_of_a_package_comes_without_the_others():
     program = """
 import sys

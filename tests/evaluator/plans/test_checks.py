@@ -98,6 +98,7 @@ def test_steps_may_stand_in_any_order():
         ({"steps": [{"id": "a", "tool": "x", "inputs": {"image": 1}}], "answers": []}, "steps[0].inputs.image"),
         ({"steps": [], "answers": "s1"}, "answers"),
         ({"steps": [], "answers": [], "stepz": 1}, "plan"),
+        ({"steps": [], "answers": ["x"] * 1001}, ""),
         ('{"steps": [', "character 12"),
     ],
 )

@@ -25,7 +25,7 @@ from evaluator.plans import (
     read_plan,
 )
 from evaluator.plans.literals import load_literal
-from evaluator.tools import CONTROLLLM, OPENAGI, ResourceType
+from evaluator.tools import CONTROLLLM, ResourceType
 
 CONTEXT = PlanContext(
     catalogue=CONTROLLLM,
@@ -177,22 +177,22 @@ def inputs(*, seed, count):
             yield reader, mutated(rng, rng.choice(TEXTS[own]))
 
 
-def test_a_hundred_thousand_inputs_raise_nothing_but_the_parsers_own_error():
-    refused = 0
-    for name, value in inputs(seed=20, count=100_000):
+def test_damaged_inputs_raise_nothing_but_the_parsers_own_error(full):
+    refused, count = 0, 100_000 if full else 10_000
+    for name, value in inputs(seed=20, count=count):
         try:
             READERS[name](value)
         except PlanSyntaxError:
             refused += 1
         except Exception as error:
             pytest.fail(f"{name} raised {error!r} on {value!r}")
-    assert 20_000 < refused < 90_000, "the inputs should be neither all right nor all wrong"
+    assert 0.2 * count < refused < 0.9 * count, "the inputs should be neither all right nor all wrong"
 
 
-@pytest.mark.parametrize("name", sorted(TEXTS))
-def test_the_unchanged_inputs_are_read(name):
-    for value in TEXTS[name] + (VALUES[name] if name in VALUE_READERS and name in VALUES else []):
-        READERS[name](value)
+def test_the_unchanged_inputs_are_read():
+    for name in TEXTS:
+        for value in TEXTS[name] + (VALUES[name] if name in VALUE_READERS and name in VALUES else []):
+            READERS[name](value)
 
 
 @settings(max_examples=300, deadline=None)
@@ -299,6 +299,7 @@ def assert_linear(reader, short, long, *, what):
     pytest.fail(f"{what}: {base:.4f} s, then {grown:.4f} s")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", sorted(READERS))
 def test_time_grows_with_length_and_not_faster(name):
     size = 4_000
@@ -308,6 +309,7 @@ def test_time_grows_with_length_and_not_faster(name):
             assert_linear(READERS[name], short, long, what=f"{shape} in {frame or 'nothing'}")
 
 
+@pytest.mark.full
 def test_many_arguments_and_keys_take_linear_time():
     def plans(count):
         many = {f"a{index}": ["x", 1] for index in range(count)}
@@ -327,12 +329,12 @@ def test_many_arguments_and_keys_take_linear_time():
         assert_linear(READERS[name], few, many, what=name)
 
 
-@pytest.mark.parametrize("name", sorted(READERS))
-@pytest.mark.parametrize("piece", ["[", "(", '{"a":', "{'a':", "Action('x', {'a': [", "R1 = f([", "((a,)"])
-def test_depth_is_bounded(name, piece):
-    for count in (30, 900, 100_000):
-        with suppress(PlanSyntaxError):
-            READERS[name](piece * count)
+def test_depth_is_bounded(full):
+    for piece in ["[", "(", '{"a":', "{'a':", "Action('x', {'a': [", "R1 = f([", "((a,)"]:
+        for name in READERS:
+            for count in (30, 900, 100_000 if full else 10_000):
+                with suppress(PlanSyntaxError):
+                    READERS[name](piece * count)
 
 
 def test_deep_json_values_are_refused_not_followed():
@@ -356,11 +358,6 @@ def test_a_text_that_utf_8_cannot_write_is_no_plan():
 def test_a_key_given_twice_is_refused():
     with pytest.raises(PlanSyntaxError, match="stands twice"):
         read_plan(value='{"steps": [], "steps": [], "answers": []}', context=CONTEXT)
-
-
-def test_unknown_names_of_any_catalogue_stay_as_they_are():
-    context = PlanContext(catalogue=OPENAGI, resources={}, expects=None)
-    assert read_plan(value="Magic, Colorization", context=context).plan.tools() == ("Magic", "Colorization")
 
 
 @contextmanager

@@ -18,7 +18,6 @@ from evaluator.plans import (
     parse_tree,
     plan_to_actions,
     plan_to_comma,
-    plan_to_json,
     plan_to_lumos,
     plan_to_printed,
     plan_to_tree,
@@ -85,12 +84,6 @@ def test_assignments(plan):
     parsed = parse_lumos(text=text, context=OPEN)
     assert (parsed.plan, parsed.tolerated) == (plan, ())
     assert read_plan(value=text, context=OPEN) == parsed
-
-
-@settings(deadline=None)
-@given(plans_of_actions())
-def test_the_canonical_form(plan):
-    assert read_plan(value=json.dumps(plan_to_json(plan)), context=OPEN).plan == plan
 
 
 names = st.sampled_from(sorted(OPENAGI.tools))

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from evaluator.programs import Failed, Failure, Limits, Program, Returned, Runner
+from tests.rings import usual
 
 HELPERS = """
 import copy
@@ -207,11 +208,13 @@ def runner():
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_programs_give_what_python_gives(name, runner):
-    [results] = runner.run([Program(source=WHOLE[name], entry="transform_grid", calls=[[GRID], [GRID]])])
+    program = Program(source=WHOLE[name], entry="transform_grid", calls=[[GRID], [GRID]])
+    [results], [again] = runner.run([program]), runner.run([program])
     names = {}
     exec("import copy\nfrom typing import List\n" + HELPERS + WHOLE[name], names)
     expected = json.loads(json.dumps(names["transform_grid"](json.loads(json.dumps(GRID)))))
     assert [result.value for result in results] == [expected, expected]
+    assert [result.steps for result in results] == [result.steps for result in again]
 
 
 @pytest.mark.parametrize(
@@ -304,7 +307,7 @@ def test_private_names_of_the_library_are_not_visible(runner):
 def test_results_do_not_depend_on_the_process():
     source = "[x for x in set('the quick brown fox jumps'.split())]"
     found = set()
-    for _ in range(3):
+    for _ in range(2):
         with Runner(workers=1) as one:
             found.add(str(one.run([Program(source=source)])[0][0].value))
     assert len(found) == 1
@@ -316,11 +319,10 @@ def test_the_recursion_of_a_flood_fill_over_the_largest_grid_fits(runner):
     assert result.value == [["x"] * 30] * 30
 
 
-@pytest.mark.parametrize("name", WHOLE)
-def test_steps_are_the_same_each_time_and_a_budget_below_them_fails(name, runner):
+@pytest.mark.parametrize("name", usual(WHOLE, of=["moved pixels"]))
+def test_a_budget_below_the_steps_of_a_program_fails(name, runner):
     program = Program(source=WHOLE[name], entry="transform_grid", calls=[[GRID]])
-    [[first]], [[again]] = runner.run([program]), runner.run([program])
-    assert first.steps == again.steps
+    [[first]] = runner.run([program])
     if first.steps:
         with Runner(library=[HELPERS], limits=Limits(steps=first.steps), workers=1) as enough:
             assert isinstance(enough.run([program])[0][0], Returned)
