@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 
 import pytest
 
@@ -208,10 +207,8 @@ def test_only_so_many_conversations_are_held_at_once():
 
 def test_conversations_with_an_endpoint_wait_side_by_side():
     model = Waiting(said, seconds=0.05)
-    started = time.monotonic()
     driven(FakeStrategy(asks_once), model, 40)
     assert model.most == 40
-    assert time.monotonic() - started < 1.0
     assert model.closed
 
 

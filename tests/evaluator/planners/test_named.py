@@ -20,6 +20,7 @@ def checkpoint(tmp_path_factory):
     return saved(tmp_path_factory.mktemp("checkpoint"), model=t5(tokenizer), tokenizer=tokenizer)
 
 
+@pytest.mark.full
 def test_a_checkpoint_in_a_folder_plans_within_the_constraint_although_it_knows_nothing(checkpoint):
     planner = planner_named(name=f"openagi/constrained:dir:{checkpoint}", suite=SUITE)
     reply = planner.plan(request_of("openagi", TASK))

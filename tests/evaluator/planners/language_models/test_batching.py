@@ -25,10 +25,6 @@ def test_no_batch_goes_beyond_the_context():
     assert batches(sizes((90, 50)), rows=8, context=100) == [[0]]
 
 
-def test_nothing_makes_no_batch():
-    assert batches([], rows=8, context=None) == []
-
-
 @pytest.mark.parametrize("bad", [set(), {0}, {6}, {2, 3}, set(range(7))])
 def test_items_that_fail_alone_are_found(bad):
     runs = []

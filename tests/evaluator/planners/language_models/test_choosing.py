@@ -1,12 +1,8 @@
 """Language models are chosen by name; a wrong name says what would be right, and nothing loads before it is asked."""
 
-import subprocess
-import sys
-
 import pytest
 
 from evaluator.planners.language_models import shipped
-from evaluator.planners.language_models.admission.hub_lookup import language_model_files
 from evaluator.planners.language_models.chat.model import ChatModel
 from evaluator.planners.language_models.choosing import DeferredModel, ModelNameError, language_model
 from evaluator.planners.language_models.fetching import fetch_model
@@ -90,15 +86,6 @@ def test_a_wrong_name_says_what_would_be_right(name, says):
         language_model(name, allow_private=False)
 
 
-def test_choosing_loads_no_torch():
-    code = (
-        "import sys; from evaluator.planners.language_models.choosing import language_model; "
-        "import evaluator.planners.driving; language_model('hf:org/name@main'); "
-        "language_model('chat:http://host.example/v1#m'); sys.exit('torch' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
 def test_a_hub_gives_the_files_of_one_commit(folder, tmp_path):
     (folder / "pytorch_model.bin").write_bytes(b"pickle")
     (folder / "modeling_own.py").write_text("raise SystemExit")
@@ -118,16 +105,3 @@ def test_a_repository_without_safetensors_is_refused(folder, tmp_path):
         pytest.raises(ModelError, match="own/planner@main has no safetensors"),
     ):
         fetch_model(repo="own/planner", revision="main", cache=tmp_path / "cache", endpoint=address)
-
-
-def test_a_hub_that_cannot_be_reached_is_named(tmp_path):
-    with pytest.raises(ModelError, match=r"own/planner@main cannot be fetched from http://127\.0\.0\.1:9"):
-        fetch_model(repo="own/planner", revision="main", cache=tmp_path, endpoint="http://127.0.0.1:9")
-
-
-def test_templates_are_fetched_and_programs_are_not():
-    names = ["config.json", "chat_template.jinja", "model-00001-of-00002.safetensors", "model.safetensors.index.json",
-             "own.py", "pytorch_model.bin", "original/consolidated.safetensors"]  # fmt: skip
-    assert language_model_files(names) == (
-        "chat_template.jinja", "config.json", "model-00001-of-00002.safetensors", "model.safetensors.index.json",
-    )  # fmt: skip

@@ -79,11 +79,6 @@ def test_a_bad_line_is_named(tmp_path, line, says):
         ScriptedModel.from_file(script(tmp_path, {"pattern": "", "text": "x"}, line))
 
 
-def test_a_missing_script_is_named(tmp_path):
-    with pytest.raises(ScriptError, match="nowhere"):
-        ScriptedModel.from_file(tmp_path / "nowhere.jsonl")
-
-
 def test_the_identity_follows_the_lines(tmp_path):
     one = ScriptedModel.from_file(script(tmp_path, {"pattern": "", "text": "x"})).identity()
     two = ScriptedModel.from_file(script(tmp_path, {"pattern": "", "text": "y"})).identity()

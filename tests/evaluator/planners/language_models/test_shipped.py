@@ -14,6 +14,7 @@ from evaluator.suites.registry import episode_of, suite_of
 from evaluator.training.planners.episodes import draw_episodes
 from evaluator.training.planners.splits import draw_split
 from tests.evaluator.training.planners.models import SUITE, request
+from tests.rings import usual
 
 ONE_MEGABYTE = 1_000_000
 
@@ -61,7 +62,7 @@ def test_all_of_them_together_take_less_than_six_megabytes():
     assert sum(path.stat().st_size for path in FOLDER.rglob("*") if path.is_file()) < 6 * ONE_MEGABYTE
 
 
-@pytest.mark.parametrize("name", shipped_names())
+@pytest.mark.parametrize("name", usual(shipped_names(), of=shipped_names()[:1]))
 def test_every_shipped_planner_plans(name):
     model = LocalModel.from_folder(shipped_folder(name))
     assert Ability.CONSTRAIN in model.abilities

@@ -190,6 +190,7 @@ def test_it_plans_a_few_tasks_and_solves_the_one_that_its_script_answers(entry, 
     assert sorted(parsed.plan.tools()) == sorted(task.gold.tools())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("entry", "slug", "with_model"),
     [run for run in RUNS if not suite_of(run.values[1]).conditions.experts],

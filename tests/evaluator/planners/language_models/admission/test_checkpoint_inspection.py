@@ -3,7 +3,6 @@
 import io
 import json
 import struct
-import time
 import zipfile
 
 import pytest
@@ -50,22 +49,14 @@ def test_a_zip_that_burns_processor_time_is_ended(tmp_path):
         for part in parts:
             archive.writestr(part, weights)
     assert path.stat().st_size < 5_000_000
-    started = time.monotonic()
     assert refusal(path, cpu_seconds=1) == "Reading the zip takes more than 1 seconds of processor time."
-    assert time.monotonic() - started < 10
 
 
-def test_files_that_share_their_bytes_are_refused_before_they_are_read(tmp_path):
-    path = written(tmp_path / "a.zip", zipped({**tiny_files(), "NOTICE": b"n" * 5000, "LICENSE": b"n" * 5000}))
-    data = bytearray(path.read_bytes())
-    with zipfile.ZipFile(path) as archive:
-        first, second = archive.getinfo("LICENSE"), archive.getinfo("NOTICE")
-        listing = archive.start_dir
-    # Both entries of the listing name one place.
-    at = data.index(struct.pack("<L", second.header_offset), listing)
-    data[at : at + 4] = struct.pack("<L", first.header_offset)
-    path.write_bytes(data)
-    assert "overlaps with what comes after it" in refusal(path)
+def test_files_beside_the_weights_have_a_bound_of_their_own(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint_zip, "_MOST_OTHER_BYTES", 1000)
+    path = written(tmp_path / "a.zip", zipped())
+    with pytest.raises(ModelRefusedError, match="at most 1000 are possible"):
+        checkpoint_zip.inspect(path, most_unpacked_bytes=ROOM)
 
 
 def test_what_unpacks_to_many_times_its_size_is_refused_before_it_is_unpacked(tmp_path):
@@ -74,10 +65,3 @@ def test_what_unpacks_to_many_times_its_size_is_refused_before_it_is_unpacked(tm
         for _ in range(100):
             file.write(bytes(1024 * 1024))
     assert "weights do not compress like that" in refusal(written(tmp_path / "a.zip", buffer.getvalue()))
-
-
-def test_files_beside_the_weights_have_a_bound_of_their_own(tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoint_zip, "_MOST_OTHER_BYTES", 1000)
-    path = written(tmp_path / "a.zip", zipped())
-    with pytest.raises(ModelRefusedError, match="at most 1000 are possible"):
-        checkpoint_zip.inspect(path, most_unpacked_bytes=ROOM)

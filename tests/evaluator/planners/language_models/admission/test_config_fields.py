@@ -2,18 +2,17 @@
 
 import dataclasses
 import json
-import time
 import tracemalloc
 
 import pytest
-import torch
 
 from evaluator.planners.language_models.admission.config_fields import FIELDS
 from evaluator.planners.language_models.admission.rules import ModelRefusedError, end_tokens, read_config
 from evaluator.planners.language_models.local.model import LocalModel, ModelUnusableError
-from evaluator.planners.language_models.local.model_loading import cache_bytes, read_settings
+from evaluator.planners.language_models.local.model_loading import read_settings
 from tests.fakes.strategies import generate
 from tests.fakes.tiny_models import byte_level_bpe, gpt2, llama, saved
+from tests.rings import usual
 
 NUMBERS = sorted(
     name
@@ -26,12 +25,12 @@ def config(**changes) -> bytes:
     return json.dumps({"model_type": "llama", **changes}).encode()
 
 
-@pytest.mark.parametrize("name", NUMBERS)
-def test_a_value_far_out_of_range_is_refused_with_the_setting_s_name(name):
-    for value in (10**13, 1e300, -(10**13), "1" * 200, [10**13] * 1000, {"a": 1}):
-        with pytest.raises(ModelRefusedError, match=f"config.json says {name} ") as refused:
-            read_config(config(**{name: value}))
-        assert len(str(refused.value)) < 300
+def test_a_value_far_out_of_range_is_refused_with_the_setting_s_name():
+    for name in NUMBERS:
+        for value in (10**13, 1e300, -(10**13), "1" * 200, [10**13] * 1000, {"a": 1}):
+            with pytest.raises(ModelRefusedError, match=f"config.json says {name} ") as refused:
+                read_config(config(**{name: value}))
+            assert len(str(refused.value)) < 300
 
 
 MOST = {
@@ -43,12 +42,12 @@ MOST = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", MOST)
-def test_sizes_have_ranges(name):
-    assert read_config(config(**{name: MOST[name]})).fields[name] == MOST[name]
-    for value in (MOST[name] + 1, -1, True, 2.5, float(MOST[name])):
-        with pytest.raises(ModelRefusedError, match=f"says {name} "):
-            read_config(config(**{name: value}))
+def test_sizes_have_ranges():
+    for name, most in MOST.items():
+        assert read_config(config(**{name: most})).fields[name] == most
+        for value in (most + 1, -1, True, 2.5, float(most)):
+            with pytest.raises(ModelRefusedError, match=f"says {name} "):
+                read_config(config(**{name: value}))
 
 
 BOMBS = {
@@ -124,6 +123,8 @@ def with_ends(folder, **ends):
 
 def test_each_end_that_the_configuration_lists_ends_a_text(tmp_path):
     """As Llama 3: several ids in `config.json`, where other tools read them from `generation_config.json`."""
+    import torch
+
     tokenizer = byte_level_bpe()
     model = gpt2(tokenizer)
     folder = saved(tmp_path / "m", model=model, tokenizer=tokenizer)
@@ -200,14 +201,12 @@ def test_settings_of_two_kilobytes_that_ask_for_terabytes_are_refused_before_any
     found = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**found, **changes}))
     tracemalloc.start()
-    started = time.process_time()
     try:
         with pytest.raises(ModelUnusableError, match=complaint):
             LocalModel.from_folder(folder)
         assert tracemalloc.get_traced_memory()[1] < 100 * 1024**2
     finally:
         tracemalloc.stop()
-    assert time.process_time() - started < 20
 
 
 SMALL = {
@@ -220,9 +219,10 @@ SMALL = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "architecture", ["gpt_neox", "qwen2", "qwen3", "mistral", "mixtral", "gemma2", "phi3", "bloom", "bart"]
-)
+FAMILIES = ["gpt_neox", "qwen2", "qwen3", "mistral", "mixtral", "gemma2", "phi3", "bloom", "bart"]
+
+
+@pytest.mark.parametrize("architecture", usual(FAMILIES, of=["qwen3", "mixtral", "bart"]))
 def test_models_of_common_families_load_and_answer(tmp_path, architecture):
     from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
@@ -239,11 +239,3 @@ def test_models_of_common_families_load_and_answer(tmp_path, architecture):
         name: loaded.network.module.config.to_dict()[name] for name in written if name in FIELDS
     }
     assert loaded.answer([generate("text", max_tokens=2)])[0].usage.completion_tokens
-
-
-def test_the_cache_of_a_published_model_is_as_large_as_known():
-    """Llama 3.1 8B: 128 KiB for each token in half precision."""
-    checked = read_config(config(hidden_size=4096, num_hidden_layers=32, num_attention_heads=32, num_key_value_heads=8))
-    from transformers import LlamaConfig
-
-    assert cache_bytes(LlamaConfig(**checked.fields), tokens=1) * 2 == 128 * 1024

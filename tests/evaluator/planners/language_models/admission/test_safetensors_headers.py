@@ -4,8 +4,6 @@ import json
 import struct
 
 import pytest
-import torch
-from safetensors.torch import save
 
 from evaluator.planners.language_models.admission.safetensors_headers import (
     LENGTH_BYTES,
@@ -30,6 +28,9 @@ def tensor(*, dtype: str = "F32", shape=(2,), offsets=(0, 8)):
 
 
 def test_what_the_library_writes_is_read():
+    import torch
+    from safetensors.torch import save
+
     tensors = {
         "a": torch.zeros(3, 4), "b": torch.zeros(5, dtype=torch.bfloat16), "c": torch.zeros((), dtype=torch.int64),
         "d": torch.zeros(0, 7), "e": torch.zeros(2, dtype=torch.float8_e4m3fn),

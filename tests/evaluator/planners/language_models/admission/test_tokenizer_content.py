@@ -243,13 +243,12 @@ BOMBS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("bomb", BOMBS)
-def test_bombs_are_refused_with_a_sentence(bomb):
-    make, complaint = BOMBS[bomb]
-    with pytest.raises(ModelRefusedError, match=complaint) as refused:
-        read_tokenizer(json.dumps(make()).encode())
-    assert str(refused.value).startswith("tokenizer.json")
-    assert len(str(refused.value)) < 500
+def test_bombs_are_refused_with_a_sentence():
+    for bomb, (make, complaint) in BOMBS.items():
+        with pytest.raises(ModelRefusedError, match=complaint) as refused:
+            read_tokenizer(json.dumps(make()).encode())
+        assert str(refused.value).startswith("tokenizer.json"), bomb
+        assert len(str(refused.value)) < 500, bomb
 
 
 MILLION_TOKENS = b'{"added_tokens": [' + b'{"id":0,"content":"x"},' * 10**6
@@ -280,15 +279,20 @@ def test_a_key_that_comes_twice_is_read_as_it_was_checked():
     assert Tokenizer.from_str(read_tokenizer(twice.encode()).text).normalizer is None
 
 
-@pytest.mark.sampled(of=4)
+@pytest.mark.full
 @pytest.mark.parametrize("pattern", [*sorted(KNOWN), r"\s+$", r" {2,}", r"\s?\p{L}+", r"[a-c]{1,3}[d-f]?x*"])
-@pytest.mark.parametrize("unit", [" ", "a", "A", " a", "1", "\n", "!", "'", " \n", "é", "aA"])
-def test_accepted_patterns_take_linear_time(pattern, unit):
-    """Ten thousand units and something else at the end: a quadratic pattern takes seconds."""
+def test_accepted_patterns_take_linear_time(pattern):
+    """Eight times the units and something else at the end: a quadratic pattern takes 64 times as long."""
     step = pre_tokenizers.Split(Regex(checked_regex(pattern, where="it")), "isolated")
-    started = time.process_time()
-    step.pre_tokenize_str(unit * 10_000 + "\x00")
-    assert time.process_time() - started < 0.3
+
+    def seconds(text):
+        started = time.process_time()
+        step.pre_tokenize_str(text)
+        return time.process_time() - started
+
+    for unit in (" ", "a", "A", " a", "1", "\n", "!", "'", " \n", "é", "aA"):
+        short, long = (min(seconds(unit * count + "\x00") for _ in range(3)) for count in (2_500, 20_000))
+        assert long < 25 * max(short, 0.001), unit
 
 
 @pytest.mark.parametrize("text", ["a  ", "a \n\n b \n", "  ", " \n a \n\n", "", "\n", "a\n \nb  "])

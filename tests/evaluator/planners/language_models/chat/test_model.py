@@ -192,9 +192,8 @@ def test_counts_that_are_none_are_not_believed(usage):
     assert answer.usage.completion_tokens == 1
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
+def test_what_may_succeed_is_tried_again_and_given_up_after_bounded_tries():
+    answers = [
         *((status, b"busy") for status in (408, 409, 425, 429, 500, 502, 503, 522, 524, 529)),
         *((status, b"<!doctype html><title>Just a moment") for status in (200, 403, 404)),
         *((200, answer) for answer in (b"{}", b'{"choices": []}', b'{"choices": null, "error": {"code": 529}}')),
@@ -202,75 +201,41 @@ def test_counts_that_are_none_are_not_believed(usage):
         (200, b'{"choices": [{"error": {"message": "upstream"}, "message": {"content": ""}}]}'),
         cut_off,
         hang_up,
-    ],
-    ids=lambda answer: f"{answer[0]} {answer[1]!r}" if isinstance(answer, tuple) else answer.__name__,
-)
-def test_what_may_succeed_is_tried_again_and_given_up_after_bounded_tries(answer):
-    with endpoint(answer, answer, GOOD) as (url, seen):
-        (recovered,) = asked(url)
-    assert recovered.text == "Image Denoising"
-    with endpoint(answer) as (url, seen):
-        (failure,) = asked(url)
-    assert failure.kind is FailureKind.UNAVAILABLE
-    assert failure.tries == len(seen) == 3
-    assert "in 3 tries" in failure.message
-
-
-def test_an_endpoint_that_is_not_there_is_unavailable():
-    with endpoint(GOOD) as (url, _):
-        pass
-    (failure,) = asked(url)
-    assert failure.kind is FailureKind.UNAVAILABLE
-    assert "no connection" in failure.message
+    ]
+    with endpoint(*(one for answer in answers for one in (answer, answer, answer, answer, GOOD))) as (url, seen):
+        for number, answer in enumerate(answers, start=1):
+            failure, recovered = asked(url)[0], asked(url)[0]
+            assert (failure.kind, failure.tries, recovered.text) == (
+                FailureKind.UNAVAILABLE, 3, "Image Denoising",
+            ), answer  # fmt: skip
+            assert "in 3 tries" in failure.message
+            assert len(seen) == 5 * number
 
 
 def test_an_endpoint_that_does_not_answer_is_unavailable_and_holds_nobody_up():
-    with endpoint(lambda handler, sent: time.sleep(1.5)) as (url, _):
-        started = time.monotonic()
+    with endpoint(lambda handler, sent: time.sleep(1)) as (url, _):
         (failure,) = asked(url, try_seconds=0.2, tries=2)
     assert failure.kind is FailureKind.UNAVAILABLE
     assert "within 0.2 seconds" in failure.message
-    assert time.monotonic() - started < 5
-
-
-def test_a_trickle_does_not_outlast_a_try():
-    def trickle(handler, _):
-        handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
-        for _ in range(30):
-            try:
-                handler.wfile.write(b" ")
-                handler.wfile.flush()
-            except OSError:
-                return
-            time.sleep(0.1)
-
-    with endpoint(trickle) as (url, _):
-        started = time.monotonic()
-        (failure,) = asked(url, try_seconds=0.4, tries=1)
-    assert failure.kind is FailureKind.UNAVAILABLE
-    assert time.monotonic() - started < 2.5
 
 
 def test_a_call_is_bounded_in_time_however_often_it_may_be_tried():
     with endpoint((503, b"", {"Retry-After": "30"})) as (url, seen):
-        started = time.monotonic()
         (failure,) = asked(url, tries=50, total_seconds=0.5)
     assert failure.kind is FailureKind.UNAVAILABLE
-    assert time.monotonic() - started < 5
     assert len(seen) < 5
 
 
 def test_a_dead_endpoint_does_not_hold_up_the_run_call_by_call():
     """One at a time, three tries each, 0.2 seconds each: all 100 would take a minute."""
-    with endpoint(lambda handler, sent: time.sleep(0.4)) as (url, _):
-        started = time.monotonic()
+    with endpoint(lambda handler, sent: time.sleep(0.4)) as (url, seen):
         found = asked(
             url, *[generate(str(number)) for number in range(100)],
             highest=1, try_seconds=0.2, total_seconds=0.6, probe_seconds=30.0,
         )  # fmt: skip
     assert {failure.kind for failure in found} == {FailureKind.UNAVAILABLE}
     assert "answered no call for 0.6 seconds" in found[-1].message
-    assert time.monotonic() - started < 15
+    assert len(seen) < 20
 
 
 def test_an_endpoint_that_comes_back_is_used_again():
@@ -280,17 +245,10 @@ def test_an_endpoint_that_comes_back_is_used_again():
         chat = model(url, tries=2, total_seconds=0.3, try_seconds=2.0, probe_seconds=0.1)
         first = chat.answer([generate("x") for _ in range(5)])
         down.clear()
-        time.sleep(2.5)
+        time.sleep(1.0)
         again = chat.answer([generate("x")]) + chat.answer([generate("x") for _ in range(5)])
     assert {failure.kind for failure in first} == {FailureKind.UNAVAILABLE}
     assert [answer.text for answer in again] == ["Image Denoising"] * 6
-
-
-def test_retry_after_is_honoured():
-    with endpoint((429, b"", {"Retry-After": "0.7"}), GOOD) as (url, seen):
-        (answer,) = asked(url)
-    assert answer.text
-    assert seen[1][3] - seen[0][3] >= 0.7
 
 
 def test_one_refusal_that_asks_to_wait_holds_all_others_back():
@@ -342,12 +300,6 @@ def test_a_key_across_the_cut_of_what_is_shown_is_hidden_whole():
     with endpoint((400, b"x" * (SHOWN - 5) + KEY.encode())) as (url, _):
         (found,) = asked(url, key=KEY)
     assert KEY[:4] not in found.received
-
-
-def test_without_a_key_none_is_sent():
-    with endpoint(GOOD) as (url, seen):
-        asked(url, key="")
-    assert "Authorization" not in seen[0][1]
 
 
 def test_a_secret_header_goes_in_the_place_of_the_key_and_is_told_nowhere(monkeypatch, caplog):
@@ -405,38 +357,18 @@ def test_it_costs_exactly_the_tasks_that_it_failed(bad, reason):
     assert all(found[index].plan == f"plan of {index}" for index in found if index not in faulty)
 
 
-def measured(calls, *, highest, settings):
-    async def run():
-        async with ChatServer(settings) as server:
-            chat = model(server.url, highest=highest)
-            started = time.monotonic()
-            answers = await asyncio.gather(*map(chat.answer_one, calls))
-            seconds = time.monotonic() - started
-            await chat.close()
-            return answers, seconds, server
-
-    return asyncio.run(run())
-
-
 def test_it_finds_out_how_much_an_endpoint_bears():
-    calls = [generate(str(number)) for number in range(600)]
-    settings = ServerSettings(latency_seconds=0.1, capacity=12)
-    answers, seconds, server = measured(calls, highest=64, settings=settings)
+    async def run():
+        async with ChatServer(ServerSettings(latency_seconds=0.03, capacity=12)) as server:
+            chat = model(server.url, highest=64)
+            answers = await asyncio.gather(*(chat.answer_one(generate(str(number))) for number in range(300)))
+            await chat.close()
+            return answers, server
+
+    answers, server = asyncio.run(run())
     assert all(hasattr(answer, "text") for answer in answers)
     assert server.most == 12
     assert server.refused < 100
-    # The ideal is 5 s; the bound is loose because tests share their machine with others.
-    assert seconds < 2.5 * 600 / 12 * 0.1
-
-
-def test_many_calls_take_little_longer_than_they_must():
-    calls = [generate(str(number)) for number in range(400)]
-    settings = ServerSettings(latency_seconds=0.3, capacity=32)
-    answers, seconds, server = measured(calls, highest=32, settings=settings)
-    assert all(hasattr(answer, "text") for answer in answers)
-    assert server.refused == 0
-    # Ideal 3.75 s; one at a time 120 s.
-    assert seconds < 2.5 * 400 / 32 * 0.3
 
 
 def test_the_limit_is_told(caplog):
@@ -467,8 +399,9 @@ def test_an_endpoint_that_wants_fewer_calls_is_not_given_up():
     assert {answer.text for answer in found} == {"Image Denoising"}
 
 
-def test_without_such_a_limit_each_call_is_sent():
-    calls = [generate(f"image {number}") for number in range(10)]
-    with endpoint((500, b"")) as (url, seen):
-        asked(url, *calls, tries=2, highest=1)
-    assert len(seen) == 20
+def test_an_endpoint_that_is_not_there_is_unavailable():
+    with endpoint(GOOD) as (url, _):
+        pass
+    (failure,) = asked(url)
+    assert failure.kind is FailureKind.UNAVAILABLE
+    assert "no connection" in failure.message

@@ -9,14 +9,15 @@ from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.planners.language_models.local.network import Network
 from evaluator.planners.language_models.protocol import FailureKind, Message
 from tests.fakes.strategies import generate
-from tests.fakes.tiny_models import TEXTS, AnyOrder, byte_level_bpe, gpt2, livelier, llama, opt, t5, unigram
+from tests.fakes.tiny_models import TEXTS, AnyOrder, byte_level_bpe, gpt2, livelier, llama, opt
+from tests.rings import usual
 
 BPE = byte_level_bpe()
 SMALL = CacheSize(page_size=16, pages=64, batch_tokens=256)
 FAMILIES = {"GPT-2": gpt2, "Llama": llama, "OPT": opt}
 
 
-@pytest.fixture(params=list(FAMILIES))
+@pytest.fixture(params=usual(FAMILIES, of=["Llama"]))
 def network(request):
     return Network(module=livelier(FAMILIES[request.param](BPE)), tokenizer=BPE)
 
@@ -42,14 +43,6 @@ def test_it_says_what_plain_batches_say(network):
     assert texts(found) == texts(plain)
     assert [one.usage for one in found] == [one.usage for one in plain]
     assert network.module.config._attn_implementation != "paged|sdpa"
-
-
-def test_it_really_was_used(network):
-    works = [prepared(network, text) for text in TEXTS]
-    found = continuous_completions(network=network, works=works, size=SMALL)
-    assert all(found)
-    assert model(network, continuous=SMALL).identity()["batching"] == "continuous"
-    assert model(network).identity()["batching"] == "padded"
 
 
 def test_what_prompts_share_at_their_beginning_is_read_once(network):
@@ -78,6 +71,7 @@ def test_calls_that_draw_or_are_constrained_are_answered_in_plain_batches(networ
     assert found[2].beams
 
 
+@pytest.mark.full
 def test_a_poisonous_request_is_isolated(network):
     calls = [generate(text, max_tokens=4) for text in TEXTS]
     good = model(network).answer(calls)
@@ -126,10 +120,3 @@ def test_where_it_cannot_run_at_all_plain_batches_answer(network):
     calls = [generate(text, max_tokens=3) for text in TEXTS[:3]]
     assert texts(tried.answer(calls)) == texts(model(network).answer(calls))
     assert tried.identity()["batching"] == "padded"
-
-
-def test_sequence_to_sequence_models_are_batched_plainly():
-    tokenizer = unigram()
-    network = Network(module=livelier(t5(tokenizer)), tokenizer=tokenizer)
-    calls = [generate(text, max_tokens=3) for text in TEXTS[:3]]
-    assert texts(model(network, continuous=SMALL).answer(calls)) == texts(model(network).answer(calls))

@@ -155,8 +155,7 @@ def test_three_programs_are_drawn_by_the_seed():
         assert len(draft.alternatives) == 2
         return [draft.plan["program"], *(one["program"] for one in draft.alternatives)]
 
-    assert programs(1) == programs(1)
-    assert len({tuple(programs(seed)) for seed in range(4)}) > 1
+    assert programs(1) == programs(1) != programs(2)
 
 
 def test_where_none_fits_the_one_with_the_most_right_demonstrations_is_given():

@@ -74,6 +74,7 @@ def test_what_is_no_threshold_is_refused(name, sentence):
     assert sentence in str(error.value)
 
 
+@pytest.mark.full
 def test_the_ablation_has_a_row_and_a_column_for_each_threshold():
     report = measure_search(suite=SUITE, gold=False, strategies=("beam", "adaptive"), thresholds=(2, 3, 3.5))
     assert {name: row.threshold for name, row in report.figures.items()} == {

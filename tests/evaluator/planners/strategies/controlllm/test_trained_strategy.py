@@ -23,6 +23,7 @@ from evaluator.suites import suite_of
 from evaluator.suites.toolbench.judging import judge
 from evaluator.tools.controlllm import CONTROLLLM
 from tests.evaluator.planners.strategies.controlllm.tog_factories import converse, request, subtask
+from tests.rings import usual
 
 SUITE = suite_of("toolmini")
 FIFTEEN_MEGABYTES = 15_000_000
@@ -77,12 +78,14 @@ def asked(task):
     return request_for(suite=SUITE, task=task, context=all_tools(suite=SUITE, task=task))
 
 
+@pytest.mark.full
 def test_as_many_decompositions_of_our_own_requests_are_right_as_measured():
     right = [judge_decomposition(predicted=trained_decomposition(asked(task)), gold=task.decomposition).right
              for task in SAMPLED]  # fmt: skip
     assert sum(right) >= LEAST_RIGHT * len(SAMPLED)
 
 
+@pytest.mark.full
 def test_as_many_of_its_plans_for_our_own_requests_solve_them_as_measured():
     planner = planner_named(name="controlllm/trained", suite=SUITE)
     solved = [judge(suite=SUITE, task=task, value=planner.plan(asked(task)).plan).judgement.SE for task in SAMPLED]
@@ -101,7 +104,10 @@ def test_the_plan_for_a_request_that_nobody_wrote_before():
     assert text == {"type": "text", "value": "wug"}
 
 
-@pytest.mark.parametrize("text", ["word " * 10_000, "?!", "", "\n\x00\ue000", "Remove the dog from a.png"])
+ODD = ["word " * 10_000, "?!", "", "\n\x00\ue000", "Remove the dog from a.png"]
+
+
+@pytest.mark.parametrize("text", usual(ODD, of=["", "Remove the dog from a.png"]))
 def test_requests_that_make_no_sense_or_give_no_file_are_decomposed_all_the_same(text):
     parse_decomposition(trained_decomposition(request(text)))
     draft, _ = converse(TrainedControlLLM().converse(request(text)), str)
@@ -116,6 +122,7 @@ def test_the_tool_that_is_asked_for_scores_more_than_one_that_only_fits():
     assert named > 4 > 3 > other
 
 
+@pytest.mark.full
 def test_a_count_is_asked_for_once_where_the_request_says_how_many_results_it_expects():
     counting = request("How many dogs are there in a.png?", a_png="image")
     both, _ = converse(TrainedControlLLM().converse(counting), str)

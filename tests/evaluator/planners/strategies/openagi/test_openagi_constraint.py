@@ -57,12 +57,12 @@ def test_every_sequence_that_may_end_is_a_plan_without_problems(task, missing, d
         written += (choice,)
 
 
-@pytest.mark.parametrize("task", LINEAR, ids=lambda task: task.key)
-def test_every_gold_sequence_can_be_written(task):
-    constraint, names = constraint_for(task), task.gold.tools()
-    for length, name in enumerate(names):
-        assert name in constraint.following(names[:length]).names
-    assert constraint.following(names).may_end
+def test_every_gold_sequence_can_be_written():
+    for task in LINEAR:
+        constraint, names = constraint_for(task), task.gold.tools()
+        for length, name in enumerate(names):
+            assert name in constraint.following(names[:length]).names
+        assert constraint.following(names).may_end
 
 
 def test_the_first_name_takes_what_the_request_gives():

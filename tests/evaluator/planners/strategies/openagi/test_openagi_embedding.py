@@ -3,9 +3,6 @@
 import json
 
 import pytest
-import torch
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel, PreTrainedTokenizerFast
 
 from evaluator.planners.language_models.protocol import Completion
 from evaluator.planners.protocol import offered_tools
@@ -17,6 +14,7 @@ from tests.evaluator.experts.hub_server import serving
 from tests.evaluator.planners.strategies.openagi.openagi_tasks import read, request, task_like
 from tests.fakes.constrained_model import held
 
+pytestmark = pytest.mark.full
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 TOOLS = offered_tools(OPENAGI)
 WORDS = sorted({word for tool in TOOLS for word in tool.name.casefold().split()} | {"apply", "please", "weather"})
@@ -24,17 +22,12 @@ MEAN = {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}
 MODULES = ("Transformer", "Pooling", "Normalize")
 
 
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Networks of this size lose more by threads than they win, above all where cores are shared."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 def save_checkpoint(folder, *, layers=2, modules=MODULES, pooling=MEAN, settings=None, prompt=None):
     """A BERT over whole words; without layers it is a bag of words."""
+    import torch
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(0)
     vocabulary = {word: index for index, word in enumerate((*SPECIAL, *WORDS))}
@@ -96,6 +89,9 @@ def bert(tmp_path_factory):
 
 
 def by_hand(folder, text, pool):
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
     tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
     with torch.no_grad():
         return pool(model(**tokenizer(text, return_tensors="pt")).last_hidden_state[0])
@@ -110,6 +106,8 @@ def by_hand(folder, text, pool):
     ],
 )
 def test_it_is_the_cosine_of_the_pooled_states(tmp_path, pooling, pool):
+    import torch
+
     folder = save_checkpoint(tmp_path / "bert", pooling=pooling)
     found = cosines(EmbeddingSimilarity(folder=folder, threshold=0.5), "apply denoising please")["Image Denoising"]
     line, name = (by_hand(folder, text, pool) for text in ("apply denoising please", "Image Denoising"))

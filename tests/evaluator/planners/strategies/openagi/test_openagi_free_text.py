@@ -72,12 +72,12 @@ def test_steps_in_ones_own_words_become_a_plan(strategy):
 
 
 @pytest.mark.parametrize("strategy", FREE)
-@pytest.mark.parametrize("task", TASKS[::11], ids=lambda task: task.key)
-def test_gold_plans_can_be_said_in_steps(strategy, task):
-    draft, _ = said(strategy(), task, steps(*lines_for(task.gold)))
-    plan, problems = read(draft, task)
-    assert problems == ()
-    assert is_gold(plan, task)
+def test_gold_plans_can_be_said_in_steps(strategy):
+    for task in TASKS[::11]:
+        draft, _ = said(strategy(), task, steps(*lines_for(task.gold)))
+        plan, problems = read(draft, task)
+        assert problems == ()
+        assert is_gold(plan, task)
 
 
 def lines_for(plan):

@@ -43,19 +43,19 @@ def answer(task, *, strategy=None, scoring=None, offered=ALL):
     ), model
 
 
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.key)
-def test_a_model_that_was_taught_the_gold_plans_finds_them_all(task):
-    plan, problems = read(answer(task)[0], task)
-    assert problems == ()
-    assert is_gold(plan, task)
+def test_a_model_that_was_taught_the_gold_plans_finds_them_all():
+    for task in TASKS:
+        plan, problems = read(answer(task)[0], task)
+        assert problems == (), task.key
+        assert is_gold(plan, task), task.key
 
 
-@pytest.mark.parametrize("task", LINEAR[::7], ids=lambda task: task.key)
-def test_requests_of_one_input_are_planned_as_by_constrained_generation(task):
-    one, first = answer(task, strategy=Constrained(), scoring=random_scoring(1))
-    other, second = answer(task, strategy=Nonlinear(), scoring=random_scoring(1))
-    assert one == other
-    assert first.prompts == second.prompts == [task.text]
+def test_requests_of_one_input_are_planned_as_by_constrained_generation():
+    for task in LINEAR[::7]:
+        one, first = answer(task, strategy=Constrained(), scoring=random_scoring(1))
+        other, second = answer(task, strategy=Nonlinear(), scoring=random_scoring(1))
+        assert one == other
+        assert first.prompts == second.prompts == [task.text]
 
 
 @settings(max_examples=200, deadline=None)
@@ -77,8 +77,8 @@ def test_whatever_the_model_wants_the_plan_has_no_problems(task, missing, seed, 
     assert plan.steps
 
 
-@pytest.mark.parametrize("task", NONLINEAR[::5], ids=lambda task: task.key)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("task", NONLINEAR[::15], ids=lambda task: task.key)
+@pytest.mark.parametrize("seed", range(2))
 def test_the_inputs_of_a_request_are_joined(task, seed):
     plan, _ = read(answer(task, scoring=random_scoring(seed))[0], task)
     makers = {reference: step for step in plan.steps for reference in step.outputs.values()}

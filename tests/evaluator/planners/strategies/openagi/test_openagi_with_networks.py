@@ -26,6 +26,9 @@ MAKERS = {
 }
 
 
+pytestmark = pytest.mark.full
+
+
 @pytest.fixture(autouse=True, scope="module")
 def one_thread():
     """Networks of this size lose more by threads than they win, above all where cores are shared."""
