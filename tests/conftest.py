@@ -3,22 +3,24 @@
 import re
 import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Generator, Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from uuid import uuid4
 
-import psycopg
 import pytest
 from django.conf import settings
 from django.db import connection
 from django.test import TransactionTestCase
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
+from pytest_django import DjangoDbBlocker
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-from leaderboard.site import embedded
-from leaderboard.site.environment import parse_database_url
+from tests.database import cluster, connect_django, make_database
 from tests.sampling import USUAL, Sample
 
 _FULL_MODULE = re.compile(r"^pytestmark = .*\bpytest\.mark\.full\b", re.MULTILINE)
@@ -110,34 +112,33 @@ def _place(item: pytest.Item) -> int:
 
 
 @pytest.fixture(scope="session")
-def postgres_url() -> Iterator[str]:
-    """A throw-away PostgreSQL that does not wait for the disk."""
-    url = embedded.start(settings.DATA_DIR)
-    with psycopg.connect(url, autocommit=True) as connection:
-        for option in ("fsync", "synchronous_commit", "full_page_writes"):
-            connection.execute(f"ALTER SYSTEM SET {option} = off")
-        connection.execute("SELECT pg_reload_conf()")
-    yield url
-    embedded.stop(settings.DATA_DIR)
+def postgres_url(request: pytest.FixtureRequest, django_db_blocker: DjangoDbBlocker) -> Iterator[str]:
+    """A throw-away PostgreSQL with the database `tests.database.MIGRATED`."""
+    with ExitStack() as stack:
+        with django_db_blocker.unblock():
+            url = stack.enter_context(cluster(settings.DATA_DIR, run=_folder_of_run(request.config)))
+        yield url
 
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(postgres_url: str) -> None:
-    """pytest-django's hook to change the database before it makes the test database."""
-    settings.DATABASES["default"].update(
-        {key: value for key, value in parse_database_url(postgres_url).items() if key != "OPTIONS"}
-    )
+    """For tests that make databases of their own, through Django's connection."""
+    connect_django(postgres_url)
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None) -> Iterator[None]:
-    """pytest-django's test database, whose tables are emptied quickly after tests that commit.
+def django_db_setup(postgres_url: str, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """The database of the tests, in the place of pytest-django's, whose tables are emptied quickly after tests that
+    commit.
 
     Django truncates all of them and makes its permissions and content types again, which takes a third of a second.
     """
-    with pytest.MonkeyPatch.context() as patch:
+    make_database(postgres_url)
+    with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patch:
+        connect_django(postgres_url)
         patch.setattr(TransactionTestCase, "_fixture_teardown", _empty_tables)
         yield
+        connection.close()
 
 
 def _empty_tables(case: TransactionTestCase) -> None:
@@ -148,7 +149,19 @@ def _empty_tables(case: TransactionTestCase) -> None:
         cursor.execute(f"SET session_replication_role = replica; {deletes}; SET session_replication_role = DEFAULT")
 
 
-def pytest_unconfigure() -> None:
-    """Remove the data folder of this run."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Give the run the name that all its processes know it by."""
+    known = getattr(config, "workerinput", {}).get("testrunuid")
+    config.option.testrunuid = known or config.option.testrunuid or uuid4().hex
+
+
+def _folder_of_run(config: pytest.Config) -> Path:
+    return Path(tempfile.gettempdir()) / f"planarena-run-{config.option.testrunuid}"
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the data folder of this process, and that of the run."""
     if Path(settings.DATA_DIR).name.startswith("planarena-tests-"):
         shutil.rmtree(settings.DATA_DIR, ignore_errors=True)
+    if not hasattr(config, "workerinput"):
+        shutil.rmtree(_folder_of_run(config), ignore_errors=True)
