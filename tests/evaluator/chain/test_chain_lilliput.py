@@ -3,16 +3,11 @@
 import pytest
 
 from evaluator.chain import ChainRequest, ChainRunner
-from evaluator.chain.asking import chain_planner, request_in_words, request_of_task
-from evaluator.chain.files import GivenFile
+from evaluator.chain.asking import chain_planner, request_of_task
 from evaluator.chain.transcript import transcript
 from evaluator.engine import Engine, ExpertPool, MemoryStore
 from evaluator.episodes.base import Setting
-from evaluator.experts.profile import load_profile
-from evaluator.planners.language_models.scripted import ScriptedModel
-from evaluator.planners.strategies.controlllm import AdaptiveControlLLM
 from evaluator.suites.registry import episode_of, suite_of
-from evaluator.tools.types import ResourceType
 
 
 @pytest.fixture(scope="module")
@@ -67,38 +62,6 @@ def test_boxes_of_another_size_than_the_picture_are_put_on_the_picture_that_they
     assert (correction.problem, correction.helped) == ("unfit input", True)
     assert correction.what.endswith("-> kitchen_003.png")
     assert end.is_complete
-
-
-def test_a_subtask_that_fails_leaves_the_other_one_its_result(prepared, engine):
-    decomposition = """<Solution>[
-        {"description": "Read aloud what it shows.", "task": ["audio-generation"], "id": 0, "dep": [-1],
-         "args": [{"type": "image", "value": "a.png"}], "returns": [{"type": "audio", "value": "<GENERATED>-0"}]},
-        {"description": "Detect all objects.", "task": ["image-perception"], "id": 1, "dep": [-1],
-         "args": [{"type": "image", "value": "a.png"}], "returns": [{"type": "bbox", "value": "<GENERATED>-1"}]}
-        ]</Solution>"""
-    answers = {"Split a request": decomposition, "Tools were called": "It is in result-1-bbox.json."}
-
-    def script(call):
-        stage = call.messages[0].content
-        known = next((text for start, text in answers.items() if stage.startswith(start)), None)
-        return known or '<Solution>{"thought": "t", "score": 3}</Solution>'
-
-    picture = next(iter(request_of_task(prepared=prepared, key="image_detection/0", sample=0).files.values()))
-    asked = request_in_words(
-        text="Read a.png aloud, and find all objects.",
-        files=[GivenFile(name="a.png", type=ResourceType.IMAGE, value=picture)],
-        profile=load_profile("lilliput"),
-    )
-    model = ScriptedModel(script)
-    end = ChainRunner(strategy=AdaptiveControlLLM(with_model=True), engine=engine, model=model).run(asked)
-    assert [str(one.outcome) for one in end.progress] == ["failed", "made"]
-    assert [*end.results] == ["result-1-bbox.json"]
-    assert end.response == "It is in result-1-bbox.json."
-    last = model.calls[-1].messages[-1].content
-    assert "Failed:\n- Read aloud what it shows." in last
-    document = transcript(request=asked.request, planner="controlllm/adaptive:scripted", finished=end)
-    assert document["decomposition"]["by"] == "language model"
-    assert not document["complete"]
 
 
 def test_the_transcript_holds_every_stage(serve):

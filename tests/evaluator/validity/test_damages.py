@@ -33,12 +33,6 @@ def texts_of(key, plan):
             yield slot, steps[slot.step].inputs[slot.argument]
 
 
-def test_there_are_at_least_12_kinds_each_with_a_sentence():
-    assert len(BY_NAME) == len(DAMAGES) >= 12
-    assert all(damage.description.endswith(".") for damage in DAMAGES)
-    assert {damage.indicator for damage in DAMAGES} == {"SE", "IR", "CR", "HR"}
-
-
 @pytest.mark.parametrize("name", BY_NAME)
 def test_a_damaged_plan_is_another_one_than_gold_always_the_same_and_valid_unless_that_is_the_damage(name):
     plans = plans_of(name)

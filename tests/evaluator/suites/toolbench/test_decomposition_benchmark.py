@@ -9,7 +9,7 @@ from evaluator.cli.main import app
 from evaluator.metrics.decomposition import FIELDS
 from evaluator.planners.strategies.controlllm.subtasks import protocol_text, typed_subtasks
 from evaluator.suites import suite_of
-from evaluator.suites.toolbench.decomposition_benchmark import decompose_by_rules, measure_decompositions
+from evaluator.suites.toolbench.decomposition_benchmark import measure_decompositions
 
 SUITE = suite_of("toolmini")
 
@@ -44,11 +44,6 @@ def test_another_description_costs_deacc_and_its_own_field_alone():
     assert report.but_description.mean == 1
     assert report.deacc.mean == report.fields["description"].mean < 0.2
     assert report.fields["args"].mean == 1
-
-
-def test_the_rules_find_domains_more_often_than_whole_decompositions():
-    report = measure_decompositions(suite=SUITE, name="rules", decompose=decompose_by_rules)
-    assert report.deacc.mean <= report.but_description.mean <= report.fields["task"].mean < 1
 
 
 def test_the_command_refuses_a_suite_that_executes_plans():

@@ -1,8 +1,5 @@
 """Tools that are relevant in no request."""
 
-from typer.testing import CliRunner
-
-from evaluator.cli.main import app
 from evaluator.plans import Plan, Step
 from evaluator.suites import suite_of
 from evaluator.suites.toolbench.indicators import judge_plan
@@ -29,10 +26,3 @@ def test_calling_an_idle_tool_is_irrelevant_in_every_request():
 
 def test_suites_without_goals_do_not_know_idle_tools():
     assert suite_of("openagi").idle_tools == ()
-
-
-def test_the_command_lists_them():
-    shown = CliRunner().invoke(app, ["suites", "show", "toolmini"]).stdout
-    assert "23 of 61 tools are relevant in no request: " in " ".join(shown.split())
-    assert all(tool in "".join(shown.split()) for tool in suite_of("toolmini").idle_tools)
-    assert "relevant in no request" not in CliRunner().invoke(app, ["suites", "show", "openagi"]).stdout

@@ -49,38 +49,3 @@ def test_real_roots_are_those_of_sympy(seed):
     for one, root in zip(found, wanted, strict=True):
         assert one.exact == bool(root.is_rational)
         assert abs(float(one.value) - float(root)) <= 1e-12 * max(1, abs(float(root)))
-
-
-@pytest.mark.parametrize(
-    "system",
-    [
-        "x^2 + y = 3, y^2 + x = 5",
-        "x^2 + x*y = 6, x*y + y^2 = 3",
-        "x^3 + y^3 + x*y = 7, x*y = 1",
-        "x^2 + y^2 = 10, x^2 - x*y + y^2 = 7",
-        "x^2 - 3*x*y + y^2 = 11, x + 2*y^2 = 9",
-    ],
-)
-def test_systems_of_two_equations_have_the_solutions_of_sympy(system):
-    x, y = sympy.symbols("x y", real=True)
-    sides = [part.split("=") for part in system.split(", ")]
-    equations = [sympy.expand(eval(left.replace("^", "**"), {"x": x, "y": y}) - eval(right)) for left, right in sides]
-    basis = sympy.groebner(equations, x, y, order="lex")
-    heights = sympy.Poly(basis.exprs[-1], y).real_roots()
-    value = read_value(text_of("SolveEquation", system))
-    items = value.items if isinstance(value, Alternatives) else (value,)
-    found = [{name: read_value(text) for name, text in item.assignments.items()} for item in items]
-    for solution in found:
-        point = {x: float(solution["x"].value), y: float(solution["y"].value)}
-        assert all(abs(equation.subs(point)) < 1e-6 for equation in equations)
-    assert len({round(float(solution["y"].value), 9) for solution in found}) == len(
-        {
-            round(float(height), 9)
-            for height in heights
-            if any(_is_real(root) for root in sympy.Poly(equations[0].subs(y, height.n(30)), x).nroots(n=25))
-        }
-    )
-
-
-def _is_real(root):
-    return abs(sympy.im(root)) < 1e-9

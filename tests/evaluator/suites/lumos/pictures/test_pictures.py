@@ -71,17 +71,6 @@ def call(action: str, *, scope: str) -> Call:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("slug", ["a-okvqa", "scienceqa"])
-def test_without_files_a_suite_is_unavailable_and_says_what_belongs_where(slug, monkeypatch, tmp_path):
-    monkeypatch.setenv(VARIABLE, str(tmp_path))
-    forget()
-    assert slug not in suite_names()
-    with pytest.raises(LookupError, match=f"{slug} is unavailable: {tmp_path}/{slug}/.* is missing. Mount "):
-        suite_of(slug)
-    with pytest.raises(SettingError, match="is missing"):
-        episode_of(slug).rules_digest("paper")
-
-
 def test_a_missing_picture_is_named_before_anything_runs(mounted):
     (mounted / "scienceqa" / "test" / "7" / "image.png").unlink()
     with pytest.raises(SettingError, match=r"test/7/image.png cannot be read"):

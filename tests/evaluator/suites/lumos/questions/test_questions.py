@@ -22,7 +22,6 @@ from evaluator.suites.lumos.questions.source import (
     read_evidence,
     read_questions,
 )
-from evaluator.suites.registry import forget
 from tests.evaluator.episodes.turns.toy import Answers
 from tests.evaluator.suites.lumos.questions.conftest import FILM
 
@@ -41,15 +40,6 @@ def ran(environment, action: str, **values: str):
         outputs=len(read.outputs),
     )  # fmt: skip
     return environment.run([call])[0]
-
-
-@pytest.mark.parametrize("slug", BOTH)
-def test_without_files_a_suite_is_unavailable_and_says_what_belongs_where(slug, monkeypatch, tmp_path):
-    monkeypatch.setenv("PLANARENA_DATA", str(tmp_path))
-    forget()
-    assert slug not in suite_names()
-    with pytest.raises(LookupError, match=f"{slug} is unavailable: .*suites fetch lumos-questions"):
-        suite_of(slug)
 
 
 @pytest.mark.parametrize(("slug", "place"), [("hotpotqa", DISTRACTORS), ("strategyqa", EVIDENCE)])

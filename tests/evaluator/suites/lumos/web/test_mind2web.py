@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from evaluator.episodes.base import Setting, SettingError
+from evaluator.episodes.base import Setting
 from evaluator.planners.bundled import bundled_planner
 from evaluator.planners.turns.protocol import TurnRequest, TurnResponse
-from evaluator.suites import episode_of, suite_names, suite_of
+from evaluator.suites import episode_of, suite_of
 from evaluator.suites.lumos.mounted import VARIABLE
 from evaluator.suites.lumos.web.building import LONGEST, build, texts_of
 from evaluator.suites.lumos.web.steps import POOL, STEPS, StepFileError, read_walks
@@ -80,16 +80,6 @@ def walked(*actions: str, answer: bool = False):
     evaluator = episode_of("mind2web").evaluator(suite=suite, setting=Setting())
     (record,) = evaluator.run(planner=Answers(reply), tasks=[KEY])
     return record
-
-
-def test_without_its_file_it_is_unavailable_and_says_what_makes_it(monkeypatch, tmp_path):
-    monkeypatch.setenv(VARIABLE, str(tmp_path))
-    forget()
-    assert "mind2web" not in suite_names()
-    with pytest.raises(LookupError, match=r"mind2web is unavailable: .*steps.jsonl is missing. Mount .*lumos mind2web"):
-        suite_of("mind2web")
-    with pytest.raises(SettingError, match="is missing"):
-        episode_of("mind2web").rules_digest("")
 
 
 def test_the_pool_has_the_best_elements_in_their_order(made):
