@@ -37,6 +37,8 @@ def of(kind, *, target="dog", source=YARD, **more):
         (goal(of(Kind.REMOVE), of(Kind.MASK)), 3),
         (goal(of(Kind.GENERATE, source=None), of(Kind.DESCRIBE, target="", source=ResultOf(0))), 2),
         (goal(of(Kind.COUNT), of(Kind.COUNT)), 1),
+        # The first and the last part segment the same image; the one between them has nothing to do with it.
+        (goal(of(Kind.MASK), of(Kind.DESCRIBE, target="", source=File("b.png")), of(Kind.MASK, target="cat")), 4),
     ],
 )
 def test_the_shortest_plan_makes_equal_calls_once(wanted, length):

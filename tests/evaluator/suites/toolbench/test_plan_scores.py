@@ -62,11 +62,15 @@ def test_undecided_plans_make_ranges_in_the_report_and_its_tables(monkeypatch, c
     assert "SE, lower end" not in printed
 
 
-def test_an_arbiter_settles_plans_of_a_file(monkeypatch, capsys, tmp_path):
+def test_an_arbiter_settles_the_first_plans_of_a_file(monkeypatch, capsys, tmp_path):
+    """Others are in the column of the best of several, which goes by the rules."""
     monkeypatch.setenv("PLANARENA_DATA", str(tmp_path))
     make_questions_undecided(monkeypatch)
     path = tmp_path / "plans.jsonl"
-    path.write_text(json.dumps({"task": "QA/0", "plan": plan_to_json(MINI.task("QA/0").gold)}))
+    gold = plan_to_json(MINI.task("QA/0").gold)
+    (step,) = gold["steps"]
+    other = {**gold, "steps": [{**step, "inputs": dict.fromkeys(step["inputs"], "Something else?")}]}
+    path.write_text(json.dumps({"task": "QA/0", "plan": gold, "alternatives": [other]}))
     with serving() as server:
         for _ in range(2):
             score_plans(plans=path, suite="toolmini", as_json=True, arbiter=server.name)
