@@ -29,9 +29,14 @@ class SequenceExpert(TextExpert):
 
     def answer(self, texts: Sequence[tuple[str, ...]]) -> list[str]:
         encoded = self.encode([(self._prefix + text,) for (text,) in texts])
-        written = self.write(ids=encoded["input_ids"], mask=encoded["attention_mask"])
+        written = self.write(ids=self._known(encoded["input_ids"]), mask=encoded["attention_mask"])
         pairs = zip(texts, written, strict=True)
         return [self.decode(ids) if text.strip() else "" for (text,), ids in pairs]
+
+    def _known(self, ids: Tensor) -> Tensor:
+        """Ids with the unknown token for tokens that the tokenizer's settings add and the model never learnt."""
+        unknown = self._tokenizer.unk_token_id
+        return ids if unknown is None else ids.where(ids < self._model.get_input_embeddings().num_embeddings, unknown)
 
     def write(self, *, ids: Tensor, mask: Tensor) -> Tensor:
         """Token ids after the search, (batch, tokens)."""

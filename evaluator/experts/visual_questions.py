@@ -10,7 +10,7 @@ from transformers import ViltForQuestionAnswering, ViltImageProcessorPil
 
 from evaluator.experts.imaging import image_of
 from evaluator.experts.pretrained import load_pretrained
-from evaluator.experts.protocol import ExpertError, ExpertSpec
+from evaluator.experts.protocol import ExpertError, ExpertSpec, InputError
 from evaluator.experts.texts import load_tokenizer, text_of
 from evaluator.values import Image, Value
 
@@ -65,8 +65,18 @@ class VisualQuestionExpert:
         return [{self._output: answer} for answer in answers]
 
     def _pixels(self, image: Image) -> np.ndarray:
-        """Shape (3, height, width), normalised."""
-        return np.asarray(self._processor(image, return_tensors="np")["pixel_values"][0], dtype=np.float32)
+        """Shape (3, height, width), normalised.
+
+        Raises:
+            InputError: the picture is so thin that it has no pixels once its longer side fits the model.
+        """
+        try:
+            found = self._processor(image, return_tensors="np")["pixel_values"][0]
+        except ValueError as error:
+            raise InputError(
+                f"a picture of {image.width}x{image.height} pixels is too thin to be asked about"
+            ) from error
+        return np.asarray(found, dtype=np.float32)
 
     def _answer(self, rows: Sequence[tuple[np.ndarray, str]]) -> list[str]:
         pixels = torch.from_numpy(np.stack([pixels for pixels, _ in rows])).to(self._device)

@@ -69,14 +69,6 @@ def test_what_is_not_what_was_announced_is_not_used(tmp_path, alter):
     assert get(cache, data).is_dir()
 
 
-def test_what_never_ends_is_cut_off(tmp_path):
-    data = zipped()
-    site = FakeSite(data)
-    site.checkpoint = lambda **_: b"x" * PIECE
-    with pytest.raises(CheckpointError):
-        get(CheckpointCache(client=site, folder=tmp_path), data)
-
-
 def test_what_the_site_should_have_refused_is_refused(tmp_path):
     data = zipped(modeling_own__py=b"x")
     with pytest.raises(ModelRefusedError, match="is a program"):

@@ -2,14 +2,14 @@
 
 import logging
 import os
-import subprocess
-import sys
 
 import pytest
 
+from gpu_jobs.__main__ import parser
 from gpu_jobs.client import ApiClient, EnrolmentExpiredError, RefusedError
 from gpu_jobs.contract.lease import LeaseRequest
 from gpu_jobs.enrolment_tokens import RENEWED_WITHIN_SECONDS, TokenFile
+from gpu_jobs.worker_secrets import harmless
 from tests.fakes.api import LEASE, FakeApi
 from tests.gpu_jobs.test_worker import Clock
 
@@ -95,15 +95,9 @@ def test_a_token_that_stays_refused_ends_the_worker(tmp_path, code, error):
     assert site.tried == ["paw_one"]
 
 
-def test_the_program_is_told_of_the_file_by_option_or_variable_and_keeps_the_variable(tmp_path):
-    code = (
-        "import os, sys; from gpu_jobs.__main__ import parser; from gpu_jobs.worker_secrets import harmless\n"
-        "print(parser().parse_args(sys.argv[1:]).token_file, harmless(os.environ).get('PLANARENA_WORKER_TOKEN_FILE'))"
-    )
-    environment = {**os.environ, "PLANARENA_WORKER_TOKEN_FILE": "/run/token"}
-    said = subprocess.run([sys.executable, "-c", code, "worker"], env=environment, capture_output=True, check=True)
-    assert said.stdout.decode().split() == ["/run/token", "/run/token"]
-    del environment["PLANARENA_WORKER_TOKEN_FILE"]
-    command = [sys.executable, "-c", code, "worker", "--token-file", "/other"]
-    said = subprocess.run(command, env=environment, capture_output=True, check=True)
-    assert said.stdout.decode().split() == ["/other", "None"]
+def test_the_program_is_told_of_the_file_by_option_or_variable_and_keeps_the_variable(monkeypatch):
+    monkeypatch.setenv("PLANARENA_WORKER_TOKEN_FILE", "/run/token")
+    assert parser().parse_args(["worker"]).token_file == "/run/token"
+    assert harmless(os.environ)["PLANARENA_WORKER_TOKEN_FILE"] == "/run/token"
+    monkeypatch.delenv("PLANARENA_WORKER_TOKEN_FILE")
+    assert parser().parse_args(["worker", "--token-file", "/other"]).token_file == "/other"

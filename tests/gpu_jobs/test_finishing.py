@@ -28,14 +28,6 @@ def test_a_shard_whose_artefacts_the_site_has_takes_one_call():
     assert list(api.results) == ["0", "1", "2"]
 
 
-def test_the_log_comes_with_it(caplog):
-    caplog.set_level("INFO")
-    api = FakeApi(*leases(1))
-    make_worker(api, FakeRunner()).run()
-    assert any("task 2: scored" in line for line in api.log.values())
-    assert api.late_lines == []
-
-
 def test_a_large_shard_sends_what_does_not_fit_before(caplog, monkeypatch):
     caplog.set_level("INFO")
     monkeypatch.setattr(delivery, "_RECORDS_PER_CALL", 10)

@@ -44,13 +44,7 @@ def test_one_that_is_larger_than_all_stays_while_it_is_used(tmp_path):
     assert left(cache) == {"a--two"}
 
 
-def test_without_a_limit_all_stay(tmp_path):
-    cache = HubCache(folder=tmp_path)
-    for name in ("one", "two", "three"):
-        fetch(cache, f"a/{name}")
-    assert len(left(cache)) == 3
-
-
+@pytest.mark.full
 def test_what_another_process_has_in_use_stays(tmp_path):
     cache = HubCache(folder=tmp_path, most_bytes=100)
     fetch(cache, "a/one")

@@ -92,40 +92,11 @@ def test_a_process_id_that_is_used_again_does_not_pass_for_the_worker_and_is_lef
     stranger.kill()
 
 
-def test_the_pool_has_the_size_that_was_asked_for(make):
-    launcher = make(workers=3)
-    launcher.ensure(evaluation_id="e1")
-    assert len([worker for worker in launcher._known() if worker.running()]) == 3
-
-
 def test_a_launch_gets_a_token_of_its_own_that_no_other_worker_has(make):
     enrolments = FakeEnrolments()
     make(workers=2, enrolments=enrolments).ensure(evaluation_id="e1")
     assert len(enrolments.minted) == 2
     assert len(set(enrolments.minted.values())) == 2, "each under its own name"
-
-
-def test_one_pool_serves_all_evaluations(make):
-    launcher = make(workers=2)
-    first = launcher.ensure(evaluation_id="e1")
-    assert [launcher.ensure(evaluation_id=other) for other in ("e2", "e3")] == [first, first]
-    assert len([worker for worker in launcher._known() if worker.running()]) == 2
-
-
-def test_a_worker_of_an_older_release_that_serves_one_suite_only_is_replaced(make):
-    launcher = make()
-    handle = launcher.ensure(evaluation_id="e1")
-    path = launcher._folder / f"{handle}.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "covers": "openagi"}))
-    assert launcher.ensure(evaluation_id="e2") != handle
-    assert launcher.alive(handle=handle).alive is False
-
-
-def test_the_token_of_a_worker_that_could_not_be_started_is_withdrawn(make):
-    enrolments = FakeEnrolments()
-    with pytest.raises(LaunchError):
-        make(command=("/no/such/program",), enrolments=enrolments).ensure(evaluation_id="e1")
-    assert enrolments.withdrawn == list(enrolments.minted)
 
 
 def test_a_worker_of_an_older_release_is_replaced_since_its_token_leases_nothing(make):
@@ -144,23 +115,6 @@ def test_a_worker_of_a_site_at_another_address_is_replaced(make):
     assert before.alive(handle=handle).alive is False
 
 
-def test_of_workers_that_others_started_nothing_is_known(make):
-    assert make().alive(handle="ada-workstation-1").alive is None
-
-
-def test_a_worker_that_nobody_could_note_is_not_taken_for_dead(make):
-    launcher = make()
-    handle = launcher.ensure(evaluation_id="e1")
-    (launcher._folder / f"{handle}.json").rename(launcher._folder / "aside")
-    assert launcher.alive(handle=handle).alive is None
-    (launcher._folder / "aside").rename(launcher._folder / f"{handle}.json")
-
-
-def test_a_worker_that_dies_at_once_is_not_started_for_ever(make):
-    with pytest.raises(LaunchError, match=r"5 workers ended within .* 'there is no torch'"):
-        start_often(make(command=CRASHER))
-
-
 def start_often(launcher) -> None:
     for _ in range(20):
         handle = launcher.ensure(evaluation_id="e1")
@@ -173,11 +127,6 @@ def test_why_workers_die_is_told_without_secrets(make):
     launcher = make(command=CRASHER, proxy="no torch")
     with pytest.raises(LaunchError, match=r"'there is \*\*\*'"):
         start_often(launcher)
-
-
-def test_a_program_that_is_not_there_is_said_in_a_sentence(make):
-    with pytest.raises(LaunchError, match="/no/such/program could not be started"):
-        make(command=("/no/such/program",)).ensure(evaluation_id="e1")
 
 
 REPORTS = program(
@@ -221,14 +170,6 @@ def test_secrets_come_through_a_pipe_and_stand_in_no_environment_and_no_command_
     assert not [text for text in seen if "secret-" in text or "very-secret" in text]
 
 
-def test_stopping_ends_the_process(make):
-    launcher = make()
-    handle = launcher.ensure(evaluation_id="e1")
-    launcher.stop(handle=handle)
-    launcher.stop(handle="local-unknown")
-    assert launcher.alive(handle=handle).alive is False
-
-
 HOG = program("held = b'x' * 400_000_000\ntime.sleep(60)")
 ITS_CHILD_IS_A_HOG = program(
     "child = 'import time; held = b\"x\" * 400_000_000; time.sleep(60)'\n"
@@ -257,18 +198,12 @@ def test_a_worker_that_uses_too_much_memory_is_killed_with_its_children_and_it_i
     assert "The worker is killed: it used" in (launcher._folder / f"{handle}.log").read_text()
 
 
+@pytest.mark.full
 def test_a_worker_that_runs_for_too_long_and_does_not_stop_is_killed_and_it_is_said(make):
     deaf = program("signal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(60)")
     launcher = make(command=deaf, limits=Limits(seconds=1, grace_seconds=0.5))
     handle = launcher.ensure(evaluation_id="e1")
     assert reason_of_death(launcher, handle) == "it ran for longer than the 1 seconds that a worker may"
-
-
-def test_a_worker_whose_time_is_over_is_told_to_stop_and_ends_by_itself(make):
-    polite = program("signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))\ntime.sleep(60)")
-    launcher = make(command=polite, limits=Limits(seconds=1))
-    handle = launcher.ensure(evaluation_id="e1")
-    assert reason_of_death(launcher, handle) == "its process ended"
 
 
 @pytest.mark.parametrize("limits", [NO_LIMITS, Limits(seconds=60)])
@@ -301,6 +236,7 @@ def test_without_a_word_of_the_operator_workers_share_most_of_the_machine(tmp_pa
     assert machine_memory(limits=(limit,)) == psutil.virtual_memory().total
 
 
+@pytest.mark.full
 def test_mapped_files_and_reserved_addresses_are_no_memory(make, tmp_path):
     weights = tmp_path / "weights"
     weights.write_bytes(b"w" * 100_000_000)
@@ -333,6 +269,7 @@ def test_the_exit_code_of_a_worker_within_its_limits_stays(tmp_path):
     assert not (tmp_path / "note").exists()
 
 
+@pytest.mark.full
 def test_a_guarded_worker_is_told_to_stop_as_if_there_were_no_guard(tmp_path):
     polite = program(
         "signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))\nprint('ready', flush=True)\ntime.sleep(60)"
@@ -343,6 +280,7 @@ def test_a_guarded_worker_is_told_to_stop_as_if_there_were_no_guard(tmp_path):
         assert guard.wait(timeout=60) == 143
 
 
+@pytest.mark.full
 def test_a_worker_does_not_outlive_its_guard(tmp_path):
     with run_guard(tmp_path, *program("print(os.getpid(), flush=True)\ntime.sleep(60)")) as guard:
         worker = psutil.Process(int(guard.stdout.readline()))

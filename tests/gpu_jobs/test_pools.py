@@ -33,16 +33,6 @@ def test_the_first_pool_that_runs_an_evaluation_is_scaled_for_it(needs, name):
     assert (found and found.name) == name
 
 
-def test_what_no_pool_runs_is_said_in_words():
-    assert Needs(executed=True, endpoint=True).sentence == (
-        "No worker pool of this installation runs planners behind HTTP on suites whose plans are executed."
-    )
-    assert (
-        "planners with a submitted language model on suites whose plans are judged"
-        in Needs(executed=False, model=True).sentence
-    )
-
-
 def test_pools_share_work_where_they_take_the_same_suites():
     judged, both, executed = (
         Pool(name=f"p{number}", takes=frozenset(takes))

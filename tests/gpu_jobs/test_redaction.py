@@ -75,14 +75,18 @@ def test_in_a_record_exact_secrets_are_replaced_wherever_they_stand_and_nothing_
     }
 
 
-def test_short_secrets_are_left_in_records_since_they_are_words_of_plans():
-    redact = Redactor(secrets=["password"])
-    assert redact.in_json({"note": "the password field"}) == {"note": "the password field"}
-    assert redact("the password field") == "the *** field"
+def test_a_long_line_takes_time_in_proportion_to_its_length():
+    redact = Redactor(secrets=[SECRET], addresses=["https://planner.example.org/plan"])
 
+    def seconds(text):
+        def once():
+            started = time.process_time()
+            redact(text)
+            return time.process_time() - started
 
-def test_a_long_line_takes_no_longer_than_its_length():
-    started = time.process_time()
-    for odd in ("x" * 40_000, "token" * 8_000, "a.b-" * 10_000, "eyJ." * 10_000, "https://" * 5_000, "Bearer " * 5_000):
-        Redactor(secrets=[SECRET], addresses=["https://planner.example.org/plan"])(odd)
-    assert time.process_time() - started < 5
+        return min(once() for _ in range(3))
+
+    for odd in ("x", "token", "a.b-", "eyJ.", "https://", "Bearer "):
+        short, long = (odd * (length // len(odd)) for length in (5_000, 40_000))
+        # Eight times as long; what backtracks takes 64 times as long.
+        assert seconds(long) < 30 * max(seconds(short), 1e-4), odd

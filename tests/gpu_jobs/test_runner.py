@@ -45,14 +45,6 @@ def test_a_suite_that_judges_plans_needs_no_profile():
     assert run(make_lease()) == [1.0]
 
 
-def test_a_strategy_that_needs_no_network_is_run():
-    planner = {"kind": "bundled", "name": "controlllm/adaptive"}
-    lease = make_lease(planner=planner, tasks=["image_detection/0"])
-    (record,) = EvaluatorRunner(store=MemoryStore(), device="cpu").run(lease)
-    assert record.outcome == "scored"
-    assert record.planner_notes["search"]
-
-
 def test_a_lease_with_a_perturbation_asks_in_that_form():
     # Gold plans are in the suite's names, of which none is offered here.
     assert run(make_lease(perturbation="framed")) == [1.0]

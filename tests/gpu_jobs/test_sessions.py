@@ -9,7 +9,7 @@ from gpu_jobs.attempt_secrets import HeldLease
 from gpu_jobs.client import ApiClient, EnrolmentExpiredError
 from gpu_jobs.contract.lease import LeaseRequest
 from gpu_jobs.exits import REFUSED, Exit
-from gpu_jobs.worker import Terminated, Worker
+from gpu_jobs.worker import Worker
 from tests.fakes.api import LEASE, FakeApi
 from tests.fakes.runner import FakeRunner
 from tests.gpu_jobs.test_worker import Clock
@@ -74,13 +74,6 @@ def test_a_worker_whose_session_ends_while_it_works_goes_on_with_another():
     assert len(api.opened) == 4
 
 
-def test_a_refused_enrolment_is_said(caplog):
-    api = FakeApi()
-    api.enrolment_refused = "enrolment_refused"
-    assert run(api) == Exit.TOKEN_REFUSED
-    assert "403" in caplog.text
-
-
 def test_an_expired_enrolment_ends_the_worker_with_a_code_that_lets_another_start():
     api = FakeApi()
     api.enrolment_refused = "enrolment_expired"
@@ -101,13 +94,6 @@ def test_an_enrolment_that_expires_while_a_lease_is_worked_on_costs_none_of_its_
     assert run(api, Expiring()) == Exit.ENROLMENT_EXPIRED
     assert sorted(api.results) == ["0", "1", "2"]
     assert [how for how, _ in api.ended] == ["finish"]
-
-
-def test_the_session_and_the_enrolment_are_in_no_repr_of_the_client():
-    api = FakeApi(LEASE)
-    client = client_of(api)
-    client.lease(request())
-    assert api.session not in repr(client._session)
 
 
 class TestSecretsOfAnAttempt:
@@ -146,13 +132,3 @@ class TestSecretsOfAnAttempt:
         api.over = code
         assert run(api) == 0
         assert code in caplog.text
-
-    def test_a_worker_that_is_told_to_stop_meanwhile_gives_the_lease_back(self, monkeypatch):
-        api = FakeApi({**LEASE, "needs_seed": True})
-
-        def stopped(self, lease):
-            raise Terminated
-
-        monkeypatch.setattr(ApiClient, "seed", stopped)
-        assert run(api) == Exit.TERMINATED
-        assert [(how, body["how"]) for how, body in api.ended] == [("fail", "released")]

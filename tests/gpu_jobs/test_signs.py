@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import httpx
+import pytest
 
 from gpu_jobs.exits import Exit
 from gpu_jobs.signs import ALIVE, READY, forget_earlier_process, show
@@ -37,6 +38,7 @@ def test_a_worker_is_known_once_the_site_has_answered_and_not_before():
     assert len(known) == 1
 
 
+@pytest.mark.full
 def test_a_worker_that_cannot_reach_the_site_has_started_and_is_not_ready(tmp_path):
     files = {ALIVE: tmp_path / "alive", READY: tmp_path / "ready"}
     for path in files.values():

@@ -92,15 +92,6 @@ def test_a_damaged_object_is_set_aside_with_its_name_and_reason(tmp_path):
     assert list(store.digests()) == []
 
 
-def test_a_cache_removes_a_damaged_object_so_that_it_is_made_again(tmp_path):
-    store = LocalStore(tmp_path)
-    digest = store.put(text(1))
-    path_of(store, digest).write_bytes(b"damaged")
-    with pytest.raises(ObjectDamagedError):
-        store.get(digest)
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
-
-
 @pytest.mark.parametrize("durable", [True, False])
 def test_an_empty_file_under_a_good_name_is_written_again(tmp_path, durable):
     store = LocalStore(tmp_path, durable=durable)
@@ -109,14 +100,6 @@ def test_an_empty_file_under_a_good_name_is_written_again(tmp_path, durable):
     store.put(text(1))
     assert store.get(digest) == text(1)
     assert len(store.quarantine.entries()) == durable
-
-
-def test_an_empty_file_under_a_good_name_counts_as_missing(tmp_path):
-    store = LocalStore(tmp_path, durable=True)
-    digest, empty = store.put(text(1)), store.put(encode(""))
-    path_of(store, digest).write_bytes(b"")
-    assert not store.has(digest)
-    assert store.has(empty)
 
 
 def test_a_good_copy_written_while_the_damage_is_noticed_stays(tmp_path):

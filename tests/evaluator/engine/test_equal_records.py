@@ -3,28 +3,32 @@
 from collections.abc import Iterator
 
 import pytest
-import torch
 
 from evaluator.engine.opening import open_store
 from evaluator.episodes.base import Setting
 from evaluator.planners import bundled_planner
 from evaluator.records import without_timings
 from evaluator.suites import episode_of, suite_of
-from tests.sampling import Sample
+from tests.rings import usual
 
 SAMPLES = 2
 ONE_OF_EACH = ("0", "7", "14", "45", "60", "61", "105", "107", "109", "117", "177", "184")
 """Of OpenAGI's requests: every metric, and every tool in some gold plan."""
+OF_EACH_METRIC = ("0", "60", "117")
 
 
 @pytest.fixture
 def threads() -> Iterator[None]:
+    import torch
+
     before = torch.get_num_threads()
     yield
     torch.set_num_threads(before)
 
 
 def records(*, slug, tasks, folder, threads):
+    import torch
+
     torch.set_num_threads(threads)
     suite = suite_of(slug)
     setting = Setting(
@@ -43,11 +47,11 @@ def differing(first, other):
 
 
 @pytest.mark.usefixtures("threads")
-@pytest.mark.parametrize("slug", ["openagi", "openagi-season"])
-def test_cold_and_warm_records_are_equal_byte_for_byte_on_any_number_of_threads(slug, tmp_path, sample: Sample):
-    keys = [task.key for task in suite_of(slug).tasks]
+@pytest.mark.parametrize("slug", usual(["openagi", "openagi-season"], of=["openagi"]))
+def test_cold_and_warm_records_are_equal_byte_for_byte_on_any_number_of_threads(slug, tmp_path, *, full):
     # Not a divisor of the blocks of 100 in which compositions repeat: all of a part could need no tool.
-    tasks = list(ONE_OF_EACH) if slug == "openagi" else sample.part(keys[:300], of=47, group="equal records")
+    season = [task.key for task in suite_of(slug).tasks][:300:47]
+    tasks = season if slug == "openagi-season" else ONE_OF_EACH if full else OF_EACH_METRIC
     cold, facts = records(slug=slug, tasks=tasks, folder=tmp_path / "one", threads=1)
     assert facts["expert_calls"], "the store was empty"
     warm, facts = records(slug=slug, tasks=tasks, folder=tmp_path / "one", threads=2)

@@ -131,24 +131,6 @@ def test_idle_experts_leave_before_a_batch_is_halved():
     assert experts.loaded == ["invert"]
 
 
-def test_unloading_the_others_keeps_the_expert_that_needs_room():
-    experts = pool({"a": 10, "b": 10, "c": 10}, budget=None)
-    for tool in ("a", "b", "c"):
-        experts.expert(tool)
-    assert experts.unload_others("b")
-    assert experts.resident == ("b",)
-    assert not experts.unload_others("b")
-
-
-def test_one_shape_running_out_of_memory_says_nothing_of_another():
-    expert = Fitting(room=2)
-    engine = Engine(pool=FakePool({"invert": expert}, batch_size=4), store=MemoryStore())
-    list(engine.run(jobs(engine, count=2)))
-    expert.room = 4
-    list(engine.run(jobs(engine, count=2, size=(8, 8))))
-    assert expert.batches == [-4, 2, 4]
-
-
 def test_results_of_a_smaller_batch_have_a_key_of_their_own_and_are_found_again():
     store = MemoryStore()
     keys = []

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.records import ResultRecord, without_timings
+from tests.rings import usual
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -54,7 +55,7 @@ def kill_when(process, *, steps, store):
     raise AssertionError("the process did nothing")
 
 
-@pytest.mark.parametrize("steps", [1, 9, 23])
+@pytest.mark.parametrize("steps", usual([1, 9, 23], of=[9]))
 def test_an_engine_killed_at_any_point_does_only_what_is_missing(tmp_path, steps):
     whole = json.loads(start(tmp_path / "whole").communicate(timeout=200)[0])
     assert whole["calls"] == 40
@@ -80,6 +81,7 @@ def results(path):
     return document["summary"], [record.model_dump_json() for record in records]
 
 
+@pytest.mark.full
 @pytest.mark.timeout(1000)  # three processes that load torch, on machines that may be busy
 def test_an_evaluation_that_was_killed_gives_the_same_file_when_it_is_started_again(tmp_path):
     subprocess.run(evaluate(tmp_path, "whole"), cwd=ROOT, check=True, capture_output=True, timeout=400)

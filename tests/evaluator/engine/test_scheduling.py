@@ -26,40 +26,6 @@ def pool(batch_size=4, **functions):
     return FakePool({name: FakeExpert(function) for name, function in functions.items()}, batch_size=batch_size)
 
 
-DIAMOND = Plan(
-    steps=(
-        Step("last", "join", {"image": "left.image", "other": "right.image"}, {"text": "last.text"}),
-        Step("left", "invert", {"image": "$image"}, {"image": "left.image"}),
-        Step("right", "mirror", {"image": "left.image"}, {"image": "right.image"}),
-        Step("alone", "describe", {"image": "$image"}, {"text": "alone.text"}),
-    ),
-    answers=("last.text",),
-)
-
-
-def test_a_nonlinear_plan_runs_each_step_when_its_inputs_are_there():
-    order = []
-
-    def noting(name, function):
-        def act(item):
-            order.append(name)
-            return function(item)
-
-        return act
-
-    def join(item):
-        return {"text": f"{item['image'].getpixel((0, 0))} {item['other'].getpixel((0, 0))}"}
-
-    experts = pool(1, invert=noting("invert", invert), mirror=noting("mirror", mirror),
-                   describe=noting("describe", describe), join=noting("join", join))  # fmt: skip
-    engine = Engine(pool=experts, store=MemoryStore())
-    (result,) = engine.run([job(engine, DIAMOND)])
-    assert engine.value(result.answer) == "(254, 255, 255) (254, 255, 255)"
-    assert sorted(order) == ["describe", "invert", "join", "mirror"]
-    assert order.index("invert") < order.index("mirror") < order.index("join")
-    assert [run.step for run in result.steps] == ["last", "left", "right", "alone"]
-
-
 def test_results_leave_after_the_batch_that_completes_them():
     expert = FakeExpert(invert)
     engine = Engine(pool=FakePool({"invert": expert}, batch_size=2), store=MemoryStore())
@@ -143,36 +109,6 @@ def test_answers_are_equal_whatever_else_is_in_the_batch():
     for seed in range(5):
         some = random.Random(seed).sample(texts, 3)
         assert answers(some) == {text: together[text] for text in some}
-
-
-def test_texts_of_like_length_share_a_batch():
-    seen = []
-
-    def note(item):
-        seen.append(len(item["text"]))
-        return {"text": ""}
-
-    engine = Engine(pool=FakePool({"write": FakeExpert(note)}, batch_size=2), store=MemoryStore())
-    plan = Plan(steps=(Step("s1", "write", {"text": "$text"}, {"text": "s1.text"}),), answers=("s1.text",))
-    list(engine.run([
-        Job(task="t", sample=n, plan=plan, resources={"text": engine.keep("x" * length)})
-        for n, length in enumerate([90, 1, 80, 2])
-    ]))  # fmt: skip
-    assert seen == [1, 2, 80, 90]
-
-
-def test_each_expert_is_loaded_once_where_plans_agree_in_their_order():
-    experts = pool(invert=invert, mirror=mirror, describe=describe)
-    engine = Engine(pool=experts, store=MemoryStore())
-    chain = (
-        Step("a", "invert", {"image": "$image"}, {"image": "a.image"}),
-        Step("b", "mirror", {"image": "a.image"}, {"image": "b.image"}),
-        Step("c", "describe", {"image": "b.image"}, {"text": "c.text"}),
-    )
-    answers = ["a.image", "b.image", "c.text"]
-    plans = [Plan(steps=chain[: number + 1], answers=(answer,)) for number, answer in enumerate(answers)]
-    list(engine.run([job(engine, plan, level=n, sample=n) for plan in plans for n in range(3)]))
-    assert [len(expert.batches) for expert in experts.experts.values()] == [1, 1, 1]
 
 
 def test_progress_tells_counts_rate_and_time_left():

@@ -69,11 +69,6 @@ def test_a_seed_fits_into_63_bits_and_is_part_of_the_key():
     assert len(keys) == 200
 
 
-def test_an_expert_that_does_not_sample_has_no_seed():
-    spec = Pool({"write": FakeExpert(describe)}).spec("write")
-    assert step_seed(spec=spec, inputs={}, salt="s", sample=0) is None
-
-
 @pytest.mark.parametrize("batch_size", [1, 3])
 def test_seeds_stay_with_their_items_when_a_batch_is_filled_up(batch_size):
     jobs = [("a", n, f"text {n}") for n in range(5)]

@@ -109,14 +109,6 @@ def test_who_puts_more_than_memory_should_hold_waits(gated, monkeypatch):
     assert gated.has(encode("more").digest)
 
 
-def test_a_store_in_memory_is_written_at_once():
-    store = MemoryStore()
-    behind = WritesBehind(store)
-    digest = behind.put(encode("at once"))
-    assert store.has(digest)
-    assert behind.written(behind.asked)
-
-
 def test_many_writes_reach_the_disk(tmp_path):
     store = LocalStore(tmp_path)
     behind = WritesBehind(store)

@@ -44,6 +44,7 @@ def run(store: Path, *samples: int) -> dict:
     return json.loads(found.stdout.splitlines()[-1])
 
 
+@pytest.mark.full
 def test_a_process_that_finds_everything_in_the_store_loads_no_torch(tmp_path):
     first, second = run(tmp_path, 2), run(tmp_path, 2)
     assert first["records"] == second["records"]
@@ -51,6 +52,7 @@ def test_a_process_that_finds_everything_in_the_store_loads_no_torch(tmp_path):
     assert (first["torch"], second["torch"], second["spent"]) == (True, False, 0.0)
 
 
+@pytest.mark.full
 def test_scores_that_were_known_already_are_stored_for_whoever_asks_for_them_first(tmp_path):
     first, second = run(tmp_path, 2, 1), run(tmp_path, 1)
     assert first["records"] == second["records"]

@@ -24,7 +24,6 @@ from evaluator.plans.frontier import known_names
 from evaluator.plans.values import spelling
 from evaluator.records import Outcome, PlannerCall, Reason
 from evaluator.suites.registry import episode_of, suite_of
-from evaluator.suites.toolbench.judging import judge
 
 JUDGED = ("toolmini", "toolmini-abstain")
 EXECUTED = ("openagi", "toolworld")
@@ -78,10 +77,10 @@ class Says:
 
 
 @pytest.mark.parametrize("slug", JUDGED)
-def test_two_thousand_texts_get_the_worst_value_of_every_column(slug):
+def test_texts_get_the_worst_value_of_every_column(slug, *, full):
     suite = suite_of(slug)
     evaluator = episode_of(slug).evaluator(suite=suite, setting=Setting())
-    answers = list(texts(suite=suite, count=2000))
+    answers = list(texts(suite=suite, count=2000 if full else 200))
     keys = [task.key for task in suite.tasks if task.gold is not None]
     for start in range(0, len(answers), len(keys)):
         batch = answers[start : start + len(keys)]
@@ -106,16 +105,6 @@ def test_texts_are_unreadable_for_suites_that_execute_plans(slug):
         assert record.score == 0.0
 
 
-def test_a_plan_of_invented_tools_only_counts_like_a_missing_one():
-    suite = suite_of("toolmini")
-    task = suite.tasks[0]
-    step = {"id": "s1", "tool": "do_magic", "inputs": {}, "outputs": {"x": "s1.x"}}
-    judged = judge(suite=suite, task=task, value={"steps": [step], "answers": ["s1.x"]})
-    assert {name: judged.indicators[name] for name in ("IR", "NR", "HR", "CR", "SE")} == {
-        "IR": 1, "NR": 0, "HR": 1, "CR": 0, "SE": 0
-    }  # fmt: skip
-
-
 ENVELOPES = (
     "```json\n{}\n```", "```\n{}\n```", "```plan\n{}", "Here is the plan:\n```json\n{}\n```\nLet me know!",
     "~~~\n{}\n~~~", "Here is the plan:\n{}", "Sure, this should do it\n{}",
@@ -134,9 +123,9 @@ def forms(task):
 
 
 @pytest.mark.parametrize("slug", ["openagi", "toolmini", "toolworld", "openagi-season"])
-def test_gold_plans_in_envelopes_are_read_as_the_bare_plans(slug):
+def test_gold_plans_in_envelopes_are_read_as_the_bare_plans(slug, *, full):
     suite = suite_of(slug)
-    for task in suite.tasks:
+    for task in suite.tasks[:: 1 if full else len(suite.tasks) // 15]:
         if task.gold is None or not task.gold.steps:
             continue
         context = all_tools(suite=suite, task=task)

@@ -48,6 +48,9 @@ from transformers import (
     ViTForImageClassification,
 )
 
+from evaluator.experts.colorizer import Colorizer, ColorizerConfig
+from evaluator.experts.restormer import Restormer, RestormerConfig
+
 State = dict[str, Tensor]
 SIZES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
 SIDE = 32
@@ -479,3 +482,23 @@ BUILDERS: Mapping[str, Callable[[Path], None]] = {
     "reference-translation": t5,
 }
 """By the name of the profile's checkpoint, what writes its repository."""
+
+_RESTORER = {"dim": 8, "num_blocks": [1, 1, 1, 1], "num_refinement_blocks": 1, "heads": [1, 2, 2, 4]}
+SINGLE_FILES: Mapping[str, dict[str, Any]] = {
+    "denoising": {**_RESTORER, "norm_bias": False},
+    "deblurring": {**_RESTORER, "norm_bias": True},
+    "colorization": {"widths": [4, 8, 8, 16]},
+}
+"""Checkpoints that are one file of parameters, with settings in the place of the profile's."""
+
+
+def save_single_file(name: str, path: Path) -> None:
+    """A released file of parameters, as small as its settings say."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    settings = {key: tuple(value) if isinstance(value, list) else value for key, value in SINGLE_FILES[name].items()}
+    if name == "colorization":
+        # The released file also has the classification head.
+        state = {**Colorizer(ColorizerConfig(**settings)).state_dict(), "model_class.0.weight": torch.zeros(3, 8, 1, 1)}
+        torch.save(state, path)
+    else:
+        torch.save({"params": Restormer(RestormerConfig(**settings)).state_dict()}, path)

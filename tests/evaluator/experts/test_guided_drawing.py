@@ -14,7 +14,6 @@ from evaluator.experts.profile import load_expert, load_profile
 from evaluator.experts.protocol import ExpertError
 from evaluator.experts.weights import WeightsError, weights_digest
 from evaluator.training.experts.quality.guided_drawing import map_quality
-from evaluator.values import encode
 from evaluator.world.seeds import Split
 from evaluator.world.tableaux import Content, draw_tableau, paint
 from evaluator.world.tableaux.maps import MapKind, depth_map, edge_map
@@ -44,39 +43,12 @@ def depth(index):
     return Image.fromarray(depth_map(paint(record).nearness))
 
 
-def digests(expert, items, seeds):
-    return [encode(result["image"]).digest for result in expert.run_seeded(batch=items, seeds=seeds)]
-
-
-def test_there_is_a_tool_for_every_kind_of_map(profile):
-    for kind in MapKind:
-        spec = profile.experts[f"{kind}_text_to_image"]
-        assert spec.parameters["condition"] == kind
-        assert spec.samples
-    assert len({profile.experts[f"{kind}_text_to_image"].path for kind in MapKind}) == 1
-
-
 def test_each_kind_of_map_has_channels_of_its_own():
     maps = torch.rand(8, 3, 4, 4)
     pictures = conditions_of(maps=maps, kinds=list(MapKind)).reshape(8, 8, 3, 4, 4)
     for row in range(8):
         assert torch.equal(pictures[row, row], 2 * maps[row] - 1)
         assert not pictures[row, [other for other in range(8) if other != row]].any()
-
-
-def test_a_drawing_depends_on_its_item_alone(by_depth):
-    items = [{"text": TEXT, "depth": depth(index)} for index in range(4)]
-    together = digests(by_depth, items, [1, 2, 3, 4])
-    assert digests(by_depth, items[::-1], [4, 3, 2, 1]) == together[::-1]
-    assert digests(by_depth, items[:1], [1]) == together[:1]
-    assert digests(by_depth, items[:1], [2]) != together[:1]
-    assert digests(by_depth, [items[0] | {"depth": depth(9)}], [1]) != together[:1]
-
-
-def test_maps_of_any_size_give_pictures_of_the_models_size(by_depth):
-    results = by_depth.run([{"text": TEXT, "depth": depth(0).resize(size)} for size in ((64, 64), (40, 90))])
-    assert [result["image"].size for result in results] == [(64, 64)] * 2
-    assert by_depth.run([]) == []
 
 
 def test_wrong_inputs_and_settings_are_refused(by_depth, profile):
@@ -99,11 +71,13 @@ def test_weights_for_another_stable_diffusion_are_refused(profile, tmp_path):
         load_expert(spec=dataclasses.replace(spec, path=folder, weights_digest=weights_digest(folder)))
 
 
+@pytest.mark.full
 def test_pictures_follow_maps_of_depth(profile):
     expert = load(profile.experts["depth_text_to_image"], batch_size=8, steps=6)
     assert map_quality(expert=expert, kind=MapKind.DEPTH, count=24) >= 0.6
 
 
+@pytest.mark.full
 def test_the_text_says_the_background_and_not_the_map(profile):
     expert = load(profile.experts["edge_text_to_image"], batch_size=4, steps=6)
     record = draw_tableau(split=Split.VALIDATION, index=0, content=Content.THINGS)

@@ -1,15 +1,10 @@
 import pytest
-from PIL import Image
 
 from evaluator.experts.profile import load_expert, load_profile
-from evaluator.experts.protocol import ExpertError
-from evaluator.tools.openagi import OPENAGI
-from evaluator.training.experts.quality.texts import TEXT_TOOLS, sample_of, stream_of
-from evaluator.world.grammar import MASK, draw_document, draw_review
+from evaluator.training.experts.quality.texts import TEXT_TOOLS
 
 SPECS = load_profile("lilliput").experts
 TOOLS = tuple(tool for tool in SPECS if tool in TEXT_TOOLS.values())
-REWRITING = tuple(tool for tool in TOOLS if tool not in {"Question Answering", "Sentiment Analysis"})
 
 
 @pytest.fixture(scope="module")
@@ -17,66 +12,13 @@ def experts():
     return {tool: load_expert(spec=SPECS[tool]) for tool in TOOLS}
 
 
-def items_for(tool, *, count=18):
-    """Items of different lengths and kinds."""
-    if tool == "Question Answering":
-        samples = [sample_of(base="qa", index=index) for index in range(count)]
-        return [{name: source.text for name, source in sample.texts.items()} for sample in samples]
-    texts = [draw_document(stream_of(index)("document")).text.english for index in range(count // 2)]
-    texts += [draw_review(stream_of(index)("review")).sentences[1].english for index in range(count - len(texts))]
-    if tool == "Fill Mask":
-        texts = [text.replace(" was", f" {MASK}", 1) for text in texts]
-    return [{"text": text} for text in texts]
-
-
 def run(expert, items):
     return [result["text"] for result in expert.run(items)]
-
-
-@pytest.mark.parametrize("tool", TOOLS)
-def test_outputs_are_those_of_the_tool_signature(experts, tool):
-    (output,) = experts[tool].run(items_for(tool, count=1))
-    assert set(output) == set(OPENAGI[tool].outputs)
-    assert output["text"]
-
-
-@pytest.mark.parametrize("tool", TOOLS)
-def test_an_item_alone_gives_the_same_as_in_a_mixed_batch(experts, tool):
-    items = items_for(tool)
-    together = run(experts[tool], items)
-    assert run(experts[tool], items[::-1]) == together[::-1]
-    for position in (0, 17):
-        assert run(experts[tool], [items[position]]) == [together[position]]
-
-
-@pytest.mark.parametrize("tool", TOOLS)
-def test_no_work_for_an_empty_batch(experts, tool):
-    assert experts[tool].run([]) == []
-
-
-@pytest.mark.parametrize("tool", TOOLS)
-def test_long_and_strange_texts_do_no_harm(experts, tool):
-    names = OPENAGI[tool].inputs
-    for text in ("red star " * 200, "Ein Wörterbuch? 3,14 - 東京!", "x"):
-        (answer,) = run(experts[tool], [dict.fromkeys(names, text)])
-        assert isinstance(answer, str)
-
-
-@pytest.mark.parametrize("tool", REWRITING)
-def test_from_a_blank_text_nothing_is_made(experts, tool):
-    assert run(experts[tool], [{"text": " "}])[0].strip() == ""
 
 
 def test_from_a_blank_document_nothing_is_answered(experts):
     (answer,) = run(experts["Question Answering"], [{"document": "", "query": "Who bought the sweet cake?"}])
     assert answer == ""
-
-
-@pytest.mark.parametrize("tool", TOOLS)
-def test_a_wrong_input_is_an_error_that_says_why(experts, tool):
-    name = next(iter(OPENAGI[tool].inputs))
-    with pytest.raises(ExpertError, match="must be a text"):
-        experts[tool].run([{**items_for(tool, count=1)[0], name: Image.new("RGB", (4, 4))}])
 
 
 @pytest.mark.parametrize(

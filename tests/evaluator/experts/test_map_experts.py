@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from evaluator.experts.protocol import ExpertError
 from evaluator.pictures.skeleton import read_skeleton
 from evaluator.training.experts.quality.maps import MEASURES
 from evaluator.world.seeds import Split
-from evaluator.world.tableaux import Content, Joint, draw_tableau, paint
-from tests.evaluator.experts.shipped import as_bytes, shipped_expert
+from evaluator.world.tableaux import Content, draw_tableau, paint
+from tests.evaluator.experts.shipped import shipped_expert
 
 TOOLS = {
     "image_to_depth": ("depth", "dpt", {}),
@@ -34,39 +33,6 @@ def experts():
 
 def tableau_image(index, *, content=Content.FIGURE):
     return Image.fromarray(paint(draw_tableau(split=Split.VALIDATION, index=index, content=content)).pixels)
-
-
-def images(count=10):
-    return [tableau_image(index, content=list(Content)[index % 2]) for index in range(count)]
-
-
-@each_tool
-def test_a_map_is_a_picture_of_the_size_of_the_image(experts, tool):
-    for size in ((64, 64), (96, 48)):
-        (output,) = experts[tool].run([{"image": tableau_image(0).resize(size)}])
-        assert output[OUTPUTS[tool]].size == size
-        assert output[OUTPUTS[tool]].mode == "RGB"
-        assert set(output) == {OUTPUTS[tool]}
-
-
-@each_tool
-def test_an_item_alone_gives_the_same_map_as_in_a_batch(experts, tool):
-    batch = [{"image": image} for image in images()]
-    together = experts[tool].run(batch)
-    for position in (0, 3, 9):
-        (alone,) = experts[tool].run([batch[position]])
-        assert as_bytes(alone) == as_bytes(together[position])
-
-
-@each_tool
-def test_a_text_is_refused(experts, tool):
-    with pytest.raises(ExpertError, match="must be an image"):
-        experts[tool].run([{"image": "a star"}])
-
-
-@each_tool
-def test_no_items_give_no_results(experts, tool):
-    assert experts[tool].run([]) == []
 
 
 @pytest.mark.parametrize("tool", ["image_to_depth", "image_to_hed"])
@@ -99,15 +65,7 @@ def test_a_picture_without_a_figure_has_no_skeleton(experts):
     assert read_skeleton(np.asarray(output["pose"])) is None
 
 
-def test_joints_scale_with_the_picture(experts):
-    small, large = (
-        read_skeleton(np.asarray(experts["image_to_pose"].run([{"image": image}])[0]["pose"]))
-        for image in (tableau_image(0), tableau_image(0).resize((128, 128), Image.Resampling.NEAREST))
-    )
-    away = [np.hypot(*(np.asarray(large[joint]) - 2 * np.asarray(small[joint]))) for joint in Joint]
-    assert np.mean(away) < 3
-
-
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("folder", "figure", "floor"),
     [

@@ -13,8 +13,6 @@ from evaluator.experts.protocol import ExpertError, ExpertSpec
 from evaluator.experts.weights import WeightsError, weights_digest
 from evaluator.training.experts.quality.guided_drawing import editing_quality
 from evaluator.training.experts.tableaux import picture_editing
-from evaluator.values import encode
-from tests.evaluator.world.factories import clean_images
 
 WEIGHTS = Path(evaluator.world.__file__).parent / "weights"
 
@@ -47,26 +45,6 @@ def editor(folder):
     return load(folder)
 
 
-def digests(expert, items, seeds):
-    return [encode(result["image"]).digest for result in expert.run_seeded(batch=items, seeds=seeds)]
-
-
-def test_an_edit_depends_on_its_item_alone(editor):
-    items = [
-        {"image": image, "text": f"Remove the {noun}."}
-        for image, noun in zip(clean_images(count=3), "abc", strict=True)
-    ]
-    together = digests(editor, items, [1, 2, 3])
-    assert digests(editor, items[::-1], [3, 2, 1]) == together[::-1]
-    assert digests(editor, items[:1], [1]) == together[:1]
-    assert digests(editor, items[:1], [2]) != together[:1]
-
-
-def test_an_edited_picture_has_the_size_of_the_picture(editor):
-    image = clean_images(count=1)[0].resize((50, 80))
-    assert editor.run([{"image": image, "text": "Remove the star."}])[0]["image"].size == (50, 80)
-
-
 def test_wrong_inputs_and_settings_are_refused(editor, folder):
     with pytest.raises(ExpertError, match='"image" must be an image'):
         editor.run([{"text": "Remove the star."}])
@@ -89,6 +67,7 @@ def test_a_folder_that_lacks_a_network_is_refused(folder, tmp_path):
         load(tmp_path / folder.name)
 
 
+@pytest.mark.full
 def test_the_shipped_editor_follows_instructions_and_leaves_the_rest_alone():
     spec = load_profile("lilliput").experts["text_image_editing"]
     found = editing_quality({"text_image_editing": load_expert(spec=spec)}, 32)

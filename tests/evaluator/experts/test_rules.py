@@ -8,7 +8,7 @@ import pytest
 from PIL import Image as PillowImage
 
 from evaluator.experts.profile import NO_WEIGHTS, ProfileError, load_expert, load_profile
-from evaluator.experts.protocol import ExpertError, InputError
+from evaluator.experts.protocol import InputError
 from evaluator.values import Box, Boxes, Label, Labels, Mask, Masks, Value
 from evaluator.world.seeds import Split
 from evaluator.world.tableaux import Content, draw_tableau, paint
@@ -140,18 +140,6 @@ def test_findings_of_another_picture_are_the_plans_fault(tool: str, item: dict[s
 def test_a_picture_is_not_cropped_to_a_thousand_boxes() -> None:
     with pytest.raises(InputError, match="1000 boxes; a picture is cropped to at most 64"):
         run("image_cropping", image=PICTURE, object=Boxes(SIZE, BOXES.items[:1] * 1000))
-
-
-def test_an_input_of_another_kind_is_named() -> None:
-    with pytest.raises(ExpertError, match='"bbox_list" must be boxes, found a text'):
-        run("count_objects", bbox_list="two")
-    with pytest.raises(ExpertError, match='"image" must be a picture, found nothing'):
-        run("mask_image", mask=MASKS)
-
-
-def test_a_rule_has_no_weights() -> None:
-    experts = load_profile("lilliput").experts.values()
-    assert {spec.id.split("/")[0] for spec in experts if spec.weights_digest == NO_WEIGHTS} == {"rules"}
 
 
 def test_a_profile_names_weights_of_models_and_of_nothing_else(tmp_path: Path) -> None:

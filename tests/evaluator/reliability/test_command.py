@@ -33,16 +33,6 @@ def test_a_profile_of_a_judged_suite_is_printed_and_written(tmp_path):
     assert all(one["left_out"] == 0 for one in found["robustness"])
 
 
-def test_a_planner_that_takes_tools_by_their_types_takes_them_under_whatever_name(tmp_path):
-    file = tmp_path / "out.json"
-    evaluate(
-        "--suite", "toolmini", "--planner", "random-valid", "--tasks", "QA/0,QA/1,QA/2", "--reliability", "--runs", "1",
-        "--output", str(file),
-    )  # fmt: skip
-    found = {one["name"]: one for one in json.loads(file.read_text())["reliability"]["robustness"]}
-    assert found["renamed-tools"]["worst"] == []
-
-
 def test_planners_in_turns_are_run_again_and_perturbed(tmp_path):
     file = tmp_path / "out.json"
     text = evaluate(
@@ -54,9 +44,3 @@ def test_planners_in_turns_are_run_again_and_perturbed(tmp_path):
     assert [one["name"] for one in found] == [
         one.name for one in perturbations_of(suite=suite_of("arc-mini"), in_turns=True)
     ]
-
-
-def test_without_the_option_nothing_is_run_again(tmp_path):
-    file = tmp_path / "out.json"
-    evaluate("--suite", "toolmini", "--planner", "no-op", "--tasks", "QA/0", "--output", str(file))
-    assert "reliability" not in json.loads(file.read_text())

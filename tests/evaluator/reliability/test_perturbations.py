@@ -8,7 +8,7 @@ from evaluator.plans.model import plan_to_json
 from evaluator.records import PlannerCall
 from evaluator.reliability import PERTURBATIONS, Kind, perturbation_named, perturbations_of
 from evaluator.reliability.perturbed import Asking, perturbed_planner, perturbed_turn_planner
-from evaluator.reliability.renaming import context_of, plan_of
+from evaluator.reliability.renaming import plan_of
 from evaluator.suites.registry import suite_of
 from tests.evaluator.reliability.requests import request
 
@@ -101,10 +101,6 @@ def test_each_kind_changes_its_own_part():
         assert [kind for kind, is_changed in changed.items() if is_changed] == [perturbation.kind], perturbation.name
 
 
-def test_the_whole_request_is_in_the_framed_one():
-    assert request().task.request in perturbed("framed", request()).request.task.request
-
-
 def test_a_request_that_begins_with_a_name_keeps_its_capitals():
     assert perturbed("lower-case", request(text="VQA is what I want.")) is None
     assert perturbed("lower-case", request(text="find the dog.")) is None
@@ -142,13 +138,6 @@ def test_other_forms_of_plans_are_read_in_the_new_names():
     assert plan.tools() == ("Image Denoising", "colorize")
 
 
-def test_distractors_do_not_take_the_name_of_a_tool():
-    tool = {**request().tools[0].model_dump(), "name": "barcode_reader"}
-    names = [one.name for one in perturbed("distractor-tools", request(tools=[tool])).request.tools]
-    assert "Barcode Reader" not in names
-    assert len(names) == 6
-
-
 def test_a_further_input_has_a_type_that_nothing_given_has():
     for resources in ({"image": "image"}, {"text": "text"}, {"image": "image", "text": "text"}):
         after = perturbed("irrelevant-input", request(resources=resources)).request.task.resources
@@ -171,12 +160,6 @@ def test_requests_that_cannot_be_perturbed_are_asked_as_they_are():
     planner.plan(request(resources={}))
     assert inner.asked == [request(resources={})]
     assert how.texts == {"image_editing/0": request().task.request}
-
-
-def test_the_context_of_a_request_has_its_tools_and_resources():
-    context = context_of(request())
-    assert list(context.catalogue.tools) == ["Image Denoising", "colorize", "Visual_QA"]
-    assert context.resources == {"image": "image"}
 
 
 class Acting:

@@ -80,6 +80,7 @@ def answers_of(confidences: np.ndarray, chances: np.ndarray, rng: np.random.Gene
     )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("off", "truth"), [(0.0, 0.0), (0.2, 0.2)])
 def test_the_interval_of_the_calibration_error_covers_it(off, truth):
     """Confidences that are the chance of success, or 0.2 above it."""
@@ -102,6 +103,7 @@ def test_the_floor_is_the_mean_error_of_a_calibrated_planner():
     assert floor > 0.04
 
 
+@pytest.mark.full
 def test_intervals_of_auroc_and_selective_gain_cover_them():
     rng = np.random.default_rng(10)
     # Of many answers: the chance that a right one has a higher confidence.

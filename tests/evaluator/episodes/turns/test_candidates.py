@@ -129,11 +129,6 @@ def test_only_so_many_candidates_are_tried():
     assert "All 3 candidates were tried" in refused.error
 
 
-def test_what_a_candidate_contains_refers_to_nothing():
-    record = run(turns(TurnResponse(steps=[step('R7 (("')]), TurnResponse(answer="R1")))
-    assert record.transcripts[0].expected == "['guess R7 ((\"']"
-
-
 def test_the_notes_of_a_whole_plan_are_on_the_record_also_after_an_interruption(tmp_path):
     asked = []
 

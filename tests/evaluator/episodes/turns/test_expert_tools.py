@@ -133,11 +133,6 @@ def test_a_store_that_fails_is_no_fault_of_the_action():
     assert found.outcome() == ToolFault("The calls could not be run: OSError: no space left on device.")
 
 
-def test_a_tool_without_an_expert_is_named():
-    with pytest.raises(LookupError, match="lilliput has no expert for lonely"):
-        tools(fakes()).run([ExpertCall(tool="lonely", inputs={"image": picture()})])
-
-
 def test_tools_of_a_setting_load_nothing_until_they_are_called():
     found = ExpertTools.of_setting(Setting(profile="lilliput"), catalogue=OPENAGI)
     assert "Image Captioning" in found.offered
@@ -147,17 +142,3 @@ def test_tools_of_a_setting_load_nothing_until_they_are_called():
     assert "experts need a store" in failed.message
     with pytest.raises(SettingError, match="no profile 'brobdingnag'"):
         ExpertTools.of_setting(Setting(profile="brobdingnag"), catalogue=OPENAGI)
-
-
-def test_a_real_expert_answers_a_question():
-    store = MemoryStore()
-    setting = Setting(profile="lilliput", open_store=lambda: store)
-    found = ExpertTools.of_setting(setting, catalogue=OPENAGI)
-    texts = {"text": "The red house is in the village.", "question": "What colour is the house?"}
-    names = OPENAGI["Question Answering"].inputs
-    (ran,) = found.run([ExpertCall(tool="Question Answering", inputs=dict(zip(names, texts.values(), strict=True)))])
-    assert isinstance(ran, Ran)
-    (answer,) = ran.outputs.values()
-    assert isinstance(answer, str)
-    assert answer
-    assert found.facts()["expert_calls"] == {"Question Answering": 1}

@@ -77,17 +77,6 @@ def test_a_late_answer_uses_up_half_of_the_time_and_nobody_waits_for_it():
     assert 49 <= first.limits.seconds_left - second.limits.seconds_left <= 51
 
 
-def test_what_fails_by_itself_is_not_the_fault_that_is_waited_for():
-    def clumsy(request):
-        if not request.history:
-            return TurnResponse(actions="R1 = Add(one, two)")
-        return patient(request) if len(request.history) > 1 else adding(request)
-
-    found = record(clumsy, Fault.NONSENSE)
-    results = [action.outputs for turn in found.transcripts[0].turns for action in turn.actions]
-    assert results == [{}, {"R2": NONSENSE}, {"R3": "8"}]
-
-
 def test_every_episode_is_hit_by_itself_and_other_runs_are_not():
     plain = evaluator()
     faulty = plain.with_fault(Fault.ONCE)

@@ -59,15 +59,6 @@ def test_a_run_that_was_killed_goes_on_where_it_was(tmp_path: Path, rounds: int)
     assert list(map(without_timings, again)) == list(map(without_timings, whole))
 
 
-def test_another_run_is_asked_anew(tmp_path: Path):
-    first, second, unnamed = Mortal(slowly), Mortal(slowly), Mortal(slowly)
-    list(evaluator(tmp_path).run(planner=first, tasks=TASKS, run="a"))
-    list(evaluator(tmp_path).run(planner=second, tasks=TASKS, run="b"))
-    list(evaluator(tmp_path).run(planner=unnamed, tasks=TASKS))
-    assert len(first.asked) == len(second.asked) == len(unnamed.asked) == 32
-    assert len({request.key for one in (first, second, unnamed) for request in one.asked}) == 96
-
-
 def test_a_damaged_journal_costs_a_call_and_nothing_else(tmp_path: Path):
     list(evaluator(tmp_path).run(planner=Mortal(slowly), tasks=["4"], run="a"))
     for path in (tmp_path / "store" / "objects").rglob("*"):

@@ -7,25 +7,42 @@ from pathlib import Path
 import torch
 
 from evaluator.experts.fetching import Fetcher
-from evaluator.experts.profile import Profile, load_profile
+from evaluator.experts.profile import NO_WEIGHTS, Profile, load_profile
 from tests.evaluator.experts.paper.released import TOOL_BUILDERS, WIDTHS, save_edge_annotator
-from tests.evaluator.experts.released import BUILDERS
+from tests.evaluator.experts.released import BUILDERS, SINGLE_FILES, save_single_file
 
 _FEWER = {"steps": 2, "max_new_tokens": 6, "min_length": 4, "max_length": 12, "size": 64, "longest": 40, "grid": 4}
 """In the place of the profile's own numbers, which only cost time."""
 
 
-def fetch_tools(*, folder: Path, mirror: Path, names: Iterable[str] = ()) -> None:
-    """Fetch the checkpoints of ControlLLM's tools, and further ones by name, from a mirror that is made for it."""
+def fetch_checkpoints(*, folder: Path, mirror: Path, names: Iterable[str]) -> None:
+    """Fetch checkpoints of the profile from a mirror that is made for them."""
     checkpoints = load_profile("paper").checkpoints
-    builders = {**TOOL_BUILDERS, **{name: BUILDERS[name] for name in names}}
-    for name, build in builders.items():
+    for name in dict.fromkeys(names):
+        item, source = checkpoints[name], mirror / name
         torch.manual_seed(0)
-        build(mirror / name / str(checkpoints[name].repo))
-        Fetcher(folder=folder, mirror=mirror / name, report=lambda _: None).fetch(checkpoints[name])
-    save_edge_annotator(mirror / "ControlNetHED.pth")
-    edges = replace(checkpoints["soft-edges"], sha256=None, config={"widths": WIDTHS})
-    Fetcher(folder=folder, mirror=mirror, report=lambda _: None).fetch(edges)
+        if name == "soft-edges":
+            source.mkdir()
+            save_edge_annotator(source / "ControlNetHED.pth")
+            item = replace(item, sha256=None, config={"widths": WIDTHS})
+        elif name in SINGLE_FILES:
+            save_single_file(name, source / str(item.url).rpartition("/")[2])
+            item = replace(item, sha256=None, config=SINGLE_FILES[name])
+        else:
+            {**BUILDERS, **TOOL_BUILDERS}[name](source / str(item.repo))
+        Fetcher(folder=folder, mirror=source, report=lambda _: None).fetch(item)
+
+
+def fetch_tools(*, folder: Path, mirror: Path, names: Iterable[str] = ()) -> None:
+    """Fetch the checkpoints of ControlLLM's tools, and further ones by name."""
+    fetch_checkpoints(folder=folder, mirror=mirror, names=[*TOOL_BUILDERS, *names, "soft-edges"])
+
+
+def names_for(profile: Profile, tools: Iterable[str]) -> list[str]:
+    """The names of the checkpoints that the experts of these tools need."""
+    specs = [spec for tool in tools for spec in (profile.experts[tool], *profile.experts[tool].uses)]
+    paths = [path for spec in specs for path in (spec.path, spec.base) if path is not None]
+    return [path.name for path in paths if path.name != NO_WEIGHTS]
 
 
 def small(profile: Profile) -> Profile:

@@ -12,6 +12,8 @@ from evaluator.training.experts.quality.contamination import KINDS, contaminatio
 from evaluator.training.experts.texts import sentiment_objective, summary_objective
 from evaluator.world.seeds import Split
 
+pytestmark = pytest.mark.full
+
 SEED = "a secret for this test"
 
 

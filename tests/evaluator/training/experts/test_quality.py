@@ -9,8 +9,6 @@ from evaluator.training.experts.quality.measure import (
     RESTORING_TOOLS,
     Workbench,
     ablation,
-    label_margin,
-    measure_quality,
     restoration_quality,
 )
 from evaluator.training.experts.quality.vision import vision_quality
@@ -71,18 +69,6 @@ def test_what_lies_between_pictures_and_words_reaches_its_bar(vision, model, mea
     assert vision[model][measure] >= least
 
 
-@pytest.mark.parametrize("degradation", RESTORING_ORDER)
-def test_restoring_one_degradation_raises_the_vit_score(bench, degradation):
-    present = frozenset({degradation})
-    rows = ablation(bench=bench, present=present)
-    assert rows["gold"][0] > rows["nothing"][0]
-
-
-def test_restoring_all_four_beats_doing_nothing(all_four):
-    assert all_four["gold"][0] > all_four["nothing"][0]
-    assert all_four["gold"][1] > all_four["nothing"][1]
-
-
 @pytest.mark.parametrize("left_out", RESTORING_ORDER)
 def test_the_gold_plan_beats_leaving_out_a_step(all_four, left_out):
     assert all_four["gold"][0] > all_four[f"without {RESTORING_TOOLS[left_out]}"][0]
@@ -91,18 +77,3 @@ def test_the_gold_plan_beats_leaving_out_a_step(all_four, left_out):
 def test_grayscale_hides_the_class_until_it_is_undone(bench):
     rows = ablation(bench=bench, present=frozenset({Degradation.GRAYSCALE}))
     assert rows["gold"][1] > rows["nothing"][1] + 0.35
-
-
-def test_labels_that_differ_more_score_lower(bench):
-    margin = label_margin(bench)
-    assert 1 > margin["another colour"] > margin["another colour and shape"]
-    assert 1 > margin["another shape"] > margin["another colour and shape"]
-
-
-def test_the_report_names_every_model():
-    profile = load_profile("lilliput")
-    quality = measure_quality(profile=profile, count=2)
-    text = "\n".join(quality.lines())
-    assert "gold" in text
-    for spec in [*profile.experts.values(), *profile.scorers.values()]:
-        assert quality.of(spec.path.name)

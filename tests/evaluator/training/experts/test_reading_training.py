@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from evaluator.training.experts.data.corpus import stream
 from evaluator.training.experts.reading import annotation, signs
 from evaluator.training.experts.reading.recipes import READING_RECIPES
 from evaluator.world.lettering import CHARACTERS
@@ -38,40 +37,6 @@ def test_patches_are_labelled_with_what_is_written_in_them():
     assert not labels[:, 14:].any()
 
 
-def test_every_character_of_a_sign_has_a_patch():
-    for index in range(200):
-        sign = signs.training_sign(index)
-        seen = {tuple(row) for row in signs.patch_labels(sign).tolist() if row[0]}
-        for number, word in enumerate(sign.words):
-            for place, character in enumerate(word):
-                assert (1 + CHARACTERS.index(character), number, place) in seen
-
-
-def test_characters_are_spelt_and_read_back():
-    characters = signs.tokenizer()
-    ids = characters("old mill 42")["input_ids"]
-    assert len(ids) == len("old mill 42")
-    assert characters.decode(ids) == "old mill 42"
-
-
-def test_known_words_are_one_piece_and_others_are_spelt():
-    pieces = annotation.tokenizer()
-    assert len(pieces.encode("title: Anna sold a sweet cake.").ids) == 8
-    spelt = pieces.encode("names: Zebra!")
-    assert pieces.decode(spelt.ids) == "names: Zebra!"
-    assert len(spelt.ids) > 7
-
-
-def test_what_makes_no_sense_is_not_asked():
-    for index in range(200):
-        annotated = annotation.draw_annotated(stream(index=index, purpose="annotation test"))
-        answers = annotation.answers_of(annotated)
-        assert set(answers) <= set(annotation.PREFIXES)
-        assert ("title: " in answers) == bool(annotated.title)
-        assert ("place: " in answers) == bool(annotated.place)
-        assert all(name in answers["names: "] for name in annotated.names)
-
-
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_step_depends_on_its_numbers_alone_and_changes_every_parameter(name, tmp_path, monkeypatch):
     monkeypatch.setattr(annotation, "EXAMPLES", 60)
@@ -87,10 +52,3 @@ def test_a_step_depends_on_its_numbers_alone_and_changes_every_parameter(name, t
     loss.backward()
     without = {key for key, value in model.named_parameters() if value.grad is None or not value.grad.any()}
     assert not without, without
-
-
-@pytest.mark.parametrize("name", RECIPES)
-def test_what_is_written_can_be_read_back(name, tmp_path):
-    torch.manual_seed(0)
-    RECIPES[name].export(RECIPES[name].build().eval(), tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} >= {"config.json", "model.safetensors", "tokenizer.json"}

@@ -12,7 +12,7 @@ from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.profile import PROFILES
 from evaluator.training.experts import contrastive
 from evaluator.training.experts.quality import seeing
-from evaluator.training.experts.tableaux import detection, grounding, patches, prompts, segmentation
+from evaluator.training.experts.tableaux import detection, grounding, prompts, segmentation
 from evaluator.training.experts.tableaux.data import tableaux_at
 from evaluator.training.experts.tableaux.seeing_recipes import SEEING_RECIPES
 from evaluator.values import Box, Boxes, Mask, Masks
@@ -66,16 +66,7 @@ def test_targets_are_the_boxes_of_visible_pixels(batch):
         assert [TABLEAU_LABELS[index] for index in target.classes] == [part.name for part in tableau.parts]
 
 
-def test_borders_lie_between_owners():
-    owner = np.full((1, 64, 64), -1, dtype=np.int8)
-    owner[0, 10:20, 30:40] = 0
-    borders = detection.borders_of(owner)[0]
-    # The pixel in the lower right corner borders on two sides.
-    assert borders.sum() == 4 * 10 - 1
-    assert borders[[9, 19, 12], [30, 39, 29]].all()
-    assert not borders[15, 35]
-
-
+@pytest.mark.full
 def test_the_detector_of_tableaux_begins_as_that_of_scenes():
     model = detection.build()
     detection.begin(model, {"weights": WEIGHTS})
@@ -87,6 +78,7 @@ def test_the_detector_of_tableaux_begins_as_that_of_scenes():
     assert {label.split()[0] for label in CLASS_LABELS[16:24]} == {"red"}
 
 
+@pytest.mark.full
 def test_grounding_begins_with_the_words_of_the_clip_score():
     model = grounding.build()
     grounding.begin(model, {"weights": WEIGHTS})
@@ -97,33 +89,6 @@ def test_grounding_begins_with_the_words_of_the_clip_score():
         right = clip.text_projection(clip.text_model(input_ids=ids).pooler_output)
         found = grounding.embedded(model=model, texts=texts)[0]
     assert torch.allclose(found, torch.nn.functional.normalize(right, dim=-1), atol=1e-5)
-
-
-def test_the_beginning_of_a_text_is_never_taken_for_an_empty_query():
-    words = grounding.tokenizer()
-    ids = words("red star", padding="max_length")["input_ids"]
-    assert ids[0] == words.bos_token_id > 0
-    assert max(ids) == words.eos_token_id == len(words) - 1
-    assert ids[-1] == 0
-    assert words.decode(ids[1:3]) == "red star"
-
-
-def test_queries_name_labels():
-    table = grounding._matches()
-    named = {query: table[:-1, column].sum().item() for column, query in enumerate(grounding.QUERIES)}
-    assert named["red star"] == 1
-    assert named["star"] == named["figure"] == 8
-    assert named["red thing"] == 9
-    assert not table[-1].any()
-
-
-def test_patches_show_the_part_that_most_of_them_shows(batch):
-    shown = patches.parts_of_patches(batch=batch, patch=8)
-    assert shown.shape == (COUNT, 64)
-    for item, owner in enumerate(batch.owner):
-        patch = owner[16:24, 32:40]
-        counts = np.bincount(patch[patch >= 0].ravel(), minlength=1)
-        assert shown[item, 2 * 8 + 4] == (counts.argmax() if counts.max() >= 10 else -1)
 
 
 def test_points_lie_on_their_part_or_on_the_background(batch):
@@ -137,25 +102,7 @@ def test_points_lie_on_their_part_or_on_the_background(batch):
         assert mask.any() == (number >= 0)
 
 
-def test_boxes_lie_around_their_masks(batch):
-    parts = prompts.draw_parts(batch=batch, rng=rng())
-    boxes = prompts.boxes_around(masks=parts.masks, rng=rng()).numpy()
-    exact = np.asarray([paint(t).box(int(n)) for t, n in zip(batch.tableaux, parts.numbers, strict=True)])
-    assert 0 < np.abs(boxes - exact).mean() < 1.5
-
-
-def test_rough_masks_are_never_empty_and_differ_from_exact_ones(batch):
-    masks = prompts.draw_parts(batch=batch, rng=rng()).masks
-    rough = np.concatenate([prompts.roughened(masks=masks, rng=rng(seed)) for seed in range(4)])
-    exact = np.concatenate([masks] * 4)
-    overlaps = [seeing.common(first, second) for first, second in zip(rough, exact, strict=True)]
-    assert 0.3 < np.mean(overlaps) < 0.9
-    assert rough.any(axis=(1, 2)).all()
-    tiny = np.zeros((8, 64, 64), dtype=np.bool_)
-    tiny[:, 0, 0] = True
-    assert prompts.roughened(masks=tiny, rng=rng()).any(axis=(1, 2)).all()
-
-
+@pytest.mark.full
 def test_segmentation_begins_with_the_layers_of_the_detector():
     model = segmentation.build()
     segmentation.begin(model, {"weights": WEIGHTS})
@@ -184,9 +131,3 @@ def test_an_instance_without_a_mask_of_its_name_counts_nothing():
     right = Masks((64, 64), (Mask("red star", whole), Mask("blue ring", whole)))
     found = Masks((64, 64), (Mask("red star", half), Mask("pink ring", whole)))
     assert seeing.instance_overlaps(found=found, right=right) == [0.5, 0.0]
-
-
-def test_only_the_surest_box_can_hit():
-    found = Boxes((64, 64), (box("star"), box("star", left=20)))
-    assert seeing.is_hit(found=found, right=[(0.0, 0.0, 10.0, 10.0)])
-    assert not seeing.is_hit(found=found, right=[(20.0, 0.0, 30.0, 10.0)])

@@ -15,9 +15,8 @@ from evaluator.training.experts.restoration import PixelObjective, RestorationDa
 from evaluator.training.experts.run import Order, train
 from evaluator.training.experts.tableaux.drawing_recipes import DRAWING_RECIPES
 from evaluator.training.export import update_lock, write_config, write_weights
-from evaluator.training.history import Run, begin_run
-from evaluator.training.loop import Schedule, fit, learning_rate
-from evaluator.world.degradations import SHRINKING, Degradation, degrade, low_resolution
+from evaluator.training.loop import Schedule, fit
+from evaluator.world.degradations import SHRINKING, Degradation
 from evaluator.world.seeds import Split
 
 TINY = RestormerConfig(dim=8, num_blocks=(1, 1, 1, 1), num_refinement_blocks=0)
@@ -71,36 +70,6 @@ def test_a_resumed_run_ends_with_the_same_weights(work, tmp_path):
         assert torch.equal(value, resumed.state_dict()[name]), name
 
 
-def test_a_step_changes_the_model_and_the_loss_is_finite(work, tmp_path):
-    model, before = tiny_model(), tiny_model().state_dict()
-    losses = []
-    fit(
-        model=model,
-        objective=objective(work),
-        schedule=Schedule(steps=2, learning_rate=1e-3, checkpoint_every=1),
-        checkpoint=tmp_path / "c",
-        resume=False,
-        report=lambda progress: losses.append(progress.loss),
-    )
-    assert len(losses) == 2
-    assert np.isfinite(losses).all()
-    assert any(not torch.equal(value, before[name]) for name, value in model.state_dict().items())
-
-
-def test_the_learning_rate_rises_then_falls():
-    schedule = Schedule(steps=1000, learning_rate=1.0)
-    rates = [learning_rate(step=step, schedule=schedule) for step in (0, 49, 500, 999)]
-    assert rates[0] < 0.05 < rates[3] + 0.05 < rates[2] < rates[1] <= 1
-
-
-def test_restoration_targets_lack_just_the_degradation(work):
-    bank = load_bank(work=work, split=Split.TRAIN, count=8)
-    data = RestorationData(bank=bank, degradation=Degradation.LOW_RESOLUTION, batch=4)
-    for source, target in data.pairs(rng=np.random.default_rng(0)):
-        assert source.shape == (2, 16, 16, 3)
-        assert target.shape == (2, 64, 64, 3)
-
-
 def test_training_one_step_writes_weights_and_their_digest(tmp_path):
     order = Order(model="super-resolution", work=tmp_path, weights=tmp_path / "out", steps=1, scenes=8)
     folder = train(order)
@@ -109,6 +78,7 @@ def test_training_one_step_writes_weights_and_their_digest(tmp_path):
     assert weights_digest(folder) in (tmp_path / "out" / "lock.json").read_text()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("model", ["sentiment", "machine-translation"])
 def test_a_language_model_is_written_with_its_tokenizer(tmp_path, model, monkeypatch):
     monkeypatch.setattr("evaluator.training.experts.texts.EXAMPLES", 40)
@@ -118,6 +88,7 @@ def test_a_language_model_is_written_with_its_tokenizer(tmp_path, model, monkeyp
     assert "lm_head.weight" not in names
 
 
+@pytest.mark.full
 def test_the_record_tells_the_commands_that_lead_to_the_weights(tmp_path):
     order = Order(model="super-resolution", work=tmp_path, weights=tmp_path / "out", steps=3, scenes=8, seed=1)
     assert train(dataclasses.replace(order, stop_after=1)) is None
@@ -129,17 +100,7 @@ def test_the_record_tells_the_commands_that_lead_to_the_weights(tmp_path):
     ]
 
 
-def test_going_on_with_the_same_schedule_is_one_run(tmp_path):
-    path = tmp_path / "runs.json"
-    begin_run(path=path, steps=5, reached=0)
-    assert begin_run(path=path, steps=5, reached=2) == (Run(steps=5),)
-
-
-def test_an_unknown_model_is_refused(tmp_path):
-    with pytest.raises(LookupError, match="there are: super-resolution"):
-        train(Order(model="oracle", work=tmp_path, weights=tmp_path))
-
-
+@pytest.mark.full
 def test_every_recipe_builds():
     for recipe in RECIPES.values():
         # What draws along maps holds the frozen networks of another recipe, which are not trained or written again.
@@ -166,33 +127,4 @@ def _pair(**kwargs):
 
 def test_after_the_last_restoration_nothing_is_degraded():
     clean, _, target = _pair(degradations=_EVERYTHING, removed=Degradation.GRAYSCALE)
-    assert (target == clean).all()
-
-
-def test_noise_that_waits_stays_in_the_target_as_it_was():
-    degradations = frozenset({Degradation.BLUR, Degradation.NOISE})
-    clean, source, target = _pair(degradations=degradations, removed=Degradation.BLUR, kept={Degradation.NOISE})
-    noise = degrade(clean, degradations=[Degradation.NOISE], rng=lambda _: np.random.default_rng(5))
-    assert (target == noise).all()
-    assert (source != target).any()
-
-
-def test_a_picture_that_was_not_enlarged_stays_small():
-    kept = frozenset({Degradation.LOW_RESOLUTION})
-    _, source, target = _pair(degradations=_EVERYTHING, removed=Degradation.BLUR, kept=kept)
-    assert source.shape == target.shape == (2, 16, 16, 3)
-
-
-def test_enlarging_leaves_the_noise_that_the_small_picture_has():
-    degradations = frozenset({Degradation.LOW_RESOLUTION, Degradation.NOISE})
-    clean, source, target = _pair(degradations=degradations, removed=Degradation.LOW_RESOLUTION)
-    difference = low_resolution(target).astype(int) - source
-    assert np.abs(difference).mean() < 3
-    quiet = np.abs(low_resolution(clean).astype(int) - source).mean()
-    assert quiet > 10
-
-
-def test_the_colour_of_noise_is_not_asked_for():
-    kept = frozenset({Degradation.NOISE})
-    clean, _, target = _pair(degradations=_EVERYTHING, removed=Degradation.GRAYSCALE, kept=kept)
     assert (target == clean).all()

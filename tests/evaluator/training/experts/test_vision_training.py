@@ -1,7 +1,6 @@
 """What the experts that put a picture into words are trained on, and one step of each."""
 
 import dataclasses
-import math
 
 import numpy as np
 import pytest
@@ -19,13 +18,11 @@ from evaluator.training.experts import (
     visual_questions,
 )
 from evaluator.training.experts.data.bank import load_bank
-from evaluator.training.experts.data.rows import Rows
-from evaluator.training.experts.quality.vision import detection_f1, found_rightly, overlap
+from evaluator.training.experts.quality.vision import detection_f1, found_rightly
 from evaluator.training.experts.recipes import RECIPES
 from evaluator.training.loop import Schedule
-from evaluator.world.grammar import Bilingual, Question, caption, draw_question, main_caption
-from evaluator.world.grammar.captions import DIRECTIONS
-from evaluator.world.rendering import object_mask, outline_box
+from evaluator.world.grammar import Bilingual, Question
+from evaluator.world.rendering import outline_box
 from evaluator.world.scenes import SIZE, draw_scene
 from evaluator.world.seeds import Split
 from evaluator.world.vocabulary import Shape
@@ -54,28 +51,6 @@ def test_a_box_lies_around_its_thing_and_no_further(shape):
     assert right - left > 20
 
 
-def test_a_box_ends_where_the_picture_does():
-    thing = dataclasses.replace(scene().main, x=0.0, y=63.0)
-    left, _, _, bottom = outline_box(thing)
-    assert (left, bottom) == (0, SIZE)
-
-
-def test_the_mask_of_a_scene_fills_its_boxes_and_nothing_else():
-    mask = object_mask(scene())
-    inside = np.zeros_like(mask)
-    for thing in scene().things:
-        left, top, right, bottom = outline_box(thing)
-        box = np.s_[int(top) : math.ceil(bottom), int(left) : math.ceil(right)]
-        assert mask[box].mean() > 0.2
-        inside[box] = True
-    assert not (mask & ~inside).any()
-
-
-def test_overlap_is_intersection_over_union():
-    assert overlap((0, 0, 2, 2), (1, 0, 3, 2)) == pytest.approx(1 / 3)
-    assert overlap((0, 0, 1, 1), (2, 2, 3, 3)) == 0
-
-
 def test_a_detection_is_right_if_name_and_frame_are_and_counts_once():
     things = scene().things
     assert found_rightly(found=[seen(thing) for thing in things], scene=scene()) == len(things)
@@ -92,31 +67,7 @@ def test_the_most_central_object_is_named_first_and_the_others_from_left_to_righ
     assert reading_order([]) == []
 
 
-def test_patches_are_labelled_with_what_covers_them():
-    labels = scene_encoder.patch_labels(split=Split.VALIDATION, index=0).reshape(8, 8, 2)
-    main = scene().main
-    middle = labels[int(main.y) // 8, int(main.x) // 8]
-    assert middle[1] == 1 + list(Shape).index(main.shape)
-    assert {int(shape) for shape in labels[..., 1].unique()} <= {
-        0,
-        *(1 + list(Shape).index(t.shape) for t in scene().things),
-    }
-
-
-def test_captions_name_the_main_object_and_the_background():
-    public = draw_scene(split=Split.PUBLIC, index=5)
-    assert main_caption(public).english == "A red triangle is on a light blue background."
-    assert main_caption(public).german == "Ein rotes Dreieck ist auf hellblauem Hintergrund."
-
-
-def test_captions_survive_the_tokenizer():
-    words = captioning.tokenizer()
-    text = "A turquoise hexagon is on a light blue background."
-    ids = words(text)["input_ids"]
-    assert words.unk_token_id not in ids
-    assert words.decode(ids, skip_special_tokens=True) == text
-
-
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("build", "objective"),
     [
@@ -137,36 +88,6 @@ def test_the_loss_of_a_step_depends_on_its_own_stream_only(bank, build, objectiv
     assert np.isfinite(first)
 
 
-def drawn_questions(count=400):
-    rng = np.random.default_rng(0)
-    scenes = [draw_scene(split=Split.VALIDATION, index=index) for index in range(count)]
-    return [draw_question(scene=scene, rng=rng) for scene in scenes]
-
-
-def test_every_question_has_one_of_the_answers_and_fits():
-    words = visual_questions.tokenizer()
-    for question in drawn_questions():
-        assert question.answer.english in visual_questions.ANSWERS
-        ids = words(question.text)["input_ids"]
-        assert words.unk_token_id not in ids
-        assert len(ids) <= words.model_max_length
-
-
-def test_captions_fit_the_text_encoder_word_by_word():
-    words = contrastive.tokenizer()
-    for index in range(400):
-        text = caption(draw_scene(split=Split.VALIDATION, index=index)).english
-        ids = words(text)["input_ids"]
-        assert len(ids) == 2 + len(text.replace(".", " .").split()) <= contrastive.LENGTH
-
-
-def test_any_other_text_can_be_spelt():
-    words = contrastive.tokenizer()
-    ids = words("Zebra, füß 9")["input_ids"]
-    assert ids.count(words.eos_token_id) == 1
-    assert words.decode(ids, skip_special_tokens=True) == "zebra , füß 9"
-
-
 def test_a_question_points_at_what_it_names_and_at_what_answers_it():
     colours, shapes = list(visual_questions.Colour), list(Shape)
     star, ring = [(1 + colours.index(c), 1 + shapes.index(s)) for c, s in (("red", "star"), ("blue", "ring"))]
@@ -183,33 +104,6 @@ def test_a_question_points_at_what_it_names_and_at_what_answers_it():
     assert pointed("Is the ring to the left of the star?", "no") == [[1, 1, 0], [0, 0, 0]]
     assert pointed("Is there a heart?", "no") == [[0, 0, 0], [0, 0, 0]]
     assert pointed("How many things are there?", "two") == [[0, 0, 0], [0, 0, 0]]
-
-
-def test_words_are_taught_where_the_things_lie_that_they_name():
-    star = 1 + list(Shape).index("star")
-    # A picture of 2x2 patches with stars on the right.
-    labels = torch.tensor([[[0, 0], [1, star], [0, 0], [2, star]]])
-    words = visual_questions.encoded(["What colour is the star?"])["input_ids"]
-    places = torch.zeros(1, words.shape[1], 2)
-    there = visual_questions.word_labels()[words][0, :, 1] > 0
-    assert there.sum() == 1
-    loss = visual_questions.place_loss(places=places, words=words, labels=labels)
-    assert loss == pytest.approx((0.75**2 + 0.5**2) / 2)
-    places[0, there] = torch.tensor([0.75, 0.5])
-    assert visual_questions.place_loss(places=places, words=words, labels=labels) == 0
-    nothing = torch.zeros_like(labels)
-    assert visual_questions.place_loss(places=places, words=words, labels=nothing) == 0
-
-
-def test_most_questions_to_learn_from_ask_for_a_direction():
-    scenes = [draw_scene(split=Split.TRAIN, index=index) for index in range(200)]
-    rng = np.random.default_rng(0)
-
-    def share(draw):
-        texts = [draw(scene=scene, rng=rng).text for scene in scenes]
-        return sum(any(d.english in text for d in DIRECTIONS.values()) for text in texts) / len(texts)
-
-    assert share(visual_questions._draw_hard) > share(draw_question) + 0.2
 
 
 def test_normalised_latents_have_mean_0_and_deviation_1_and_are_read_as_before(bank):
@@ -247,14 +141,7 @@ def test_the_encoder_of_scenes_fits_into_vilt_and_clip(tmp_path):
         assert torch.allclose(own, wanted, atol=1e-3)
 
 
-def test_rows_are_computed_once():
-    asked = []
-    rows = Rows(count=5, compute=lambda new: asked.extend(new.tolist()) or new[:, None] * 10)
-    assert rows.take(np.array([3, 1, 3])).tolist() == [[30], [10], [30]]
-    assert rows.take(np.array([1, 4])).tolist() == [[10], [40]]
-    assert asked == [1, 3, 4]
-
-
+@pytest.mark.full
 def test_what_a_model_begins_from_is_trained_first(tmp_path, monkeypatch):
     short = {
         name: dataclasses.replace(recipe, schedule=Schedule(steps=1, learning_rate=1e-3))

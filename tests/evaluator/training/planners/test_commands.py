@@ -4,8 +4,6 @@ import pytest
 from typer.testing import CliRunner
 
 from evaluator.cli.main import app
-from evaluator.planners.language_models.shipped import FOLDER, shipped_folder
-from evaluator.training.planners.checkpoints import model_folder
 from evaluator.training.planners.splits import draw_split
 from tests.evaluator.training.planners.models import SUITE
 
@@ -27,6 +25,7 @@ def pretrained(tmp_path_factory):
     return out
 
 
+@pytest.mark.full
 def test_fine_tuning_takes_the_training_tasks_of_its_seed(pretrained, tmp_path):
     out = tmp_path / "finetuned"
     done = call("finetune", "--model", pretrained, "--suite", "openagi", "--profile", "lilliput", "--out", out,
@@ -59,19 +58,3 @@ def test_wrong_usage_is_a_sentence(words, sentence):
     assert done.exit_code == 2
     assert sentence in " ".join(done.output.split()) + str(done.stderr)
     assert "Traceback" not in done.output
-
-
-def test_a_weaker_planner_learns_from_few_of_the_training_tasks(pretrained, tmp_path):
-    out = tmp_path / "weak"
-    done = call("finetune", "--model", pretrained, "--suite", "openagi", "--out", out, "--gold", 10, "--steps", 1)
-    assert done.exit_code == 0, done.output
-    learnt = json.loads((out / "training.json").read_text())["tasks"]
-    assert len(learnt) == 10
-    assert set(learnt) < set(draw_split(suite=SUITE, seed=0).train)
-
-
-def test_shipped_planners_are_found_by_name():
-    assert model_folder("lilliput-planner/rltf") == FOLDER / "rltf"
-    assert shipped_folder("lilliput-planner") == FOLDER / "pretrained"
-    with pytest.raises(LookupError, match="there are: lilliput-planner"):
-        shipped_folder("lilliput-planner/other")

@@ -8,7 +8,6 @@ from evaluator.training.export import export_transformers
 from evaluator.training.planners.feedback_run import FeedbackRun, train_with_feedback
 from evaluator.training.planners.model import write_tokenizer
 from evaluator.training.planners.rltf import Schedule
-from evaluator.training.planners.runs import SettingsError
 from evaluator.training.planners.tokens import planner_tokenizer
 from tests.evaluator.test_evaluation import GRAY_ONLY, LOW_ONLY, evaluator
 from tests.evaluator.training.planners.models import tiny_module
@@ -48,6 +47,7 @@ def test_a_run_writes_the_planner_its_curve_and_how_it_was_made(folder, tmp_path
     assert LocalModel.from_folder(out).network.is_seq2seq
 
 
+@pytest.mark.full
 def test_a_resumed_run_ends_with_the_same_weights_and_curve(folder, tmp_path):
     straight = train_with_feedback(order(folder, tmp_path / "a"))
     assert train_with_feedback(order(folder, tmp_path / "b", stop_after=2)) is None
@@ -56,9 +56,3 @@ def test_a_resumed_run_ends_with_the_same_weights_and_curve(folder, tmp_path):
     assert (straight / "curve.csv").read_text() == (resumed / "curve.csv").read_text()
     one, other = (load_file(path / "model.safetensors") for path in (straight, resumed))
     assert all((value == other[name]).all() for name, value in one.items())
-
-
-def test_a_run_goes_on_from_its_own_checkpoint_only(folder, tmp_path):
-    train_with_feedback(order(folder, tmp_path / "out", stop_after=2))
-    with pytest.raises(SettingsError, match=r"data .*other"):
-        train_with_feedback(order(folder, tmp_path / "out", resume=True, data={"profile": "other"}))

@@ -13,18 +13,6 @@ from evaluator.training.planners.tokens import planner_tokenizer
 from tests.evaluator.training.planners.models import SUITE, tiny_module
 
 
-def test_only_the_additions_are_trained_and_begin_as_nothing():
-    module, plain = tiny_module().eval(), tiny_module().eval()
-    ids = torch.tensor([[5, 6, 7]])
-    adapted, _ = adapt(module, settings=LoraSettings(rank=2, alpha=4))
-    trained = [name for name, parameter in adapted.named_parameters() if parameter.requires_grad]
-    assert trained
-    assert all("lora_" in name for name in trained)
-    with torch.no_grad():
-        one, other = (net(input_ids=ids, decoder_input_ids=ids).logits for net in (adapted, plain))
-    assert torch.allclose(one, other, atol=1e-6)
-
-
 def test_a_tuned_model_is_written_as_a_plain_one(tmp_path):
     folder = tmp_path / "tiny"
     export_transformers(tiny_module().eval(), folder)

@@ -6,17 +6,12 @@ from evaluator.plans import PlanContext, check_plan, read_plan
 from evaluator.suites.openagi.grammar import requests
 from evaluator.tools.openagi import OPENAGI
 from evaluator.tools.types import ResourceType
-from evaluator.training.planners.corpus.annotators import Annotator, annotate, draw_annotator
+from evaluator.training.planners.corpus.annotators import annotate, draw_annotator
 from evaluator.training.planners.corpus.paraphrases import (
-    constrained_lesson,
-    constrained_lessons,
     draw_paraphrase,
     few_shot_lesson,
-    zero_shot_lesson,
 )
-from evaluator.training.planners.corpus.sampled_requests import RESTORERS, SampledRequest, draw_request
-
-CAREFUL = Annotator(order=RESTORERS, leaves_out=0.0, adds=0.0, confuses=0.0, texts_first=False)
+from evaluator.training.planners.corpus.sampled_requests import RESTORERS, draw_request
 
 
 def paraphrases(count, *, seed=0):
@@ -38,6 +33,7 @@ def test_no_request_of_the_suite_is_ever_drawn_nor_part_of_what_is_drawn():
     assert not any("step by step" in text for text in drawn)
 
 
+@pytest.mark.full
 def test_words_that_only_the_suite_has_are_never_read():
     drawn = " ".join(words(found.request) for found in paraphrases(3000))
     for word in ("clozed", "resolutioned", "regular image", "class label", "object names", "summarization"):
@@ -64,6 +60,7 @@ def test_every_plan_of_an_annotator_can_be_executed(seed):
         assert {problem.code for problem in problems} <= {"answer_type"}, (found, problems)
 
 
+@pytest.mark.full
 def test_annotators_leave_out_what_is_needed_and_add_what_is_not_but_not_most_of_the_time():
     rng = np.random.default_rng(0)
     needed, written = [], []
@@ -78,35 +75,3 @@ def test_annotators_leave_out_what_is_needed_and_add_what_is_not_but_not_most_of
     added = np.mean(np.array(written)[~np.array(needed)])
     assert 0.6 < kept < 0.8
     assert 0.05 < added < 0.25
-
-
-def test_no_order_of_the_restoring_tools_is_preferred():
-    rng = np.random.default_rng(0)
-    sampled = SampledRequest(kind="restore", restorers=RESTORERS)
-    first = [annotate(sampled=sampled, annotator=draw_annotator(rng), rng=rng).branches[0][0] for _ in range(2000)]
-    for name in RESTORERS:
-        assert abs(first.count(name) / 2000 - 0.25) < 0.05
-
-
-def test_a_careful_annotator_writes_what_the_wish_needs():
-    sampled = SampledRequest(kind="ask text", masked=(False, True), base="Question Answering", german=True)
-    plan = annotate(sampled=sampled, annotator=CAREFUL, rng=np.random.default_rng(0))
-    assert plan.branches == ((), ("Fill Mask",))
-    assert plan.names == ("Question Answering", "Machine Translation")
-
-
-def test_a_plan_of_two_inputs_is_taught_call_by_call():
-    rng = np.random.default_rng(0)
-    found = next(p for p in paraphrases(200) if p.sampled.kind == "ask image" and any(p.plan.branches[0]))
-    lessons = constrained_lessons(found)
-    assert [lesson.answer for lesson in lessons] == [
-        comma_text(found.plan.branches[0]), comma_text(found.plan.branches[1]), comma_text(found.plan.names), "",
-    ]  # fmt: skip
-    assert found.request in lessons[0].messages[0].content
-    assert constrained_lesson(rng).messages[0].content
-
-
-def test_free_answers_are_numbered_steps():
-    lesson = zero_shot_lesson(rng=np.random.default_rng(2), names_tools=True)
-    assert "Machine Translation" in lesson.messages[0].content
-    assert all(line.startswith(f"Step {n}: ") for n, line in enumerate(lesson.answer.split("\n"), start=1))

@@ -87,17 +87,6 @@ def test_a_tree_is_one_plan_whose_probability_is_that_of_all_its_calls():
     assert whole == pytest.approx(sum(parts), abs=1e-4)
 
 
-def test_what_is_drawn_depends_on_the_seed_alone():
-    model = tiny_model()
-    asked = [request(key) for key in ("0", "20", "117", "180")]
-    one, same, other = (
-        [episode.plan for episode in draw_episodes(model=model, strategy=Nonlinear(), requests=asked, seed=seed)]
-        for seed in (5, 5, 6)
-    )
-    assert one == same
-    assert one != other
-
-
 def test_a_plan_is_drawn_among_the_beams_that_a_test_would_search():
     model = tiny_model()
     asked = [request("4", tools=BOTH)] * 200
@@ -110,39 +99,3 @@ def test_a_plan_is_drawn_among_the_beams_that_a_test_would_search():
     odds = torch.tensor([beam.log_probability for beam in found.beams]).softmax(dim=0).tolist()
     for plan, share in zip(searched, odds, strict=True):
         assert sum(episode.plan == plan for episode in episodes) / len(episodes) == pytest.approx(share, abs=0.1)
-
-
-def test_the_probabilities_of_the_beams_sum_to_one():
-    model = tiny_model()
-    asked = [request("4", tools=BOTH)] * 60
-    episodes = draw_episodes(
-        model=model, strategy=Constrained(beams=3), requests=asked, seed=1, sampling=Sampling.BEAMS
-    )
-    distinct = {episode.plan: episode for episode in episodes}
-    assert len(distinct) == 3
-    logs = plan_log_probabilities(network=model.network, episodes=list(distinct.values()))
-    assert float(logs.detach().exp().sum()) == pytest.approx(1.0, abs=1e-5)
-
-
-def test_one_search_serves_all_plans_for_a_task():
-    model = tiny_model()
-    answer, sizes = model.answer, []
-
-    def counting(calls):
-        sizes.append(len(calls))
-        return answer(calls)
-
-    model.answer = counting
-    asked = [request(key, tools=BOTH) for key in ("4", "7") for _ in range(5)]
-    draw_episodes(model=model, strategy=Constrained(), requests=asked, seed=0, sampling=Sampling.BEAMS)
-    assert sizes == [2]
-
-
-def test_equal_plans_have_equal_probabilities_in_their_own_places():
-    model = tiny_model()
-    asked = [request("4", tools=BOTH)] * 12
-    episodes = draw_episodes(model=model, strategy=Constrained(), requests=asked, seed=0)
-    together = plan_log_probabilities(network=model.network, episodes=episodes).tolist()
-    apart = [plan_log_probabilities(network=model.network, episodes=[episode]).item() for episode in episodes]
-    assert together == pytest.approx(apart, abs=1e-5)
-    assert len(set(apart)) > 1

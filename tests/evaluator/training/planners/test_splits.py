@@ -38,12 +38,3 @@ def test_a_seed_always_draws_the_same_and_more_draws_change_none_of_the_others()
     assert few.train == many.train
     assert few.tests == many.tests[:2]
     assert len({draw_split(suite=SUITE, seed=seed).train for seed in range(10)}) == 10
-
-
-def test_draws_of_the_test_differ():
-    assert len(set(draw_split(suite=SUITE, seed=0, draws=5).tests)) == 5
-
-
-def test_a_share_that_leaves_nothing_for_the_test_is_refused():
-    with pytest.raises(ValueError, match=r"between 0 and 0\.5, not 0\.6"):
-        draw_split(suite=SUITE, seed=0, share=0.6)

@@ -8,11 +8,12 @@ import pytest
 from evaluator.training.export import export_transformers
 from evaluator.training.planners.model import write_tokenizer
 from evaluator.training.planners.rltf import Schedule
-from evaluator.training.planners.study import VARIANTS, Study, read_scores, seeds_of, study_seed
-from evaluator.training.planners.table import make_row
+from evaluator.training.planners.study import VARIANTS, Study, study_seed
 from evaluator.training.planners.tokens import planner_tokenizer
 from tests.evaluator.test_evaluation import SUITE, evaluator
 from tests.evaluator.training.planners.models import tiny_module
+
+pytestmark = pytest.mark.full
 
 
 def small_evaluator():
@@ -44,25 +45,11 @@ def test_every_variant_is_asked_the_same_held_out_tasks(study):
     assert all(0 <= result.score <= 1 for found in results.results.values() for result in found.values())
 
 
-def test_free_text_of_a_model_that_knows_nothing_scores_nothing(study):
-    results = study_seed(study=study, seed=0, say=lambda _: None)
-    row = make_row(variant="zero-shot", seeds=[results])
-    assert row.metrics["overall"].mean == 0
-    assert row.valid == 0
-
-
 def test_what_is_there_is_not_done_again(study):
     first = study_seed(study=study, seed=0, say=lambda _: None)
     said = []
     assert study_seed(study=study, seed=0, say=said.append) == first
     assert said == []
-
-
-def test_a_seed_with_other_settings_is_refused(study):
-    study_seed(study=study, seed=0, say=lambda _: None)
-    other = dataclasses.replace(study, fine_tuning_steps=3)
-    with pytest.raises(ValueError, match=r"fine_tuning_steps 2, not 3"):
-        study_seed(study=other, seed=0, say=lambda _: None)
 
 
 def test_a_seed_is_refused_with_other_data_even_before_it_measured_anything(study, tmp_path):
@@ -73,15 +60,3 @@ def test_a_seed_is_refused_with_other_data_even_before_it_measured_anything(stud
     study_seed(study=study, seed=0, say=lambda _: None)
     with pytest.raises(ValueError, match=r"data .*not .*samples"):
         study_seed(study=dataclasses.replace(study, data={"samples": 8}), seed=0, say=lambda _: None)
-
-
-def test_scores_are_read_as_they_were_written(study):
-    assert study_seed(study=study, seed=1, say=lambda _: None) == read_scores(
-        path=study.work / "seed-1" / "scores.json", seed=1
-    )
-
-
-def test_seeds_are_numbers_and_ranges():
-    assert list(seeds_of("0-2,7")) == [0, 1, 2, 7]
-    with pytest.raises(ValueError, match="invalid literal"):
-        list(seeds_of("a"))

@@ -1,4 +1,3 @@
-import json
 import re
 
 import pytest
@@ -10,7 +9,6 @@ from evaluator.training.planners.table import (
     make_difference,
     make_row,
     markdown,
-    to_json,
 )
 
 
@@ -80,13 +78,3 @@ def test_the_table_prints_every_variant_and_says_what_was_not_measured():
     assert re.search(r"\+0\.0998 \(\+0\.09\d\d to \+0\.10\d\d\)", lines[4])
     assert "+0.1020 — (needs 10 independent tasks or scenes" in lines[4], "one task is of ViT"
     assert len({line.count("|") for line in lines[:5]}) == 1
-
-
-def test_the_table_as_json_has_the_intervals_and_whether_the_difference_holds():
-    seeds = [seed(0, tests=(MANY,), gain=0.1)]
-    rows = [make_row(variant=variant, seeds=seeds) for variant in ("old", "new")]
-    differences = [make_difference(better="new", worse="old", seeds=seeds)]
-    found = json.loads(json.dumps(to_json(rows=rows, differences=differences, seeds=[0])))
-    assert [row["variant"] for row in found["variants"]] == ["old", "new"]
-    assert found["differences"][0]["metrics"]["overall"]["mean"] == pytest.approx(0.1)
-    assert found["differences"][0]["holds"]

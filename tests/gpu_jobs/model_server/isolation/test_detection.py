@@ -20,6 +20,7 @@ def test_this_machine_has_every_layer():
     assert found.line() == f"Submitted models are confined by: {', '.join(sorted(FULL[-1]))}."
 
 
+@pytest.mark.full
 def test_without_bubblewrap_namespaces_take_its_place(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     found = detected.__wrapped__()
@@ -72,10 +73,12 @@ def test_models_are_refused_where_there_is_no_sandbox_unless_the_operator_allows
         submitted_model_opener()(tmp_path, name="m", device="cpu", source={})
 
 
+@pytest.mark.full
 def test_a_server_that_does_not_start_has_no_layers():
     assert Sandbox(layers=OWN, program=("-c", "raise SystemExit('no')")).probe() is None
 
 
+@pytest.mark.full
 def test_a_layer_that_does_not_hold_is_found_missing():
     # It says that it has put on less than it was told to.
     program = (

@@ -8,6 +8,7 @@ import pytest
 from gpu_jobs.model_server.isolation.confinement import Layer
 from tests.gpu_jobs.model_server.hostile import hostile
 from tests.gpu_jobs.model_server.isolation.test_sandbox import FULL, OWN, named
+from tests.rings import usual
 
 LIMIT = 256_000_000
 WANTED = 4 * LIMIT
@@ -110,17 +111,19 @@ HARMLESS = (
 """Roads that leave nothing behind."""
 
 
+@pytest.mark.full
 def test_the_same_roads_are_open_without_a_sandbox():
     with hostile(frozenset(), memory_bytes=1 << 40) as taken_over:
         assert set(taken_over.done({road: PRELUDE + ROADS[road] for road in HARMLESS})) == set(HARMLESS)
 
 
-@pytest.mark.parametrize("layers", [OWN, *FULL], ids=named)
+@pytest.mark.parametrize("layers", usual([OWN, *FULL], of=[FULL[-1]]), ids=named)
 def test_memory_that_does_not_count_as_its_own_is_refused(layers):
     with hostile(layers, memory_bytes=LIMIT) as taken_over:
         assert taken_over.done({road: PRELUDE + code for road, code in ROADS.items()}) == {}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("layers", FULL, ids=named)
 @pytest.mark.parametrize("road", KILLED)
 def test_memory_that_counts_as_its_own_ends_it(layers, road):
@@ -130,6 +133,7 @@ def test_memory_that_counts_as_its_own_ends_it(layers, road):
         assert "more than the 256 MB" in taken_over.server.end_in_words()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("off", [Layer.LANDLOCK, *([Layer.OWN_USER] if Layer.OWN_USER in FULL[0] else [])])
 @pytest.mark.parametrize("full", FULL, ids=named)
 def test_no_road_depends_on_one_layer_only(full, off):
@@ -138,6 +142,7 @@ def test_no_road_depends_on_one_layer_only(full, off):
         assert taken_over.done({road: PRELUDE + code for road, code in ROADS.items()}) == {}
 
 
+@pytest.mark.full
 def test_shared_memory_is_counted_where_drivers_of_gpus_may_map_it():
     """Without seccomp here, since this machine may have no GPU: the worker counts what is mapped, present or not."""
     layers = FULL[-1] - {Layer.SECCOMP}
@@ -157,6 +162,7 @@ assert ctypes.CDLL(None).syscall(278, 1, 0, 0, 0) == -1
 """
 
 
+@pytest.mark.full
 def test_drivers_of_gpus_may_use_pipes_and_shared_memory():
     done = subprocess.run([sys.executable, "-c", OF_DRIVERS], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -3,6 +3,10 @@
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.full
+
 CHILD_FIRST = """
 import os, sys, time
 from pathlib import Path

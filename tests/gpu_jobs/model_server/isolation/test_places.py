@@ -15,6 +15,8 @@ import pytest
 import evaluator
 from tests.gpu_jobs.model_server.isolation.test_sandbox import FULL, named
 
+pytestmark = pytest.mark.full
+
 ROOT = Path(evaluator.__file__).parents[1]
 PROBE = """
 import logging, sys

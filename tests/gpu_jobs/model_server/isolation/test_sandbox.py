@@ -16,6 +16,7 @@ import pytest
 from gpu_jobs.model_server.isolation.confinement import Layer
 from gpu_jobs.model_server.isolation.sandbox import Sandbox
 from tests.gpu_jobs.model_server.hostile import hostile
+from tests.rings import usual
 
 SECRET = "pa-worker-0123456789"
 OWN = frozenset({Layer.LANDLOCK, Layer.SECCOMP, Layer.LIMITS})
@@ -112,7 +113,7 @@ def thefts(victim) -> dict[str, str]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("layers", one_off(), ids=named)
+@pytest.mark.parametrize("layers", usual(one_off(), of=[FULL[-1]]), ids=named)
 def test_no_way_to_secrets_network_or_other_processes(layers, victim, tmp_path):
     # In a network of its own a datagram leaves, and comes to nobody.
     datagram = f"socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', {victim['port']}))"
@@ -126,6 +127,7 @@ def test_no_way_to_secrets_network_or_other_processes(layers, victim, tmp_path):
         victim["udp"].recv(1)
 
 
+@pytest.mark.full
 def test_the_same_attempts_succeed_without_a_sandbox(victim):
     harmless = {"read token", "read ssh", "read passwd", "read victim's environment", "list data", "read tests", "tcp",
                 "abstract socket", "socket with a path", "ptrace", "kill the victim"}  # fmt: skip
@@ -137,6 +139,7 @@ def test_the_same_attempts_succeed_without_a_sandbox(victim):
     assert SECRET in found["read victim's environment"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("layers", FULL, ids=named)
 def test_nothing_that_opens_the_kernel_further_is_allowed(layers):
     orders = {
@@ -169,6 +172,7 @@ def test_nothing_that_opens_the_kernel_further_is_allowed(layers):
             taken_over.results(x32)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("layers", FULL, ids=named)
 def test_it_has_an_empty_environment_no_descriptors_and_no_rights(layers):
     os.environ["PLANARENA_TEST_SECRET"] = SECRET
@@ -199,6 +203,7 @@ def test_it_has_an_empty_environment_no_descriptors_and_no_rights(layers):
         assert 0 not in eval(found["user"])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("layers", [OWN, *FULL], ids=named)
 def test_a_library_that_looks_for_a_compiler_while_it_is_imported_finds_none(layers):
     orders = {
@@ -210,6 +215,7 @@ def test_a_library_that_looks_for_a_compiler_while_it_is_imported_finds_none(lay
         assert taken_over.results(orders) == {"programs": ("done", "None"), "library": ("done", "None")}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("layers", [OWN, *FULL], ids=named)
 def test_it_reads_its_model_and_writes_nothing_into_it(layers, tmp_path):
     blobs, folder = tmp_path / "m" / "blobs", tmp_path / "m" / "snapshots" / "c"
@@ -226,14 +232,6 @@ def test_it_reads_its_model_and_writes_nothing_into_it(layers, tmp_path):
     }
     with hostile(layers, folder=folder) as taken_over:
         assert taken_over.done(orders) == {"read": "('weights', ['config.json'])"}
-
-
-@pytest.mark.parametrize("layers", FULL, ids=named)
-def test_it_reads_folders_of_its_model_too(layers, tmp_path):
-    (tmp_path / "m" / "a" / "b").mkdir(parents=True)
-    (tmp_path / "m" / "a" / "b" / "config.json").write_text("nested")
-    with hostile(layers, folder=tmp_path / "m") as taken_over:
-        assert taken_over.done({"read": "result = open('/model/a/b/config.json').read()"}) == {"read": "'nested'"}
 
 
 def test_a_link_out_of_the_model_s_folder_is_refused(tmp_path):
@@ -255,6 +253,7 @@ def ended(pid: int, *, seconds: float = 10) -> bool:
     return False
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("layers", [OWN - {Layer.SECCOMP}, *(full - {Layer.SECCOMP} for full in FULL)], ids=named)
 def test_forks_are_bounded_without_seccomp_and_all_end_with_the_server(layers):
     bomb = (
@@ -271,16 +270,16 @@ def test_forks_are_bounded_without_seccomp_and_all_end_with_the_server(layers):
     assert all(ended(pid) for pid in tree)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("layers", [OWN, *FULL], ids=named)
 def test_a_server_that_grows_is_killed_and_says_how_much_it_held(layers):
     with hostile(layers, memory_bytes=400_000_000) as taken_over:
-        started = time.monotonic()
         with pytest.raises(Exception, match="stream"):
             taken_over.results({"grow": "kept = []\nwhile True: kept.append(bytes([1]) * (1 << 24)); time.sleep(0.02)"})
-        assert time.monotonic() - started < 20
         assert "MB of memory, more than the 400 MB" in taken_over.server.end_in_words()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("layers", [OWN, *FULL], ids=named)
 def test_a_server_ends_with_its_worker(layers):
     program = (

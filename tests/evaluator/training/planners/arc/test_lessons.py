@@ -9,7 +9,7 @@ from evaluator.planners.strategies.arc.agents import agent_named
 from evaluator.planners.strategies.arc.replies import read_reply
 from evaluator.planners.strategies.arc.styles import COMPACT
 from evaluator.suites.arc.mini.draws import Source, draw_family, draw_tasks, split_of
-from evaluator.training.planners.arc.conversion import FILE, prompt_of, read_lessons, write_lessons
+from evaluator.training.planners.arc.conversion import FILE, prompt_of, read_lessons
 from evaluator.training.planners.arc.mistakes import changed, wrong_program
 from evaluator.training.planners.causal.exchanges import DataError
 from evaluator.world.seeds import Split
@@ -67,15 +67,6 @@ def test_feedback_follows_on_a_wrong_program_and_the_right_one_is_the_reply(less
         assert [line[0] for line in lines[:-1]] == [str(n + 1) for n in range(len(task.demonstrations))]
         assert not all(line.endswith(" ok") for line in lines[:-1])
         assert read_reply(one["reply"]).program == task.rule.program()
-
-
-def test_lessons_are_the_same_each_time_and_are_read_back(lessons, tmp_path):
-    assert write_lessons(folder=tmp_path, count=10, start=5, families=FAMILIES) == len(records(lessons))
-    assert (tmp_path / FILE).read_bytes() == (lessons / FILE).read_bytes()
-    for exchange, one in zip(read_lessons(tmp_path / FILE), records(lessons), strict=True):
-        assert (exchange.prompt, exchange.reply) == (one["prompt"], one["reply"])
-        # Else the writer would learn the wrong programs too.
-        assert (exchange.of_prompt == 0.0) is one["is_feedback"]
 
 
 def test_a_changed_program_differs_in_one_value():

@@ -1,7 +1,5 @@
 """Measuring with models that know the answers: what the compact style can reach, and what feedback is for."""
 
-import json
-
 import pytest
 
 from evaluator.planners.language_models.scripted import ScriptedModel
@@ -9,10 +7,11 @@ from evaluator.planners.strategies.registry import named_strategy
 from evaluator.planners.turns.strategies import strategy_planner_of
 from evaluator.suites.arc.mini.draws import Source, draw_tasks
 from evaluator.training.planners.arc.conversion import reply_of
-from evaluator.training.planners.arc.measuring import Tasks, evaluator_of, measure
-from evaluator.training.planners.arc.variants import MULTI, VARIANTS, WITHOUT
+from evaluator.training.planners.arc.measuring import Tasks, evaluator_of
 from evaluator.world.seeds import Split
 from tests.evaluator.training.planners.arc.test_lessons import VIEWS, asked
+
+pytestmark = pytest.mark.full
 
 TASKS = Tasks(split="validation", each=1)
 DRAWN = draw_tasks(Source(split=Split.VALIDATION), count=1)
@@ -42,15 +41,3 @@ def test_a_model_that_needs_feedback_solves_only_with_it():
 
     assert solved("arc-single:grid;style=compact;samples=1;loops=2", script) == [1.0] * len(DRAWN)
     assert solved("arc-single:grid;style=compact;samples=2;loops=1", script) == [0.0] * len(DRAWN)
-
-
-def test_a_measured_variant_is_kept(writer, tmp_path):
-    (tmp_path / "seed-0").mkdir()
-    (tmp_path / "seed-0" / "writer").symlink_to(writer)
-    wanted = {"variant": VARIANTS["grid" + WITHOUT], "seed": 0, "work": tmp_path, "tasks": TASKS}
-    first = measure(**wanted, evaluator=evaluator_of(TASKS))
-    assert set(first.scores) == {task.key for task in DRAWN}
-    assert measure(**wanted, evaluator=None) == first
-    (kept,) = (tmp_path / "seed-0" / TASKS.name).iterdir()
-    assert json.loads(kept.read_text()) == first.scores
-    assert VARIANTS[MULTI].replies == 36

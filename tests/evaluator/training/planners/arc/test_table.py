@@ -9,7 +9,7 @@ from evaluator.cli.main import app
 from evaluator.planners.strategies.registry import named_strategy
 from evaluator.suites.arc.mini.families import FAMILIES
 from evaluator.training.planners.arc.measuring import Tasks, evaluator_of, measure
-from evaluator.training.planners.arc.table import best_single, by_family, compared, gains, rows
+from evaluator.training.planners.arc.table import best_single, compared, rows
 from evaluator.training.planners.arc.variants import AS_MANY, MULTI, VARIANTS, WITHOUT
 from evaluator.training.planners.causal.comparing import Measured
 from evaluator.training.planners.runs import ChoiceError
@@ -53,19 +53,6 @@ def test_the_best_single_view_is_compared_with_all_views_by_task_and_seed():
     assert found[f"{MULTI} - grid{AS_MANY}"].mean == pytest.approx(5 / 20)
     assert found[f"{MULTI} - {MULTI}{WITHOUT}"].mean == pytest.approx((10 - 9 + 0) / 40)
     assert len(found) == 3
-
-
-def test_gains_by_feedback_count_both_directions():
-    ((name, only_with, only_without),) = gains(MEASURED)
-    assert name == MULTI
-    # Of 40: two tasks of the first seed only with feedback, one only without.
-    assert only_with.startswith("0.050 (")
-    assert only_without.startswith("0.025 (")
-
-
-def test_families_have_their_shares():
-    found = dict(zip(("variant", *FAMILIES), by_family(MEASURED)[0], strict=True))
-    assert (found["turn"], found["crop"], found["mark"]) == ("0.90", "0.00", "")
 
 
 def test_every_variant_is_a_planner_that_there_is():

@@ -10,14 +10,13 @@ from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.arc.compact import OK
 from evaluator.records import Outcome
 from evaluator.training.planners.arc.conversion import FILE, read_lessons
-from evaluator.training.planners.arc.lessons import TOKENS, WriterObjective
 from evaluator.training.planners.arc.tokens import fixed_texts, writer_tokenizer
 from evaluator.training.planners.arc.training import train_writer
-from evaluator.training.planners.causal.lessons import lessons_of
-from evaluator.training.planners.runs import ChoiceError, SettingsError
-from evaluator.training.planners.tokens import END_ID
+from evaluator.training.planners.runs import SettingsError
 from tests.evaluator.suites.arc.small import TASK, evaluator
 from tests.evaluator.training.planners.arc.conftest import TINY
+
+pytestmark = pytest.mark.full
 
 
 @pytest.fixture(scope="module")
@@ -36,25 +35,6 @@ def test_common_code_is_one_token_and_every_text_is_read_back(exchanges):
     assert writer_tokenizer(exchanges).to_str() == tokenizer.to_str()
 
 
-def test_a_step_has_whole_exchanges_of_nearly_one_length(exchanges):
-    tokenizer = writer_tokenizer(exchanges)
-    objective = WriterObjective(lessons_of([(one,) for one in exchanges], tokenizer=tokenizer, is_short_likelier=False))
-    for seed in range(20):
-        drawn = [objective._exchange(one) for one in objective._drawn(np.random.default_rng(seed))]
-        lengths = [len(ids) for ids, _ in drawn]
-        assert sum(lengths) < 1.5 * TOKENS
-        assert max(lengths) < 1.5 * min(lengths)
-        assert all(ids[-1] == END_ID and weights[-1] == 1.0 for ids, weights in drawn)
-
-
-def test_wrong_programs_are_not_learnt(exchanges):
-    tokenizer = writer_tokenizer(exchanges)
-    told = next(one for one in exchanges if one.of_prompt == 0)
-    lessons = lessons_of([(told,)], tokenizer=tokenizer)
-    learnt = [int(one) for one, weight in zip(lessons.ids, lessons.weights, strict=True) if weight]
-    assert tokenizer.decode(learnt, skip_special_tokens=True) == told.reply
-
-
 def test_a_run_that_was_cut_off_ends_with_the_same_weights(order, writer, tmp_path):
     assert train_writer(order(tmp_path / "cut", stop_after=3)) is None
     other = train_writer(order(tmp_path / "cut", resume=True))
@@ -64,12 +44,6 @@ def test_a_run_that_was_cut_off_ends_with_the_same_weights(order, writer, tmp_pa
         train_writer(order(tmp_path / "cut", resume=True, seed=1))
     record = json.loads((writer / "training.json").read_text())
     assert (record["kind"], record["steps"], record["seed"]) == ("arc-writer", 6, 0)
-
-
-def test_without_lessons_nothing_is_trained(order, tmp_path):
-    (tmp_path / FILE).write_text("")
-    with pytest.raises(ChoiceError, match="has no lesson"):
-        train_writer(order(tmp_path / "writer", data=tmp_path / FILE))
 
 
 @pytest.mark.parametrize("strategy", ["arc-single:objects;style=compact", "arc-experts@style=compact;samples=1"])

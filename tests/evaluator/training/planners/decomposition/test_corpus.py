@@ -1,7 +1,6 @@
 """The corpus of the decomposer: always the same, by the grammar, and none of the requests that it is measured on."""
 
 import hashlib
-from itertools import islice
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from evaluator.suites.toolbench.mini.requests import hidden_tasks
 from evaluator.training.planners.decomposition.corpus import pair_of
 from evaluator.training.planners.decomposition.drafting import Draft, UnreadableError, finished
 from evaluator.training.planners.decomposition.lessons import HELD_OUT, distinct_pairs, wording
-from evaluator.training.planners.decomposition.wording import expand
 from tests.evaluator.toolbench_data import find_controlllm
 
 DIGEST_OF_WHAT_THE_SHIPPED_NETWORKS_LEARNT = "e5aa5bb15a8bb15adecab081e81ed06c9c3c09490e254d1b86cb446241ce34e6"
@@ -81,21 +79,3 @@ def test_a_mark_that_is_not_made_of_whole_words_is_refused():
     with pytest.raises(UnreadableError):
         finished(draft=draft, text=f"Find hot{text}s")
     assert mark == 0
-
-
-def test_patterns_are_expanded_in_every_way():
-    seen = {
-        expand("(a|b [c]) {slot}", rng=np.random.default_rng(seed), fill=lambda slot: slot.upper())
-        for seed in range(60)
-    }
-    assert seen == {"a SLOT", "b c SLOT", "b SLOT"}
-
-
-@pytest.mark.parametrize("pattern", ["(a|b", "a)", "[a"])
-def test_a_pattern_with_a_bracket_too_many_is_refused(pattern):
-    with pytest.raises(ValueError, match="bracket"):
-        expand(pattern, rng=np.random.default_rng(0), fill=str)
-
-
-def test_pairs_are_drawn_one_by_one():
-    assert len(list(islice(distinct_pairs(size=10**9), 3))) == 3

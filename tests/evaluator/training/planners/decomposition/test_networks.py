@@ -13,12 +13,12 @@ from evaluator.planners.strategies.controlllm.trained.linear import written
 from evaluator.planners.strategies.controlllm.trained.scorer import Scorer
 from evaluator.plans.decomposition import parse_decomposition
 from evaluator.training.planners.decomposition.lessons import HELD_OUT, distinct_pairs
-from evaluator.training.planners.decomposition.measuring import measure_decomposer
 from evaluator.training.planners.decomposition.scoring import ScorerOrder, train_scorer
 from evaluator.training.planners.decomposition.scoring_corpus import scored_paths, scored_tools
-from evaluator.training.planners.decomposition.shipping import card, ship
+from evaluator.training.planners.decomposition.shipping import card
 from evaluator.training.planners.decomposition.training import Order, Shape, train_decomposer
-from evaluator.training.planners.runs import ChoiceError, SettingsError
+
+pytestmark = pytest.mark.full
 
 TINY = Shape(width=16, feed_forward=16, layers=1, heads=2)
 
@@ -49,21 +49,6 @@ def test_an_interrupted_decomposer_ends_with_the_same_weights(work, tmp_path):
     assert all(torch.equal(whole[name], resumed[name]) for name in whole)
 
 
-def test_an_interrupted_scorer_ends_with_the_same_weights(work, tmp_path):
-    order = ScorerOrder(out=tmp_path / "scorer", steps=3, size=40, width=16, layers=1, stop_after=1)
-    assert train_scorer(order) is None
-    assert train_scorer(replace(order, stop_after=None, resume=True)) == order.out
-    whole, resumed = (load_file(folder / "scorer" / "model.safetensors") for folder in (work, tmp_path))
-    assert all(torch.equal(whole[name], resumed[name]) for name in whole)
-
-
-def test_a_run_goes_on_only_from_its_own_checkpoint(tmp_path):
-    order = Order(out=tmp_path / "decomposer", steps=4, size=30, shape=TINY, stop_after=1)
-    train_decomposer(order)
-    with pytest.raises(SettingsError, match="pairs 30, not 31"):
-        train_decomposer(replace(order, size=31, resume=True))
-
-
 def test_even_a_network_that_learnt_nothing_writes_decompositions_by_the_protocol(work):
     decomposer = Decomposer.from_folder(work / "decomposer")
     for pair in distinct_pairs(size=6, seed=HELD_OUT):
@@ -76,35 +61,6 @@ def test_scores_of_the_scorer_are_from_1_to_5(work):
     scores = Scorer.from_folder(work / "scorer").scores([["<begin>", "<tool>", "draw", "a", "zebrafish"], ["x"] * 500])
     assert all(1 <= score <= 5 for score in scores)
     assert Scorer.from_folder(work / "scorer").scores([]) == []
-
-
-def test_what_is_measured_names_every_field(work):
-    pairs = list(distinct_pairs(size=3, seed=HELD_OUT))
-    measured = measure_decomposer(work / "decomposer", pairs=pairs)
-    assert list(measured) == ["DeAcc"] + [f"{name} right" for name in
-                                          ("subtasks", "task", "dep", "args", "returns", "description")]  # fmt: skip
-    assert all(share.count == 3 for share in measured.values())
-
-
-def test_a_card_tells_parameters_data_and_command(work):
-    measured = measure_decomposer(work / "decomposer", pairs=list(distinct_pairs(size=2, seed=HELD_OUT)))
-    text = card(folder=work / "decomposer", name="controlllm-decomposer", measured=measured)
-    assert "60 requests" in text
-    assert "planarena train controlllm decomposer --steps 4 --seed 0" in text
-    assert "Apache-2.0" in text
-    assert "- DeAcc: 0.0000" in text
-
-
-def test_nothing_is_shipped_where_a_network_is_missing(tmp_path):
-    with pytest.raises(ChoiceError, match="holds no trained decomposer and no scorer"):
-        ship(work=tmp_path, weights=tmp_path / "weights")
-    assert not (tmp_path / "weights").exists()
-
-
-def test_the_record_says_what_the_weights_depend_on(work):
-    record = json.loads((work / "decomposer" / "training.json").read_text())
-    assert record["kind"] == "decomposer"
-    assert (record["runs"], record["pairs"], record["seed"]) == ([{"steps": 4, "stop_after": None}], 60, 0)
 
 
 def test_a_run_that_ended_goes_on_with_more_steps_and_the_record_and_the_card_say_so(tmp_path):

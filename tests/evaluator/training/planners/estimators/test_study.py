@@ -12,9 +12,7 @@ from evaluator.training.planners.estimators.study import (
     Arm,
     EstimatorStudy,
     Start,
-    arms_of,
     run_arm,
-    with_starts,
 )
 from evaluator.training.planners.estimators.table import gain, markdown, table_of, to_json
 from evaluator.training.planners.model import write_tokenizer
@@ -40,22 +38,6 @@ def study(tmp_path_factory):
     )  # fmt: skip
 
 
-def test_arms_are_starts_with_estimators():
-    assert arms_of("fine-tuned/paper, ten-gold/leave-one-out") == [
-        Arm(start=Start.FINE_TUNED, estimator="paper"), LEFT_OUT
-    ]  # fmt: skip
-    for wrong in ("fine-tuned", "nothing/paper", "fine-tuned/nothing"):
-        with pytest.raises(ValueError, match="not a valid"):
-            arms_of(wrong)
-
-
-def test_a_start_comes_once_and_before_what_is_made_of_it():
-    names = [arm.name for arm in with_starts(arms_of("fine-tuned/paper,fine-tuned/grpo,ten-gold/paper"))]
-    assert names == [
-        "fine-tuned/start", "fine-tuned/paper", "fine-tuned/grpo", "ten-gold/start", "ten-gold/paper"
-    ]  # fmt: skip
-
-
 def test_all_seeds_are_tested_on_one_half_and_trained_on_the_other():
     first, held_out = draw_halves(SUITE)
     assert len(first) == 93
@@ -67,13 +49,7 @@ def test_all_seeds_are_tested_on_one_half_and_trained_on_the_other():
         assert set(train) <= set(first)
 
 
-def test_few_tasks_are_evenly_spaced():
-    assert few("abcdefgh", count=4) == ("a", "c", "e", "g")
-    assert few("abc", count=3) == ("a", "b", "c")
-    with pytest.raises(ValueError, match="there are 3 training tasks"):
-        few("abc", count=4)
-
-
+@pytest.mark.full
 def test_an_arm_learns_from_the_training_tasks_and_is_tested_on_all_held_out_ones(study):
     suite = study.testing.suite
     scores = run_arm(study=study, seed=0, arm=LEFT_OUT, say=lambda _: None)
@@ -86,6 +62,7 @@ def test_an_arm_learns_from_the_training_tasks_and_is_tested_on_all_held_out_one
     assert tuple(json.loads((folder / START / "training.json").read_text())["tasks"]) == few(train, count=10)
 
 
+@pytest.mark.full
 def test_what_is_there_is_not_done_again_and_other_settings_are_refused(study):
     first = run_arm(study=study, seed=0, arm=LEFT_OUT, say=lambda _: None)
     said = []
@@ -111,11 +88,6 @@ def test_the_gain_is_the_paired_difference():
     # Only seeds differ: their standard deviation over the root of their number, times t with 9 degrees of freedom.
     half = 2.262 * 0.001 * (10 / 9) ** 0.5 / 10**0.5
     assert found.difference.interval.ends == pytest.approx((0.02 - half, 0.02 + half), abs=2e-5)
-
-
-def test_a_gain_is_of_the_same_seeds_and_tasks():
-    with pytest.raises(ValueError, match="same seeds and tasks"):
-        gain(name="x", taught={0: scores(seed=0)}, start={1: scores(seed=1)}, metrics=METRICS)
 
 
 def test_the_table_names_starts_and_gains():

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from evaluator.training.planners.causal.comparing import Measured, differences
-from evaluator.training.planners.lumos.study import markdown, measure, table
+from evaluator.training.planners.lumos.study import measure, table
 from evaluator.training.planners.lumos.variants import GROUPS, VARIANTS
 from evaluator.training.planners.runs import ChoiceError
 
@@ -39,12 +39,6 @@ def test_differences_are_paired_by_task_and_seed():
     (group,) = differences(MEASURED, pairs=[("iterative", "iterative, maths only")])
     assert group[1].mean == pytest.approx(-0.2)
     assert differences(MEASURED, pairs=[("direct", "iterative")]) == []
-
-
-def test_the_table_says_what_it_is():
-    text = markdown(measured=MEASURED, seeds=[0, 1])
-    assert "| variant | maths | sql | qa | web | pictures | all | all, by seed |" in text
-    assert "Seeds 0, 1. Means with 95 % intervals" in text
 
 
 def test_scores_that_were_measured_are_read_and_others_need_their_networks(tmp_path):

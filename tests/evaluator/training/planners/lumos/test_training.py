@@ -9,15 +9,13 @@ import torch
 from safetensors.numpy import load_file
 
 from evaluator.experts.weights import weights_digest
-from evaluator.planners.language_models.local.model import LocalModel
-from evaluator.planners.language_models.protocol import Completion, GenerateCall, Message
 from evaluator.planners.strategies.lumos import templates
-from evaluator.training.planners.causal.exchanges import OF_PROMPTS, Exchange
+from evaluator.training.planners.causal.exchanges import OF_PROMPTS
 from evaluator.training.planners.causal.lessons import ROW, lessons_of
 from evaluator.training.planners.causal.networks import Shape, new_network
 from evaluator.training.planners.lumos.command import SHIPPED, train
 from evaluator.training.planners.lumos.conversations import read_conversations
-from evaluator.training.planners.lumos.tokens import fixed_texts, lumos_tokenizer
+from evaluator.training.planners.lumos.tokens import lumos_tokenizer
 from evaluator.training.planners.lumos.training import Order, Recipe, train_module
 from evaluator.training.planners.lumos.variants import MODULES, VARIANTS
 from evaluator.training.planners.runs import ChoiceError
@@ -52,18 +50,6 @@ def exchanges(data):
     return [exchange for conversation in read_conversations(data) for exchange in conversation]
 
 
-def test_what_prompts_share_is_one_token_and_every_text_is_read_back(data):
-    found = exchanges(data)
-    tokenizer = lumos_tokenizer(found)
-    beginning = "<|user|>\nPlease answer the given task.\nTask: "
-    assert beginning in fixed_texts(found)
-    assert len(tokenizer.encode(beginning, add_special_tokens=False).ids) == 1
-    for text in (found[17].prompt, "Zürich, R10 = SELECT * FROM x; 🙂", found[3].reply):
-        ids = tokenizer.encode(text, add_special_tokens=False).ids
-        assert tokenizer.decode(ids, skip_special_tokens=False) == text
-    assert len(tokenizer.encode("13", add_special_tokens=False).ids) == 1
-
-
 def test_rows_hold_conversations_with_their_own_positions_and_weigh_replies(data):
     conversations = list(read_conversations(data))
     tokenizer = lumos_tokenizer(exchanges(data))
@@ -83,16 +69,6 @@ def test_rows_hold_conversations_with_their_own_positions_and_weigh_replies(data
         }
 
 
-def test_both_ends_of_a_conversation_that_is_longer_than_a_row_are_learnt(data):
-    tokenizer = lumos_tokenizer(exchanges(data))
-    words = " ".join(str(number) for number in range(900))
-    lessons = lessons_of([[Exchange(words, "right")]], tokenizer=tokenizer)
-    rows = [lessons.row(np.random.default_rng(number)) for number in range(10)]
-    whole = int(lessons.ends[0])
-    assert {int(positions[0]) for _, _, positions in rows} == {0, whole - ROW}
-    assert any(END_ID in ids for ids, _, _ in rows)
-
-
 def test_no_conversation_of_a_row_sees_another(data):
     tokenizer = lumos_tokenizer(exchanges(data))
     lessons = lessons_of(list(read_conversations(data)), tokenizer=tokenizer)
@@ -105,6 +81,7 @@ def test_no_conversation_of_a_row_sees_another(data):
     assert torch.allclose(packed.logits[0, second], alone.logits[0], atol=1e-5)
 
 
+@pytest.mark.full
 def test_a_run_that_was_cut_off_ends_with_the_same_weights(data, tmp_path):
     whole = train_module(Order(data=(data,), out=tmp_path / "whole", recipe=Recipe(6, 2e-3), shape=TINY))
     cut = Order(data=(data,), out=tmp_path / "cut", recipe=Recipe(6, 2e-3), shape=TINY, stop_after=3)
@@ -115,16 +92,7 @@ def test_a_run_that_was_cut_off_ends_with_the_same_weights(data, tmp_path):
     assert all(np.array_equal(first[name], second[name]) for name in first)
 
 
-def test_a_trained_folder_is_a_language_model(data, tmp_path):
-    folder = train_module(Order(data=(data,), out=tmp_path / "module", recipe=Recipe(2, 2e-3), shape=TINY))
-    model = LocalModel.from_folder(folder)
-    message = Message("user", templates.direct_prompt("What is 1 + 1?"))
-    (answer,) = model.answer([GenerateCall(messages=(message,), max_tokens=5, stop=("\n",))])
-    assert isinstance(answer, Completion)
-    record = json.loads((folder / "training.json").read_text())
-    assert (list(record["data"]), record["steps"], record["seed"]) == (["direct.jsonl"], 2, 0)
-
-
+@pytest.mark.full
 def test_a_module_begins_with_the_weights_and_tokens_of_its_base(data, tmp_path):
     base = train_module(Order(data=(data,), out=tmp_path / "base", recipe=Recipe(3, 2e-3), shape=TINY))
     module = train_module(
@@ -146,6 +114,7 @@ def test_what_is_not_there_is_refused(data, tmp_path):
         train_module(Order(data=(data,), out=tmp_path / "x", datasets=("lumos-mini-web",), shape=TINY))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", [0, 2])
 def test_modules_of_all_seeds_begin_as_the_shipped_base(data, tmp_path, *, seed):
     settings = {"steps": 1, "seed": seed}
