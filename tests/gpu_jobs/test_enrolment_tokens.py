@@ -2,6 +2,7 @@
 
 import logging
 import os
+from pathlib import Path
 
 import pytest
 
@@ -97,7 +98,7 @@ def test_a_token_that_stays_refused_ends_the_worker(tmp_path, code, error):
 
 def test_the_program_is_told_of_the_file_by_option_or_variable_and_keeps_the_variable(monkeypatch):
     monkeypatch.setenv("PLANARENA_WORKER_TOKEN_FILE", "/run/token")
-    assert parser().parse_args(["worker"]).token_file == "/run/token"
+    assert parser().parse_args(["worker"]).token_file == Path("/run/token")
     assert harmless(os.environ)["PLANARENA_WORKER_TOKEN_FILE"] == "/run/token"
     monkeypatch.delenv("PLANARENA_WORKER_TOKEN_FILE")
-    assert parser().parse_args(["worker", "--token-file", "/other"]).token_file == "/other"
+    assert parser().parse_args(["worker", "--token-file", "/other"]).token_file == Path("/other")
