@@ -1,9 +1,8 @@
 """A worker at a site whose disk is full."""
 
 import httpx
-import pytest
 
-from gpu_jobs.client import ApiClient, UnreachableError
+from gpu_jobs.client import ApiClient
 from gpu_jobs.exits import Exit
 from gpu_jobs.worker import Worker
 from tests.fakes.api import LEASE, FakeApi
@@ -46,11 +45,3 @@ def test_a_site_that_is_away_is_given_up_after_a_while():
     api = FullApi(AWAY, times=50)
     run(api)
     assert not api.results
-
-
-def test_a_caller_that_limits_its_patience_does_not_wait():
-    client = ApiClient(
-        url="http://site", token="operator", transport=httpx.MockTransport(lambda _: FULL), sleep=lambda _: None
-    )
-    with pytest.raises(UnreachableError):
-        client._call("POST", "lease/", token="session", patience=0.0)

@@ -138,17 +138,6 @@ def test_the_model_stays_loaded_for_the_next_lease_and_gives_way_to_another(repo
     assert runner._models._found is not first
 
 
-@pytest.mark.full
-def test_a_hub_that_is_away_is_no_fault_of_the_planner_and_tried_again(repository):
-    runner = runner_of(hub="http://127.0.0.1:9")
-    records = list(runner.run(make_lease(TASK, "QA/1")))
-    assert [(record.outcome, record.reason) for record in records] == [("infra_fault", "model_unavailable")] * 2
-    assert "cannot be fetched from http://127.0.0.1:9" in records[0].reason_text
-    with serving(repository.parents[1], commits={"own/planner": COMMIT}) as hub:
-        runner._models._hub = hub
-        assert ends(runner, make_lease()) == [("planner_fault", "prompt_too_long")]
-
-
 def test_a_hub_in_trouble_is_no_fault_of_the_planner(repository):
     for status in (429, 500, 503):
         broken = {"/api/models/": lambda hub, status=status: hub.send({}, status=status, body=True)}

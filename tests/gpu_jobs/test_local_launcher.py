@@ -108,13 +108,6 @@ def test_a_worker_of_an_older_release_is_replaced_since_its_token_leases_nothing
     assert launcher.alive(handle=handle).alive is False
 
 
-def test_a_worker_of_a_site_at_another_address_is_replaced(make):
-    before = make(api_url="http://127.0.0.1:8000")
-    handle = before.ensure(evaluation_id="e1")
-    assert make(api_url="http://127.0.0.1:9000").ensure(evaluation_id="e1") != handle
-    assert before.alive(handle=handle).alive is False
-
-
 def start_often(launcher) -> None:
     for _ in range(20):
         handle = launcher.ensure(evaluation_id="e1")
@@ -267,17 +260,6 @@ def test_the_exit_code_of_a_worker_within_its_limits_stays(tmp_path):
     with run_guard(tmp_path, *program("sys.exit(11)")) as guard:
         assert guard.wait(timeout=60) == 11
     assert not (tmp_path / "note").exists()
-
-
-@pytest.mark.full
-def test_a_guarded_worker_is_told_to_stop_as_if_there_were_no_guard(tmp_path):
-    polite = program(
-        "signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))\nprint('ready', flush=True)\ntime.sleep(60)"
-    )
-    with run_guard(tmp_path, *polite) as guard:
-        assert guard.stdout.readline() == b"ready\n"
-        guard.send_signal(signal.SIGTERM)
-        assert guard.wait(timeout=60) == 143
 
 
 @pytest.mark.full

@@ -12,7 +12,6 @@ from evaluator.suites import suite_of
 from evaluator.suites.hidden import commitment, data_digest
 from evaluator.suites.toolbench.judging import judge_digest
 from gpu_jobs.attempt_secrets import HeldLease
-from gpu_jobs.contract.attempt import Phase
 from gpu_jobs.planners import LeaseRefusedError
 from gpu_jobs.runner import EvaluatorRunner
 from tests.evaluator.planners.test_endpoint import endpoint
@@ -39,10 +38,6 @@ def make_lease(**changes: object) -> HeldLease:
 
 def run(lease: HeldLease) -> list[float | None]:
     return [record.score for record in EvaluatorRunner(store=MemoryStore(), device="cpu").run(lease)]
-
-
-def test_a_suite_that_judges_plans_needs_no_profile():
-    assert run(make_lease()) == [1.0]
 
 
 def test_a_lease_with_a_perturbation_asks_in_that_form():
@@ -107,13 +102,6 @@ def test_an_endpoint_on_the_hidden_split_is_told_neither_key_nor_public_request(
 def test_the_hidden_split_is_refused_without_its_seed():
     with pytest.raises(LeaseRefusedError, match="needs its secret seed"):
         run(make_lease(split="hidden"))
-
-
-def test_the_phases_of_a_lease_follow_its_work():
-    runner = EvaluatorRunner(store=MemoryStore(), device="cpu")
-    assert runner.phase.now is Phase.PREPARING
-    list(runner.run(make_lease()))
-    assert runner.phase.now is Phase.PLANNING
 
 
 def test_an_endpoint_behind_a_lease_is_not_called_for_ever(monkeypatch):

@@ -61,15 +61,6 @@ def test_many_artefacts_go_in_few_requests():
     assert sum("objects" in call for call in api.calls) == 2 * 10
 
 
-def test_an_artefact_that_the_server_refuses_fails_the_attempt_and_is_named():
-    api = FakeApi({**LEASE, "tasks": ["0"]})
-    api.refused = {"d" * 64: "The bytes have another SHA-256."}
-    make_worker(api, FakeRunner()).run()
-    (how, body), *_ = api.ended
-    assert (how, body["how"]) == ("fail", "failed")
-    assert "d" * 64 in body["reason"]
-
-
 def test_an_artefact_too_large_for_a_bundle_goes_alone(monkeypatch):
     monkeypatch.setattr("gpu_jobs.bundles.MOST_BYTES", 50)
     api = FakeApi(LEASE)
@@ -201,15 +192,6 @@ def test_a_worker_of_one_evaluation_waits_while_others_hold_its_last_shards_and_
     ]  # fmt: skip
 
 
-def test_a_worker_of_one_evaluation_ends_with_0_as_soon_as_no_shard_is_left():
-    api = FakeApi(LEASE)
-    api.work_left = False
-    worker, waits = idling_worker(api, turns=0)
-    assert worker.run() == Exit.IDLE
-    assert waits == []
-    assert list(api.results) == ["0", "1", "2"]
-
-
 @pytest.mark.parametrize("left", [True, None])
 def test_a_worker_of_one_evaluation_that_gives_up_waiting_does_not_say_that_the_work_is_done(left):
     api = FakeApi()
@@ -237,12 +219,6 @@ def test_a_worker_that_fits_nothing_ends_so_that_a_fresh_one_can_take_over():
     api = FakeApi(*[LEASE] * 5)
     assert make_worker(api, FakeRunner(profile_digest="other")).run() == Exit.DOES_NOT_FIT
     assert len(api.leases) == 2
-
-
-def test_refusals_with_work_between_them_do_not_end_a_worker():
-    other = {**LEASE, "profile_digest": "other"}
-    api = FakeApi(other, other, LEASE, other, other)
-    assert make_worker(api, FakeRunner(profile_digest=LEASE["profile_digest"])).run() == 0
 
 
 def test_an_error_gives_the_tasks_back_after_what_was_done_has_arrived():

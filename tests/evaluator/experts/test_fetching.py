@@ -1,6 +1,5 @@
 """Fetching the checkpoints of the profile `paper`: from a hub, from a folder; converted, locked, verified."""
 
-import json
 import os
 import subprocess
 import sys
@@ -71,12 +70,6 @@ class TestFromAFolder:
         spec = load_profile("paper", weights=cache).experts["Fill Mask"]
         assert spec.weights_digest == locked.digest
         load_expert(spec=spec)
-
-    def test_a_file_with_parameters_is_converted(self, mirror, cache):
-        fetched(small_denoiser(), cache=cache, mirror=mirror)
-        state = load_file(cache / "denoising" / "model.safetensors")
-        assert {"patch_embed.proj.weight", "output.weight"} <= set(state)
-        assert json.loads((cache / "denoising" / "config.json").read_text()) == SINGLE_FILES["denoising"]
 
     def test_a_repository_without_safetensors_is_converted(self, mirror, cache):
         folder = mirror / REPO

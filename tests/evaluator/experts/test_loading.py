@@ -1,7 +1,6 @@
 """Loading networks in several threads, and the precision in which they compute afterwards."""
 
 import ast
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,26 +14,6 @@ from tests.evaluator.experts.released import t5
 ROOT = Path(__file__).resolve().parents[3]
 WITHOUT_NETWORK = ("Tokenizer", "Processor", "ProcessorPil")
 """Endings of classes whose `from_pretrained` makes no network."""
-
-
-def test_two_threads_never_load_at_the_same_time():
-    inside = threading.Barrier(2, timeout=0.5)
-    together = []
-
-    class Model:
-        @staticmethod
-        def from_pretrained(folder, **settings):
-            try:
-                inside.wait()
-                together.append(folder)
-            except threading.BrokenBarrierError:
-                pass
-            return torch.nn.Linear(1, 1), {"missing_keys": [], "mismatched_keys": []}
-
-    with ThreadPoolExecutor(2) as threads:
-        loads = [threads.submit(load_pretrained, Model, folder=Path(name), device="cpu") for name in "ab"]
-        assert len([load.result() for load in loads]) == 2
-    assert not together
 
 
 def test_tied_models_load_in_several_threads_and_afterwards(tmp_path):

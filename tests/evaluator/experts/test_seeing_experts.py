@@ -7,7 +7,7 @@ from PIL import Image
 
 from evaluator.experts.detection import Detection
 from evaluator.experts.grounding import plain_name
-from evaluator.experts.object_boxes import BoxesExpert, as_boxes, overlap
+from evaluator.experts.object_boxes import BoxesExpert, as_boxes
 from evaluator.experts.profile import load_expert, load_profile
 from evaluator.experts.prompting import plane_of_boxes, plane_of_points, points_of
 from evaluator.experts.protocol import InputError
@@ -85,14 +85,6 @@ def test_masks_keep_the_names_of_their_prompts_and_empty_prompts_are_left_out(ex
     assert [one.label for one in found["mask"].items] == [f"part {i}" for i in range(len(parts.items))]
 
 
-def test_a_map_of_segments_is_black_where_nothing_is(experts, truths):
-    (found,) = experts["segment_anything"].run([{"image": truths[0].image}])
-    pixels = np.asarray(found["segmentation"])
-    background = ~truths[0].parts.union()
-    assert (pixels[background] == 0).all(axis=-1).mean() > 0.9
-    assert (pixels[~background] == 0).all(axis=-1).mean() < 0.4
-
-
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
@@ -139,10 +131,6 @@ def test_boxes_end_where_the_picture_does():
     assert isinstance(boxes, Boxes)
     assert boxes.items[0].corners == (0, 16, 32, 32)
     assert boxes.items[0].score == 1
-
-
-def test_overlap_is_intersection_over_union():
-    assert overlap((0, 0, 2, 2), (1, 0, 3, 2)) == pytest.approx(1 / 3)
 
 
 def test_boxes_and_points_as_planes():

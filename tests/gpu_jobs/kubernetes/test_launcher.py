@@ -1,11 +1,8 @@
 """The launcher: it says why no worker of a pool runs, hands out tokens, and starts nothing."""
 
-import threading
-
 import pytest
 
 from gpu_jobs.launchers import LaunchError, Liveness, PoolsWorkers, TendsPools
-from gpu_jobs.launchers.kubernetes import Follower
 from gpu_jobs.launchers.pools import Needs
 from tests.fakes.enrolments import FakeEnrolments
 from tests.fakes.kubernetes.api import CONTROLLER, Fault
@@ -65,15 +62,6 @@ def test_many_evaluations_cost_as_many_calls_as_one(api, launcher):
         assert launcher.ensure(evaluation_id=str(number)) == GPU
         assert launcher.alive(handle=GPU).alive is True
     assert len(api.requests) == asked
-
-
-def test_what_is_known_is_a_few_seconds_old_at_most(api, cluster, launcher):
-    assert launcher.alive(handle=GPU).alive is True
-    cluster.scale(GPU, 0)
-    cluster.later(3, ticks=2)
-    assert launcher.alive(handle=GPU).alive is True
-    cluster.later(3)
-    assert launcher.alive(handle=GPU).alive is None
 
 
 def test_pods_are_known_by_the_names_under_which_they_take_leases(api, cluster, launcher):
@@ -270,42 +258,3 @@ def test_a_pod_that_hangs_is_deleted_alone_and_its_pool_replaces_it(cluster, lau
     launcher.stop_if_over(handle=other)
     assert len(cluster.running()) == 2
     cluster.fate = starts
-
-
-class TestWatching:
-    def follow(self, api, found, stopped):
-        follower = Follower(
-            client=api.client(), on_change=found.append, stopped=stopped, pause_seconds=0.01, watch_seconds=1
-        )  # fmt: skip
-        thread = threading.Thread(target=follower.follow, daemon=True)
-        thread.start()
-        return thread
-
-    def test_it_tells_of_changed_pods_also_after_drops_and_forgotten_versions(self, api, cluster):
-        found, stopped = [], threading.Event()
-        install(api)
-        cluster.tick()
-        (pod,) = cluster.running()
-        api.faults.append(Fault(status=500))
-        thread = self.follow(api, found, stopped)
-        wait_for(lambda: pod in found)
-        for trouble in (None, Fault(part="during watch", method="WATCH"), "forget"):
-            found.clear()
-            if trouble == "forget":
-                api.forget_events()
-            elif trouble:
-                api.faults.append(trouble)
-            api.put("pods", api.get("pods", pod))
-            wait_for(lambda: pod in found)
-        stopped.set()
-        thread.join(5)
-        assert not thread.is_alive()
-
-
-def wait_for(holds, seconds=10.0):
-    event = threading.Event()
-    for _ in range(int(seconds / 0.02)):
-        if holds():
-            return
-        event.wait(0.02)
-    raise AssertionError("it did not happen")

@@ -3,7 +3,7 @@
 import pytest
 
 from gpu_jobs.launchers import LaunchError
-from tests.fakes.kubernetes.cluster import FakeKeda, disrupted, exits, starts, unschedulable, waits
+from tests.fakes.kubernetes.cluster import FakeKeda, exits, starts, unschedulable, waits
 from tests.gpu_jobs.kubernetes.making import EVALUATION, GPU, install, make_launcher, scaled_object
 
 MINUTE, HOUR = 60, 3600
@@ -40,36 +40,6 @@ def test_what_does_not_heal_is_said_for_days_and_goes_on_once_it_is_corrected(ap
     cluster.fate = starts
     assert drive(api, cluster, seconds=30)[-1] == GPU
     assert len(cluster.running()) == 1
-
-
-@pytest.mark.parametrize(
-    ("why", "reason"),
-    [
-        ("PreemptionByScheduler", "it made way for work of higher priority"),
-        ("DeletionByTaintManager", "its machine was lost"),
-    ],
-)
-def test_disruptions_cost_a_pod_and_never_the_evaluation(api, cluster, why, reason):
-    install(api)
-    cluster.fate = disrupted(why, times=5)
-    assert set(drive(api, cluster, seconds=2 * MINUTE)) == {GPU}
-    lost = next(pod["metadata"]["name"] for pod in api.all("pods") if pod["status"]["phase"] == "Failed")
-    liveness = make_launcher(api, cluster).alive(handle=lost)
-    assert (liveness.alive, liveness.reason, liveness.disrupted) == (False, reason, True)
-
-
-class TestAdmission:
-    def test_pods_that_a_quota_forbids_wait_for_it_however_long_that_takes(self, api, cluster):
-        install(api, replicas=2)
-        install(api, pool="cpu")
-        api.put("resourcequotas", {"metadata": {"name": "jobs"}, "spec": {"hard": {"pods": "0"}}})
-        said = drive(api, cluster, seconds=10 * HOUR, step=HOUR)
-        assert all("quota for workers is used up" in one for one in said)
-        assert "exceeded quota: jobs, requested: pods=1, used: pods=0, limited: pods=0." in said[0]
-        api.remove("resourcequotas", "jobs")
-        api.put("resourcequotas", {"metadata": {"name": "gpus"}, "spec": {"hard": {"requests.nvidia.com/gpu": "1"}}})
-        assert drive(api, cluster, seconds=30)[-1] == GPU, "one of two runs"
-        assert sum(name.startswith(GPU) for name in cluster.running()) == 1
 
 
 class TestScaling:
@@ -144,13 +114,6 @@ class TestKueue:
         install(api, queue="team-a")
         cluster.admits = lambda _: False
         return cluster
-
-    def test_kueue_holds_a_pod_for_as_long_as_it_likes_and_its_owner_reads_why(self, api, held):
-        said = drive(api, held, seconds=72 * HOUR, step=HOUR)
-        assert set(said) == {"The worker waits in the cluster's queue for its share of the GPUs."}
-        held.admits = lambda _: True
-        held.later(15, ticks=2)
-        assert drive(api, held, seconds=15) == [GPU]
 
     @pytest.mark.parametrize(
         ("conditions", "sentence"),

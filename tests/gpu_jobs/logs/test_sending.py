@@ -122,13 +122,3 @@ def test_what_cannot_be_kept_by_a_database_is_replaced():
         logger.info("a\x00b\ud800c")
         log._send(patience=0.0)
     assert text_of(api) == "a?b?c"
-
-
-def test_after_the_last_words_nothing_is_sent():
-    api = FakeApi()
-    with log_of(api) as log:
-        logger.info("last")
-        log.finish()
-        logger.info("later")
-        log._send(patience=0.0)
-    assert text_of(api) == "last"

@@ -87,12 +87,6 @@ def test_refusals_are_those_of_the_model_in_this_process(models, call):
     assert there.answer([call]) == here.answer([call])
 
 
-def test_identity_and_token_counts_are_those_of_the_model_in_this_process(models):
-    here, there = models
-    assert dict(there.identity()) == dict(here.identity())
-    assert [there.count_tokens(name) for name in NAMES] == [here.count_tokens(name) for name in NAMES]
-
-
 def test_an_automaton_costs_one_round_trip_and_allows_what_the_same_constraint_allows_in_many(models):
     _, there = models
 

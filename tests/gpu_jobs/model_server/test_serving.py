@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import signal
 import socket
 import struct
 import time
@@ -97,20 +96,6 @@ def test_a_model_in_another_container_answers_as_in_this_process_and_serves_nobo
         assert again.answer(calls[:1]) == here.answer(calls[:1])
         again.close()
         assert process.poll() is None
-
-
-@pytest.mark.full
-def test_a_server_that_is_told_to_stop_finishes_with_its_worker_first(model_folder, tmp_path, listen):
-    with process_serving(tmp_path / "inbox", listen=listen) as (address, process):
-        opener = opener_of(address)
-        model = opener(model_folder, name="m", device="cpu", source={})
-        process.send_signal(signal.SIGTERM)
-        time.sleep(1.5)
-        assert not isinstance(model.answer([FREE])[0], Failure)
-        model.close()
-        assert process.wait(20) == 0
-        with pytest.raises(OSError, match=r"."):
-            greeted(address)
 
 
 def test_an_engine_gets_the_files_as_they_were_sent_for_as_long_as_the_worker_stays(small_folder, tmp_path):

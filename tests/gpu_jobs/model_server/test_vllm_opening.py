@@ -147,18 +147,6 @@ def test_an_engine_of_an_earlier_process_is_ended_before_anything_is_served(tmp_
         engine_of(control).stop()
 
 
-@pytest.mark.full
-def test_a_pod_that_is_ended_sends_its_worker_to_another(model_folder, tmp_path, address):
-    with pod(tmp_path / "inbox", address=address) as starts:
-        (tmp_path / "inbox-control" / "stopped").touch()
-        opener = opener_of(address)
-        opener.deliver(model_folder)
-        # The engine of this one never comes; the next look at the pod finds it as before.
-        (tmp_path / "inbox-control" / "stopped").unlink()
-        opener(model_folder, name="m", device="cuda", source=SOURCE).close()
-        assert starts
-
-
 def wait_for(condition):
     until = time.monotonic() + 10
     while not condition():

@@ -64,15 +64,6 @@ def test_calls_give_their_outputs_in_order_and_equal_calls_run_once():
     assert (first.step.key, first.step.cached, third.step.cached) == (third.step.key, False, True)
 
 
-def test_a_call_takes_references_to_what_an_earlier_call_made():
-    found = tools(fakes())
-    (inverted,) = found.run([ExpertCall(tool="invert", inputs={"image": picture(200)})])
-    assert isinstance(inverted, Ran)
-    (described,) = found.run([ExpertCall(tool="describe", inputs={"image": inverted.step.outputs["image"]})])
-    assert isinstance(described, Ran)
-    assert described.outputs["text"] == "8x8 (55, 215, 165)"
-
-
 def test_a_plan_makes_its_calls_free_here_and_the_other_way_round(tmp_path: Path):
     """One store key for a step of a plan and for the same call."""
     steps = (

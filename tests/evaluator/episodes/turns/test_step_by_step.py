@@ -119,21 +119,6 @@ class TestActions:
         assert record.outcome is Outcome.SCORED
         assert [step["tool"] for step in record.plan["steps"]] == ["Colorization"]
 
-    def test_steps_keep_their_names_and_a_failed_one_is_no_text(self, folder):
-        """`a.text` is a text only if no action was to make it."""
-        steps = [
-            {"id": "a", "tool": "Machine Translation", "inputs": {"text": "$image"}, "outputs": {"text": "a.text"}},
-            {"id": "b", "tool": "Image Captioning", "inputs": {"image": "$image"}, "outputs": {"text": "b.text"}},
-        ]
-        later = [{"id": "c", "tool": "Machine Translation", "inputs": {"text": name}, "outputs": {"text": f"{name}.de"}}
-                 for name in ("a.text", "b.text")]  # fmt: skip
-        answer = script({"steps": steps}, {"steps": later[:1]}, {"steps": later[1:]}, {"answer": "b.text.de"})
-        (record,) = run(evaluator(folder), answer, TEXT)
-        problems = [action.problem for turn in record.transcripts[0].turns for action in turn.actions]
-        assert problems == [ActionProblem.BAD_ARGUMENTS, None, ActionProblem.BAD_REFERENCE, None]
-        assert record.transcripts[0].stop is StopReason.ANSWERED
-        assert record.plan["answers"] == ["s2.text"]
-
     def test_a_text_may_stand_in_an_action(self, folder):
         given = script({"actions": "R1 = Machine Translation('A cat, a dog (R9).')"}, {"answer": "R1"})
         (record,) = run(evaluator(folder), given, TEXT)
@@ -171,20 +156,6 @@ class TestAnswers:
         assert sentence in record.transcripts[0].turns[1].error
         assert record.transcripts[0].stop is StopReason.STOPPED
         assert record.score
-
-    def test_a_sample_without_an_answer_counts_nothing(self, folder):
-        def answer(request: TurnRequest) -> TurnResponse:
-            if request.key.split("/")[2] == "1":
-                return TurnResponse(answer="I do not know")
-            return script({"actions": "R1 = Image Captioning($image)"})(request)
-
-        (record,) = run(evaluator(folder, samples=3), answer, TEXT)
-        scores = [one.score for one in record.samples]
-        assert [score == 0.0 for score in scores] == [False, True, False]
-        assert record.score == pytest.approx(sum(scores) / 3)
-        assert record.samples[1].answer is None
-        assert record.transcripts[1].stop is StopReason.UNREADABLE
-        assert record.indicators["ended"] == pytest.approx(2 / 3)
 
 
 def test_calls_of_agents_are_actions(folder):

@@ -128,18 +128,6 @@ def test_an_action_that_fails_gives_its_error_and_the_episode_goes_on():
     assert "secret details" not in feedback
 
 
-def test_what_can_be_read_before_an_error_is_run():
-    def answer(request: TurnRequest) -> TurnResponse:
-        if request.history:
-            return TurnResponse(answer="R1")
-        return TurnResponse(actions="R1 = Add(4, 4); R2 = Add((1, 2)")
-
-    planner = Answers(answer)
-    record = one(planner)
-    assert record.score == 1.0
-    assert "cannot be read: line 1, column" in planner.asked[1].past[0].feedback
-
-
 def test_answers_that_cannot_be_read_end_an_episode_after_the_third():
     planner = Answers(lambda request: TurnResponse(actions="nothing of the kind"))
     record = one(planner)

@@ -12,7 +12,7 @@ from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.profile import PROFILES
 from evaluator.training.experts import contrastive
 from evaluator.training.experts.quality import seeing
-from evaluator.training.experts.tableaux import detection, grounding, prompts, segmentation
+from evaluator.training.experts.tableaux import detection, grounding
 from evaluator.training.experts.tableaux.data import tableaux_at
 from evaluator.training.experts.tableaux.seeing_recipes import SEEING_RECIPES
 from evaluator.values import Box, Boxes, Mask, Masks
@@ -89,27 +89,6 @@ def test_grounding_begins_with_the_words_of_the_clip_score():
         right = clip.text_projection(clip.text_model(input_ids=ids).pooler_output)
         found = grounding.embedded(model=model, texts=texts)[0]
     assert torch.allclose(found, torch.nn.functional.normalize(right, dim=-1), atol=1e-5)
-
-
-def test_points_lie_on_their_part_or_on_the_background(batch):
-    parts = prompts.with_background(parts=prompts.draw_parts(batch=batch, rng=rng()), rng=rng(3))
-    assert -1 in parts.numbers
-    points = prompts.points_on(owner=batch.owner, numbers=parts.numbers, rng=rng()).numpy()
-    for owner, number, row, mask in zip(batch.owner, parts.numbers, points, parts.masks, strict=True):
-        there = row[row[:, 2] == 1].astype(int)
-        assert 1 <= len(there) <= prompts.POINTS
-        assert (owner[there[:, 1], there[:, 0]] == number).all()
-        assert mask.any() == (number >= 0)
-
-
-@pytest.mark.full
-def test_segmentation_begins_with_the_layers_of_the_detector():
-    model = segmentation.build()
-    segmentation.begin(model, {"weights": WEIGHTS})
-    stored = load_file(WEIGHTS / detection.NAME / "model.safetensors")
-    keys = stored["model.backbone.model.beit.layers.1.attention.k_proj.weight"].float()
-    assert torch.equal(model.sam.vision_encoder.layers[1].attn.qkv.weight[96:192], keys)
-    assert not model.sam.vision_encoder.layers[1].attn.qkv.bias[96:192].any()
 
 
 def box(label, *, left=0.0, score=1.0):

@@ -42,15 +42,6 @@ def seen(thing, *, name=None, score=0.9):
     return Detection(name=name or thing.name, score=score, box=(left, top, right, bottom))
 
 
-@pytest.mark.parametrize("shape", Shape)
-def test_a_box_lies_around_its_thing_and_no_further(shape):
-    main = dataclasses.replace(scene().main, shape=shape, x=31.5, y=31.5, radius=15.0, angle=0.0)
-    left, top, right, bottom = outline_box(main)
-    assert 32 - 15.5 <= left < right <= 32 + 15.5
-    assert 32 - 15.5 <= top < bottom <= 32 + 15.5
-    assert right - left > 20
-
-
 def test_a_detection_is_right_if_name_and_frame_are_and_counts_once():
     things = scene().things
     assert found_rightly(found=[seen(thing) for thing in things], scene=scene()) == len(things)
@@ -124,21 +115,6 @@ def test_normalised_latents_have_mean_0_and_deviation_1_and_are_read_as_before(b
         assert torch.allclose(after.mean.std(dim=(0, 2, 3), correction=0), torch.ones(1), atol=1e-3)
         assert torch.allclose(after.std, before.std / deviation, rtol=1e-3)
         assert torch.allclose(model.autoencoder.decode(after.mean).sample, painted, atol=1e-3)
-
-
-def test_the_encoder_of_scenes_fits_into_vilt_and_clip(tmp_path):
-    encoder = scene_encoder.build()
-    RECIPES[scene_encoder.NAME].export(encoder, tmp_path / scene_encoder.NAME)
-    folders = {"work": tmp_path, "weights": tmp_path}
-    asked, paired = visual_questions.build(), contrastive.build()
-    visual_questions.begin(asked, folders)
-    contrastive.begin(paired, folders)
-    wanted = encoder.encoder.get_parameter("layers.3.mlp.fc1.weight")
-    for own in (
-        asked.vilt.get_parameter("vilt.encoder.layer.3.intermediate.dense.weight"),
-        paired.clip.get_parameter("vision_model.encoder.layers.3.mlp.fc1.weight"),
-    ):
-        assert torch.allclose(own, wanted, atol=1e-3)
 
 
 @pytest.mark.full

@@ -72,12 +72,3 @@ def test_a_run_goes_on_from_its_own_checkpoint_only(folder, tmp_path, other, say
     fine_tune(order(folder, tmp_path / "out", stop_after=1))
     with pytest.raises(SettingsError, match=says):
         fine_tune(order(folder, tmp_path / "out", resume=True, **other))
-
-
-@pytest.mark.full
-def test_a_fresh_run_leaves_no_checkpoint_of_the_one_before(folder, tmp_path):
-    fine_tune(order(folder, tmp_path / "out", stop_after=1))
-    fine_tune(order(folder, tmp_path / "out", seed=1, stop_after=0))
-    fresh = fine_tune(order(folder, tmp_path / "fresh", seed=1))
-    resumed = fine_tune(order(folder, tmp_path / "out", seed=1, resume=True))
-    assert all(torch.equal(value, weights(resumed)[name]) for name, value in weights(fresh).items())

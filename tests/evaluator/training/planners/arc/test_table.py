@@ -6,7 +6,6 @@ import pytest
 from typer.testing import CliRunner
 
 from evaluator.cli.main import app
-from evaluator.planners.strategies.registry import named_strategy
 from evaluator.suites.arc.mini.families import FAMILIES
 from evaluator.training.planners.arc.measuring import Tasks, evaluator_of, measure
 from evaluator.training.planners.arc.table import best_single, compared, rows
@@ -53,12 +52,6 @@ def test_the_best_single_view_is_compared_with_all_views_by_task_and_seed():
     assert found[f"{MULTI} - grid{AS_MANY}"].mean == pytest.approx(5 / 20)
     assert found[f"{MULTI} - {MULTI}{WITHOUT}"].mean == pytest.approx((10 - 9 + 0) / 40)
     assert len(found) == 3
-
-
-def test_every_variant_is_a_planner_that_there_is():
-    assert len(VARIANTS) == 15
-    for variant in VARIANTS.values():
-        assert named_strategy(f"{variant.strategy}:model").understands("arc-mini")
 
 
 def test_the_command_prints_saved_scores_without_networks(tmp_path):

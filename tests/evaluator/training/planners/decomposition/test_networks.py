@@ -1,6 +1,5 @@
 """Training the two networks: resumable to the same weights, and what is written is read again."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -15,7 +14,6 @@ from evaluator.plans.decomposition import parse_decomposition
 from evaluator.training.planners.decomposition.lessons import HELD_OUT, distinct_pairs
 from evaluator.training.planners.decomposition.scoring import ScorerOrder, train_scorer
 from evaluator.training.planners.decomposition.scoring_corpus import scored_paths, scored_tools
-from evaluator.training.planners.decomposition.shipping import card
 from evaluator.training.planners.decomposition.training import Order, Shape, train_decomposer
 
 pytestmark = pytest.mark.full
@@ -61,18 +59,6 @@ def test_scores_of_the_scorer_are_from_1_to_5(work):
     scores = Scorer.from_folder(work / "scorer").scores([["<begin>", "<tool>", "draw", "a", "zebrafish"], ["x"] * 500])
     assert all(1 <= score <= 5 for score in scores)
     assert Scorer.from_folder(work / "scorer").scores([]) == []
-
-
-def test_a_run_that_ended_goes_on_with_more_steps_and_the_record_and_the_card_say_so(tmp_path):
-    order = Order(out=tmp_path / "decomposer", steps=2, size=30, shape=TINY)
-    train_decomposer(order)
-    train_decomposer(replace(order, steps=3, resume=True))
-    record = json.loads((order.out / "training.json").read_text())
-    assert record["runs"] == [{"steps": 2, "stop_after": 2}, {"steps": 3, "stop_after": None}]
-    command = "planarena train controlllm decomposer --steps"
-    assert f"`{command} 2 --seed 0`, then `{command} 3 --seed 0 --resume`" in card(
-        folder=order.out, name="controlllm-decomposer", measured={}
-    )
 
 
 @pytest.mark.parametrize("name", KINDS)

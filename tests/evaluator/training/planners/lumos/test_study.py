@@ -1,13 +1,10 @@
 """The table of LUMOS's comparison, on scores that were made up."""
 
-import json
-
 import pytest
 
 from evaluator.training.planners.causal.comparing import Measured, differences
-from evaluator.training.planners.lumos.study import measure, table
-from evaluator.training.planners.lumos.variants import GROUPS, VARIANTS
-from evaluator.training.planners.runs import ChoiceError
+from evaluator.training.planners.lumos.study import table
+from evaluator.training.planners.lumos.variants import GROUPS
 
 TASKS = [f"{group}/{number}" for group in GROUPS for number in range(20)]
 
@@ -39,13 +36,3 @@ def test_differences_are_paired_by_task_and_seed():
     (group,) = differences(MEASURED, pairs=[("iterative", "iterative, maths only")])
     assert group[1].mean == pytest.approx(-0.2)
     assert differences(MEASURED, pairs=[("direct", "iterative")]) == []
-
-
-def test_scores_that_were_measured_are_read_and_others_need_their_networks(tmp_path):
-    folder = tmp_path / "seed-0"
-    folder.mkdir()
-    (folder / "direct.scores.json").write_text(json.dumps({"maths/0": 1.0}))
-    found = measure(variant=VARIANTS["direct"], seed=0, work=tmp_path, evaluator=None)
-    assert found.scores == {"maths/0": 1.0}
-    with pytest.raises(ChoiceError, match="plan_iterative and ground_iterative with the seed 0 is not trained yet"):
-        measure(variant=VARIANTS["iterative"], seed=0, work=tmp_path, evaluator=None)
