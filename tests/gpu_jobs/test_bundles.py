@@ -25,12 +25,6 @@ def test_any_other_bytes_are_an_error_and_never_a_crash(data):
     assert data == b"" or frames
 
 
-def test_bytes_that_look_like_a_header_are_only_bytes():
-    inner = bundles.pack([encode("inside")])
-    outer = Artefact(data=inner, media_type=MediaType.TEXT)
-    assert [frame.data for frame in bundles.unpack(bundles.pack([outer, encode("x")]))] == [inner, b"x"]
-
-
 @pytest.mark.parametrize(
     ("spoil", "complaint"),
     [

@@ -118,11 +118,10 @@ def test_what_is_known_is_bounded_and_of_one_split():
     assert known.unknown(split="public", digests=["b", "c"]) == ["b"]
 
 
-def test_a_worker_without_work_for_a_minute_gives_back_what_others_may_wait_for(monkeypatch):
-    monkeypatch.setattr("gpu_jobs.worker._IDLE_AFTER_SECONDS", 0.15)
+@pytest.mark.parametrize(("after", "is_idle"), [(1000.0, False), (0.0, True)])
+def test_a_worker_without_work_for_a_minute_gives_back_what_others_may_wait_for(monkeypatch, after, *, is_idle):
+    monkeypatch.setattr("gpu_jobs.worker._IDLE_AFTER_SECONDS", after)
     api, runner = FakeApi(LEASE), FakeRunner()
     client = ApiClient(url="http://site", token="operator", transport=api.transport, sleep=lambda _: None)
     Worker(client=client, runner=runner, name="w", idle_seconds=0.1, poll_seconds=0.02).run()
-    assert runner.idled == 0
-    Worker(client=client, runner=runner, name="w", idle_seconds=0.3, poll_seconds=0.02).run()
-    assert runner.idled > 0
+    assert (runner.idled > 0) is is_idle

@@ -5,9 +5,6 @@ import json
 import pytest
 
 from evaluator.engine.store import MemoryStore
-from evaluator.episodes.parts import PLANNER_CONCURRENCY
-from evaluator.planners.breaker import UNREACHABLE_TASKS
-from evaluator.records import Reason
 from evaluator.suites import suite_of
 from evaluator.suites.hidden import commitment, data_digest
 from evaluator.suites.toolbench.judging import judge_digest
@@ -102,14 +99,3 @@ def test_an_endpoint_on_the_hidden_split_is_told_neither_key_nor_public_request(
 def test_the_hidden_split_is_refused_without_its_seed():
     with pytest.raises(LeaseRefusedError, match="needs its secret seed"):
         run(make_lease(split="hidden"))
-
-
-def test_an_endpoint_behind_a_lease_is_not_called_for_ever(monkeypatch):
-    monkeypatch.setattr("evaluator.planners.endpoint.BACKOFF_SECONDS", (0.0,))
-    keys = [task.key for task in suite_of("toolmini").tasks if task.gold is not None][:60]
-    with endpoint((503, b"")) as (url, seen):
-        wanted = {"kind": "endpoint", "url": url, "timeout_seconds": 5, "allow_private": True}
-        records = EvaluatorRunner(store=MemoryStore(), device="cpu").run(make_lease(planner=wanted, tasks=keys))
-        found = [record.reason for record in records]
-    assert set(found) == {Reason.ENDPOINT_UNAVAILABLE}
-    assert len(seen) <= (UNREACHABLE_TASKS + PLANNER_CONCURRENCY) * 4 < len(keys) * 4

@@ -60,20 +60,6 @@ def test_a_session_that_ended_early_is_opened_again_and_the_lease_asked_for_once
     assert len(api.opened) == 2
 
 
-def test_a_worker_whose_session_ends_while_it_works_goes_on_with_another():
-    leases = [{**LEASE, "attempt": f"a{number}", "tasks": [str(number)]} for number in range(3)]
-    api = FakeApi(*leases)
-
-    class Ending(FakeRunner):
-        def _record(self, *, lease, task):
-            api.session = "ended by the site"
-            return super()._record(lease=lease, task=task)
-
-    assert run(api, Ending()) == Exit.IDLE
-    assert sorted(api.results) == ["0", "1", "2"]
-    assert len(api.opened) == 4
-
-
 def test_an_expired_enrolment_ends_the_worker_with_a_code_that_lets_another_start():
     api = FakeApi()
     api.enrolment_refused = "enrolment_expired"

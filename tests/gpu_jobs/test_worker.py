@@ -90,12 +90,6 @@ def _failing_later(api: FakeApi, failure) -> FakeRunner:
     return Runner()
 
 
-def test_a_server_that_stays_away_ends_the_worker_with_its_own_exit_code():
-    api = FakeApi()
-    api.failures.extend([httpx.ConnectError] * 1000)
-    assert make_worker(api, FakeRunner(), patience=0.0).run() == Exit.UNREACHABLE
-
-
 class Clock:
     """Time that passes only by waiting."""
 

@@ -179,7 +179,7 @@ def test_pictures_of_any_size_are_taken(world, experts):
             try:
                 (result,) = run(expert, item_of(tool, size=size))
             except InputError as error:
-                if (tool, size) != ("Visual Question Answering", (90, 3)) or "too thin" not in str(error):
+                if "question" not in tool.lower() or size != (90, 3) or "too thin" not in str(error):
                     wrong[tool, size] = str(error)
                 continue
             for name, kind in signature(tool).outputs.items():

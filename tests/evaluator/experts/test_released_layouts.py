@@ -1,12 +1,7 @@
 """Every checkpoint of the profile `paper` in its released layout: fetched, converted, verified, loaded and run."""
 
 import json
-import os
-import shutil
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
@@ -26,7 +21,6 @@ from evaluator.records import Outcome, PlannerCall
 from evaluator.suites import suite_of
 from evaluator.suites.openagi.released import ReleasedFolderSamples
 from evaluator.tools.openagi import OPENAGI
-from tests.evaluator.experts.hub_server import serving
 from tests.evaluator.experts.paper.released import TOOL_BUILDERS, TOOL_FILES
 from tests.evaluator.experts.paper.world import fetch_checkpoints
 from tests.evaluator.experts.released import BUILDERS, SINGLE_FILES, write
@@ -34,24 +28,10 @@ from tests.evaluator.suites.test_openagi_data import release_task
 
 pytestmark = pytest.mark.full
 
-ROOT = Path(__file__).resolve().parents[3]
 PROFILE = load_profile("paper")
 CHECKPOINTS = PROFILE.checkpoints
 PICTURE = Image.new("RGB", (40, 33), (9, 99, 200))
 TEXT = "The bear is <mask> and [MASK] big."
-
-
-def commit_of(name):
-    """A commit that the profile's revision allows."""
-    item = CHECKPOINTS[name]
-    return str(item.revision).ljust(40, "0") if item.is_pinned else "1" * 40
-
-
-def planarena(*arguments, **environment):
-    return subprocess.run(
-        [sys.executable, "-m", "evaluator", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=300,
-        env={**os.environ, "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1", **environment},
-    )  # fmt: skip
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -63,31 +43,16 @@ def _one_thread():
 
 
 @pytest.fixture(scope="module")
-def hub(tmp_path_factory):
-    """A folder like the hub with every repository of the profile."""
-    folder = tmp_path_factory.mktemp("hub")
-    for name, build in BUILDERS.items():
-        torch.manual_seed(0)
-        build(folder / CHECKPOINTS[name].repo)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def cache(hub, tmp_path_factory):
-    """What `profiles fetch` makes of it, and of the files with parameters."""
+def cache(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cache")
-    commits = {CHECKPOINTS[name].repo: commit_of(name) for name in BUILDERS}
-    with serving(hub, commits=commits) as address:
-        arguments = ("--only", ",".join(BUILDERS), "--cache", str(folder))
-        done = planarena("profiles", "fetch", "paper", *arguments, HF_ENDPOINT=address)
-    assert done.returncode == 0, done.stderr
+    names = [*BUILDERS, *SINGLE_FILES]
+    fetch_checkpoints(folder=folder, mirror=tmp_path_factory.mktemp("mirror"), names=names)
     return folder
 
 
 @pytest.fixture(scope="module")
-def paper(cache, tmp_path_factory):
+def paper(cache):
     """The profile on the fetched checkpoints, its lines unchanged but for the size of batches."""
-    fetch_checkpoints(folder=cache, mirror=tmp_path_factory.mktemp("files"), names=SINGLE_FILES)
     found = load_profile("paper", weights=cache)
     return replace(found, experts={tool: replace(spec, batch_size=2) for tool, spec in found.experts.items()})
 
@@ -104,12 +69,6 @@ def test_every_checkpoint_of_the_profile_is_made():
     others = {spec.path.name for spec in (*PROFILE.scorers.values(), *PROFILE.reference_experts.values())}
     assert {*BUILDERS, *SINGLE_FILES} == of_openagi | others
     assert {*BUILDERS, *SINGLE_FILES, *TOOL_BUILDERS, *TOOL_FILES} == set(CHECKPOINTS)
-
-
-def test_what_was_fetched_is_verified_and_loads(cache):
-    done = planarena("profiles", "verify", "paper", "--only", ",".join(BUILDERS), "--load", "--cache", str(cache))
-    assert done.returncode == 0, done.stdout
-    assert done.stdout.splitlines() == [f"{name}: as locked" for name in CHECKPOINTS if name in BUILDERS]
 
 
 def test_only_what_is_needed_is_fetched(cache):
@@ -129,11 +88,11 @@ def test_the_reference_translator_loads(cache):
 
 
 @pytest.mark.parametrize("processor", ["CLIPImageProcessor", "CLIPFeatureExtractor"])
-def test_a_pipeline_that_names_a_safety_checker_draws_without_it(hub, tmp_path, processor):
+def test_a_pipeline_that_names_a_safety_checker_draws_without_it(tmp_path, processor):
     """Also where the repository was taken from a mirror, and with the older name of the processor."""
     item = CHECKPOINTS["text-to-image"]
     repo = tmp_path / "mirror" / item.repo
-    shutil.copytree(hub / item.repo, repo)
+    BUILDERS["text-to-image"](repo)
     index = json.loads((repo / "model_index.json").read_text())
     assert {"feature_extractor", "safety_checker"} <= set(index)
     write(repo, "model_index.json", {**index, "feature_extractor": ["transformers", processor]})

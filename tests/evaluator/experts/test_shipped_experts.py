@@ -224,3 +224,15 @@ def test_held_out_quality(experts, kind, folder, count, floors):
             assert experts[spec.tool]
     found = {"maps": maps, "reading": reading}[kind].MEASURES[folder](experts, count)
     assert {figure: found[figure] for figure, floor in floors.items() if found[figure] < floor} == {}
+
+
+@pytest.mark.full
+def test_held_out_quality_of_texts(experts):
+    from evaluator.training.experts.quality.texts import TEXT_TOOLS, measure_texts
+
+    tables = measure_texts(experts={tool: experts[tool] for tool in TEXT_TOOLS.values()}, count=64).tables
+    found = {name: min(table.values()) for name, table in tables.items()}
+    floors = {"machine-translation": 0.95, "fill-mask": 0.9, "summarization": 0.9, "sentiment": 0.97}
+    assert {name: found[name] for name, floor in floors.items() if found[name] < floor} == {}
+    assert tables["question-answering"]["exact"] >= 0.95
+    assert tables["text-generation"]["right next word"] >= 0.9

@@ -113,21 +113,3 @@ def test_a_watch_from_a_forgotten_version_has_expired(api):
     api.faults.append(Fault(status=410))
     with pytest.raises(ExpiredError):
         list(api.client().watch_pods(selector=SELECTOR, version="1", seconds=0))
-
-
-@pytest.mark.parametrize("without", ["operator", "permission"])
-def test_custom_resources_need_not_be_there_and_need_not_be_permitted(api, without):
-    api.put("workloads", {"metadata": {"name": "w"}})
-    api.put("scaledobjects", {"metadata": {"name": "s"}})
-    client = api.client()
-    assert [one["metadata"]["name"] for one in client.workloads()] == ["w"]
-    assert [one["metadata"]["name"] for one in client.scaled_objects()] == ["s"]
-    if without == "operator":
-        api.operators.clear()
-    else:
-        api.rules = []
-    assert client.workloads() == []
-    assert client.scaled_objects() is None
-    api.faults.append(Fault(status=422))
-    with pytest.raises(ClusterRefusedError, match="422"):
-        client.scaled_objects()

@@ -5,9 +5,9 @@ import pytest
 from gpu_jobs.launchers import LaunchError, Liveness, PoolsWorkers, TendsPools
 from gpu_jobs.launchers.pools import Needs
 from tests.fakes.enrolments import FakeEnrolments
-from tests.fakes.kubernetes.api import CONTROLLER, Fault
+from tests.fakes.kubernetes.api import Fault
 from tests.fakes.kubernetes.cluster import COST, starts
-from tests.gpu_jobs.kubernetes.making import CPU, EVALUATION, GPU, IMAGE, install, make_launcher, token_in
+from tests.gpu_jobs.kubernetes.making import EVALUATION, GPU, IMAGE, install, make_launcher, token_in
 
 
 @pytest.fixture
@@ -36,14 +36,6 @@ def test_all_evaluations_that_a_pool_takes_have_its_handle_and_nothing_is_create
     assert len(api.objects) == before
     assert isinstance(launcher, PoolsWorkers)
     assert isinstance(launcher, TendsPools)
-
-
-def test_an_evaluation_is_sent_to_the_first_pool_that_takes_it(api, cluster):
-    install(api)
-    install(api, pool="cpu")
-    judged = make_launcher(api, cluster, needs=Needs(executed=False))
-    assert ensured(judged) == CPU
-    assert ensured(make_launcher(api, cluster, needs=Needs(executed=True))) == GPU
 
 
 def test_an_evaluation_that_no_pool_takes_waits_with_a_reason_and_without_a_call(api, cluster):
@@ -192,32 +184,6 @@ class TestTokens:
         enrolments.minted.pop("token-1")
         ensured(make_launcher(api, cluster, enrolments=enrolments))
         assert token_in(api) in enrolments.minted
-
-    @pytest.mark.parametrize(
-        ("missing", "said"),
-        [
-            ("get", r'refuses the token of the workers \(403\): secrets "planarena-pool-gpu" is forbidden'),
-            ("patch", r"cannot patch resource"),
-        ],
-    )
-    def test_a_cluster_that_refuses_the_token_is_quoted_also_while_workers_run(self, api, cluster, missing, said):
-        install(api)
-        cluster.tick()
-        rule = next(rule for rule in CONTROLLER if rule["resources"] == ["secrets"])
-        less = {**rule, "verbs": [verb for verb in rule["verbs"] if verb != missing]}
-        api.rules = [*(one for one in CONTROLLER if one is not rule), less]
-        launcher = make_launcher(api, cluster)
-        launcher.tend(busy=[])
-        assert launcher.alive(handle=GPU).alive is None, "so that its evaluations are asked for"
-        with pytest.raises(LaunchError, match=said):
-            ensured(launcher)
-        api.requests.clear()
-        for _ in range(100):
-            why_not(launcher)
-        assert len(api.requests) == 0
-        api.rules = CONTROLLER
-        cluster.later(10)
-        assert ensured(launcher) == GPU
 
     def test_the_role_permits_the_secrets_of_pools_and_no_other(self, api, launcher):
         install(api, pool="somebodys")

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
@@ -71,21 +70,6 @@ def test_what_is_not_sampled_is_said_on_and_exported_nowhere():
             with spans.span("of somebody who records", parent=STRANGERS):
                 assert spans.exemplar() is not None
         assert [span.name for span in collector.spans] == ["of somebody who records"]
-
-
-def test_spans_of_other_threads_name_their_parent():
-    with collecting() as collector:
-        with tracing_to(collector.url), spans.span("attempt"):
-            above = spans.traceparent()
-
-            def upload() -> None:
-                with spans.span("upload", parent=above):
-                    pass
-
-            thread = threading.Thread(target=upload)
-            thread.start()
-            thread.join()
-        assert collector.one("upload").parent == collector.one("attempt").id
 
 
 @pytest.mark.full

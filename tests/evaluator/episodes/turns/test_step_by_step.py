@@ -6,8 +6,6 @@ import io
 import pytest
 from PIL import Image
 
-from evaluator.agents.calls import response_to
-from evaluator.agents.tools import agent_tools
 from evaluator.planners.bundled import bundled_planner
 from evaluator.planners.turns.protocol import TurnRequest, TurnResponse
 from evaluator.records import Outcome, ResultRecord
@@ -156,23 +154,3 @@ class TestAnswers:
         assert sentence in record.transcripts[0].turns[1].error
         assert record.transcripts[0].stop is StopReason.STOPPED
         assert record.score
-
-
-def test_calls_of_agents_are_actions(folder):
-    """An agent's tools are those of the suite with typed inputs: its calls become steps."""
-    calls = [
-        ("Image_Denoising", {"image": "$image"}),
-        ("Image_Captioning", {"image": "R1"}),
-        ("submit_answer", {"answer": "A star."}),
-        ("submit_answer", {"answer": "R2"}),
-    ]
-
-    def answer(request: TurnRequest) -> TurnResponse:
-        name, arguments = calls[len(request.history)]
-        return response_to(request=request, tool=agent_tools(request.tools)[name], arguments=arguments)
-
-    (record,) = run(evaluator(folder), answer, TEXT)
-    assert record.score
-    assert [step["tool"] for step in record.plan["steps"]] == ["Image Denoising", "Image Captioning"]
-    assert "The answer must name a result" in record.transcripts[0].turns[2].error
-    assert record.transcripts[0].stop is StopReason.ANSWERED

@@ -9,7 +9,7 @@ import pytest
 from evaluator.episodes.base import Setting, SettingError
 from evaluator.planners.protocol import PlannerError
 from evaluator.planners.turns.protocol import TurnReply, TurnRequest, TurnResponse
-from evaluator.records import Outcome, PlannerCall, Reason, ResultRecord, without_timings
+from evaluator.records import Outcome, PlannerCall, Reason, ResultRecord
 from evaluator.suites.base import Panel
 from evaluator.suites.registry import episode_of, step_by_step_of, suite_of, whole_plans_of
 from evaluator.transcripts import MOST_BYTES, StopReason
@@ -39,46 +39,6 @@ class TestFailures:
         planner = Late(script({"actions": "R1 = Image Captioning($image)"}))
         (record,) = evaluator(folder, samples=2).run(planner=planner, tasks=[TEXT])
         return record
-
-
-class KilledError(BaseException):
-    """Ends a run wherever it is."""
-
-
-class Mortal(Answers):
-    """Answers together, and is killed before a round."""
-
-    rounds = 99
-
-    def turn_all(self, requests: list[TurnRequest]) -> list[TurnReply]:
-        if self.rounds == 0:
-            raise KilledError
-        self.rounds -= 1
-        return [self.turn(request) for request in requests]
-
-
-@pytest.mark.parametrize("rounds", usual(range(4), of=[2]))
-def test_a_run_that_was_killed_goes_on_where_it_was(tmp_path, folder, rounds):
-    """No turn is asked for twice, and the actions of the turns before come from the store."""
-    turns = (
-        {"actions": "R1 = Image Denoising($image)", "accepts": "image/png"},
-        {"actions": "R2 = Image Captioning(R1)"},
-        {"actions": "R3 = Machine Translation(R2)"},
-    )
-    whole = list(evaluator(folder, samples=2).run(planner=Mortal(script(*turns)), tasks=[TEXT, "36"], run="a"))
-    first, second = Mortal(script(*turns)), Mortal(script(*turns))
-    first.rounds = rounds
-    with pytest.raises(KilledError):
-        list(evaluator(tmp_path, samples=2).run(planner=first, tasks=[TEXT, "36"], run="a"))
-    again = evaluator(tmp_path, samples=2)
-    records = list(again.run(planner=second, tasks=[TEXT, "36"], run="a"))
-    assert (len(first.asked), len(second.asked)) == (rounds * 4, (4 - rounds) * 4)
-    asked = [request.key for request in (*first.asked, *second.asked)]
-    assert len(asked) == len(set(asked))
-    assert list(map(without_timings, records)) == list(map(without_timings, whole))
-    done = {"Image Denoising": 1, "Image Captioning": 2, "Machine Translation": 3}
-    again_made = again.facts()["expert_calls"]
-    assert not [name for name, turn in done.items() if turn < rounds and again_made.get(name)]
 
 
 class TestConditions:

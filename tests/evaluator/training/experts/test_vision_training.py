@@ -21,11 +21,9 @@ from evaluator.training.experts.data.bank import load_bank
 from evaluator.training.experts.quality.vision import detection_f1, found_rightly
 from evaluator.training.experts.recipes import RECIPES
 from evaluator.training.loop import Schedule
-from evaluator.world.grammar import Bilingual, Question
 from evaluator.world.rendering import outline_box
 from evaluator.world.scenes import SIZE, draw_scene
 from evaluator.world.seeds import Split
-from evaluator.world.vocabulary import Shape
 
 
 @pytest.fixture(scope="module")
@@ -77,24 +75,6 @@ def test_the_loss_of_a_step_depends_on_its_own_stream_only(bank, build, objectiv
     first, second = (objective(bank, batch=2).loss(model=model, rng=np.random.default_rng(3)).item() for _ in range(2))
     assert first == pytest.approx(second, rel=1e-4)
     assert np.isfinite(first)
-
-
-def test_a_question_points_at_what_it_names_and_at_what_answers_it():
-    colours, shapes = list(visual_questions.Colour), list(Shape)
-    star, ring = [(1 + colours.index(c), 1 + shapes.index(s)) for c, s in (("red", "star"), ("blue", "ring"))]
-    labels = torch.tensor([star, ring, (0, 0)])
-
-    def pointed(text, answer):
-        question = Question(text=text, answer=Bilingual(answer, ""), recoverable=())
-        return visual_questions.pointed_at(question, labels=labels).T.tolist()
-
-    assert pointed("What colour is the star?", "red") == [[1, 0, 0], [1, 0, 0]]
-    assert pointed("What shape is the blue thing?", "ring") == [[0, 1, 0], [0, 1, 0]]
-    assert pointed("What is above the star?", "blue ring") == [[1, 0, 0], [0, 1, 0]]
-    assert pointed("Is the ring above the star?", "yes") == [[1, 1, 0], [0, 1, 0]]
-    assert pointed("Is the ring to the left of the star?", "no") == [[1, 1, 0], [0, 0, 0]]
-    assert pointed("Is there a heart?", "no") == [[0, 0, 0], [0, 0, 0]]
-    assert pointed("How many things are there?", "two") == [[0, 0, 0], [0, 0, 0]]
 
 
 def test_normalised_latents_have_mean_0_and_deviation_1_and_are_read_as_before(bank):

@@ -1,7 +1,6 @@
 import json
 
 import pytest
-from safetensors.torch import load_file
 
 from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.training.export import export_transformers
@@ -45,14 +44,3 @@ def test_a_run_writes_the_planner_its_curve_and_how_it_was_made(folder, tmp_path
     assert len((out / "curve.csv").read_text().splitlines()) == 1 + 3
     assert (out / "curve.svg").read_text().startswith("<svg")
     assert LocalModel.from_folder(out).network.is_seq2seq
-
-
-@pytest.mark.full
-def test_a_resumed_run_ends_with_the_same_weights_and_curve(folder, tmp_path):
-    straight = train_with_feedback(order(folder, tmp_path / "a"))
-    assert train_with_feedback(order(folder, tmp_path / "b", stop_after=2)) is None
-    assert not (tmp_path / "b").exists()
-    resumed = train_with_feedback(order(folder, tmp_path / "b", resume=True))
-    assert (straight / "curve.csv").read_text() == (resumed / "curve.csv").read_text()
-    one, other = (load_file(path / "model.safetensors") for path in (straight, resumed))
-    assert all((value == other[name]).all() for name, value in one.items())

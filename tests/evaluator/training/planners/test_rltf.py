@@ -82,9 +82,3 @@ def test_a_model_that_fails_to_answer_leaves_an_episode_without_plan(tmp_path):
         resume=False,
     )
     assert len(rewards.asked) == 2
-
-
-def test_a_run_with_other_settings_is_not_continued(tmp_path):
-    run(tiny_model(), tmp_path / "c", stop_after=2)
-    with pytest.raises(ValueError, match=r"began with other settings: learning_rate 0\.01, not 0\.5"):
-        run(tiny_model(), tmp_path / "c", resume=True, learning_rate=0.5)

@@ -14,13 +14,13 @@ from evaluator.training.planners.estimators.study import (
     Start,
     run_arm,
 )
-from evaluator.training.planners.estimators.table import gain, markdown, table_of, to_json
+from evaluator.training.planners.estimators.table import gain
 from evaluator.training.planners.model import write_tokenizer
 from evaluator.training.planners.rltf import Schedule
 from evaluator.training.planners.splits import draw_halves, draw_training, few
 from evaluator.training.planners.tokens import planner_tokenizer
 from tests.evaluator.test_evaluation import evaluator
-from tests.evaluator.training.planners.models import SUITE, tiny_module
+from tests.evaluator.training.planners.models import tiny_module
 
 LEFT_OUT = Arm(start=Start.TEN_GOLD, estimator="leave-one-out")
 
@@ -36,17 +36,6 @@ def study(tmp_path_factory):
         model=folder, work=tmp_path / "work", training=evaluator(), testing=evaluator(), data={},
         fine_tuning_steps=2, schedule=Schedule(steps=1, samples=2, sampling=Sampling.BEAMS),
     )  # fmt: skip
-
-
-def test_all_seeds_are_tested_on_one_half_and_trained_on_the_other():
-    first, held_out = draw_halves(SUITE)
-    assert len(first) == 93
-    assert len(held_out) == 92
-    assert not set(first) & set(held_out)
-    for seed in range(10):
-        train = draw_training(suite=SUITE, seed=seed)
-        assert len(train) == 20
-        assert set(train) <= set(first)
 
 
 @pytest.mark.full
@@ -88,16 +77,3 @@ def test_the_gain_is_the_paired_difference():
     # Only seeds differ: their standard deviation over the root of their number, times t with 9 degrees of freedom.
     half = 2.262 * 0.001 * (10 / 9) ** 0.5 / 10**0.5
     assert found.difference.interval.ends == pytest.approx((0.02 - half, 0.02 + half), abs=2e-5)
-
-
-def test_the_table_names_starts_and_gains():
-    begin, left_out = Arm(start=Start.FINE_TUNED, estimator=START), Arm(start=Start.FINE_TUNED, estimator="grpo")
-    gains = [0.101 if seed % 2 else 0.099 for seed in range(10)]
-    measured = {seed: {begin: scores(seed=seed), left_out: scores(seed=seed, more=gains[seed])} for seed in range(10)}
-    found = table_of(measured=measured, metrics=METRICS)
-    text = markdown(found)
-    assert "| fine-tuned/start | 0.6495 |" in text
-    assert "| fine-tuned/grpo | 0.7495 | +0.1000 | +0.0992 to +0.1008 |" in text
-    assert "10 of 10" in text
-    assert "30 held-out tasks" in text
-    assert to_json(found)["gains"][0]["difference"] == pytest.approx(0.1)
