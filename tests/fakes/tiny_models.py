@@ -2,22 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-
-import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-from transformers import (
-    GPT2Config,
-    GPT2LMHeadModel,
-    LlamaConfig,
-    LlamaForCausalLM,
-    OPTConfig,
-    OPTForCausalLM,
-    PreTrainedTokenizerFast,
-    T5Config,
-    T5ForConditionalGeneration,
-)
+from typing import TYPE_CHECKING
 
 from evaluator.planners.language_models.protocol import Following
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+    from transformers import PreTrainedTokenizerFast
 
 NAMES = (
     "Text Summarization",
@@ -65,8 +56,10 @@ def completions(constraint, written=()):
 
 def byte_level_bpe(
     *, texts: Sequence[str] = TEXTS, size: int = 330, prefix_space: bool = False
-) -> PreTrainedTokenizerFast:
+) -> "PreTrainedTokenizerFast":
     """The kind of GPT-2's: a space belongs to the word after it, and any text can be spelt."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix_space)
     tokenizer.decoder = decoders.ByteLevel()
@@ -78,8 +71,10 @@ def byte_level_bpe(
     return _wrapped(tokenizer)
 
 
-def unigram(*, texts: Sequence[str] = TEXTS, size: int = 120) -> PreTrainedTokenizerFast:
+def unigram(*, texts: Sequence[str] = TEXTS, size: int = 120) -> "PreTrainedTokenizerFast":
     """The kind of T5's: words begin with a mark, pieces may cross punctuation, and the end is added to every text."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
     tokenizer.decoder = decoders.Metaspace(prepend_scheme="always")
@@ -89,7 +84,9 @@ def unigram(*, texts: Sequence[str] = TEXTS, size: int = 120) -> PreTrainedToken
     return _wrapped(tokenizer)
 
 
-def _wrapped(tokenizer: Tokenizer, *, longest: int = 256) -> PreTrainedTokenizerFast:
+def _wrapped(tokenizer: "Tokenizer", *, longest: int = 256) -> "PreTrainedTokenizerFast":
+    from transformers import PreTrainedTokenizerFast
+
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         pad_token="<pad>",
@@ -102,6 +99,9 @@ def _wrapped(tokenizer: Tokenizer, *, longest: int = 256) -> PreTrainedTokenizer
 
 
 def gpt2(tokenizer, *, length=256, seed=0):
+    import torch
+    from transformers import GPT2Config, GPT2LMHeadModel
+
     torch.manual_seed(seed)
     return GPT2LMHeadModel(
         GPT2Config(vocab_size=len(tokenizer), n_positions=length, n_embd=32, n_layer=2, n_head=2,
@@ -110,6 +110,9 @@ def gpt2(tokenizer, *, length=256, seed=0):
 
 
 def llama(tokenizer, *, length=256, seed=0):
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
     torch.manual_seed(seed)
     return LlamaForCausalLM(
         LlamaConfig(vocab_size=len(tokenizer), max_position_embeddings=length, hidden_size=32, intermediate_size=64,
@@ -118,6 +121,9 @@ def llama(tokenizer, *, length=256, seed=0):
 
 
 def opt(tokenizer, *, length=256, seed=0):
+    import torch
+    from transformers import OPTConfig, OPTForCausalLM
+
     torch.manual_seed(seed)
     return OPTForCausalLM(
         OPTConfig(vocab_size=len(tokenizer), max_position_embeddings=length, hidden_size=32, ffn_dim=64,
@@ -127,6 +133,9 @@ def opt(tokenizer, *, length=256, seed=0):
 
 
 def t5(tokenizer, *, seed=0):
+    import torch
+    from transformers import T5Config, T5ForConditionalGeneration
+
     torch.manual_seed(seed)
     return T5ForConditionalGeneration(
         T5Config(vocab_size=len(tokenizer), d_model=32, d_kv=16, d_ff=64, num_layers=2, num_heads=2,
@@ -136,6 +145,8 @@ def t5(tokenizer, *, seed=0):
 
 def livelier(model, *, by=30.0):
     """Random models say the same whatever they are asked; with larger weights they do not."""
+    import torch
+
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() > 1:
@@ -145,6 +156,8 @@ def livelier(model, *, by=30.0):
 
 def endless(model):
     """Special tokens, the end among them, are never the likeliest: otherwise rounding decides how long a text gets."""
+    import torch
+
     with torch.no_grad():
         model.get_output_embeddings().weight[: len(SPECIAL)] = 0.0
     return model

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-import torch
-
 from tests.fakes.serving import in_a_thread
 
 Json = dict[str, Any]
@@ -66,6 +64,8 @@ class FakeVllm:
         return 200, {"prompt": self.tokenizer.decode(body["tokens"])}
 
     def _complete(self, body: Json) -> tuple[int, Json]:
+        import torch
+
         prompts = body["prompt"] if isinstance(body["prompt"][0], list) else [body["prompt"]]
         if max(map(len, prompts)) + body["max_tokens"] > self.context:
             return 400, {"error": {"message": "This model's maximum context length is less."}}
@@ -79,6 +79,8 @@ class FakeVllm:
         }  # fmt: skip
 
     def _choice(self, prompt: list[int], body: Json, *, index: int) -> Json:
+        import torch
+
         if body.get("prompt_logprobs") is not None:
             return {"index": index, "text": "x", "finish_reason": "length", "used": 1,
                     "prompt_logprobs": self._log_probabilities(prompt)}  # fmt: skip
@@ -96,6 +98,8 @@ class FakeVllm:
         return {"index": index, "text": text, "finish_reason": finish, "used": len(written)}
 
     def _log_probabilities(self, prompt: list[int]) -> list[Json | None]:
+        import torch
+
         values = torch.log_softmax(self.module(torch.tensor([prompt])).logits[0].float(), dim=-1)
         found = [values[at - 1, token] for at, token in enumerate(prompt) if at]
         told = [{str(token): {"logprob": float(value), "rank": 1, "decoded_token": "x"}}

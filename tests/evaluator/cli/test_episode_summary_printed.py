@@ -8,7 +8,6 @@ from typer.testing import CliRunner
 
 from evaluator.cli.main import app
 from evaluator.client import cli as commands
-from evaluator.client.reports import document
 from evaluator.client.shapes import CauseCount, Causes, Evaluation, SuiteInfo, TaskRow
 from evaluator.episode_summary import EpisodeEnd, EpisodeSummary, ProblemCount
 from evaluator.suites import registry
@@ -28,26 +27,10 @@ def toy(monkeypatch):
     registry.forget()
 
 
-def test_evaluate_prints_stop_reasons_and_mean_turns(toy):
-    found = CliRunner().invoke(app, ["evaluate", "--suite", "toy-turns", "--planner", "gold"])
-    assert found.exit_code == 0, found.output
-    assert "8 episodes, 1.00 turns in the mean\nEnded: 8 completed\n" in found.output
-    assert "Action errors" not in found.output
-
-
 def test_the_json_document_has_the_same_figures(toy):
     found = CliRunner().invoke(app, ["evaluate", "--suite", "toy-turns", "--planner", "gold", "--json"])
     episodes = json.loads(found.stdout)["summary"]["episodes"]
     assert episodes == {"episodes": 8, "mean_turns": 1.0, "stops": {"completed": 8}, "problems": []}
-
-
-def test_a_report_of_a_sites_results_has_them_too():
-    summary = EpisodeSummary(ends=[EpisodeEnd(stop=StopReason.TURN_LIMIT, turns=4)])
-    rows = {"e": [TaskRow(task="1", outcome="scored", episodes=summary), TaskRow(task="2", outcome="not_run")]}
-    (found,) = document(submission="s", evaluations=[EVALUATION], results=rows, verdict=None)["evaluations"]
-    assert found["episodes"] == {"episodes": 1, "mean_turns": 4.0, "stops": {"turn_limit": 1}, "problems": []}
-    (other,) = document(submission="s", evaluations=[EVALUATION], results={}, verdict=None)["evaluations"]
-    assert other["episodes"] is None
 
 
 class Site:

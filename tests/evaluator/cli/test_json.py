@@ -106,15 +106,6 @@ def test_a_command_that_prints_a_table_prints_nothing_but_json_on_request(name, 
     assert document
 
 
-def test_a_report_that_cannot_be_written_is_a_sentence_and_not_a_traceback(tmp_path):
-    (tmp_path / "file").write_text("")
-    target = tmp_path / "file" / "report.json"
-    done = CliRunner().invoke(app, ["evaluate", "--suite", "toolmini", "--tasks", "QA/0", "--output", str(target)])
-    assert done.exit_code == 2
-    assert f"{target} cannot be written: " in " ".join(done.stderr.split())
-    assert done.stdout == "", "nothing is measured before the file is known to be writable"
-
-
 def test_every_command_prints_its_help():
     """Rich reads brackets in help texts as markup, and fails on some."""
     printed = {name: CliRunner().invoke(app, [*name.split(), "--help"]) for name, _ in commands()}

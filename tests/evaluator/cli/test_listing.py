@@ -61,30 +61,6 @@ def test_rows_that_do_not_fit_are_blocks_of_lines():
     ]
 
 
-def test_a_section_has_a_heading_above_its_rows():
-    listing = Listing("tool", "output")
-    listing.add_section("audio")
-    listing.add_row("text_to_music", "music: audio")
-    assert shown(listing, width=80) == ["tool           output", "", "audio", "text_to_music  music: audio"]
-
-
-def test_a_name_and_its_value_stay_on_one_line():
-    listing = Listing("tool", "inputs")
-    listing.add_row("edit", "image: image, text: text")
-    assert shown(listing, width=22) == ["tool  inputs", "edit  image: image,", "      text: text"]
-
-
-def test_a_column_without_any_cell_is_left_out():
-    listing = Listing("model", "revision", "precision")
-    listing.add_row("t5", "", "float32")
-    assert shown(listing, width=80) == ["model  precision", "t5     float32"]
-
-
-def test_columns_in_the_environment_set_the_width_of_a_pipe(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "60")
-    assert shown(planners(), width=60, terminal=False) == shown(planners(), width=60)
-
-
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_pipe_gets_a_line_for_each_row_of_any_length(width, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
@@ -98,12 +74,6 @@ def test_a_pipe_gets_a_line_for_each_row_of_any_length(width, monkeypatch):
 def test_a_row_of_the_wrong_length_is_refused():
     with pytest.raises(ValueError, match="2 cells in a list of 1 columns"):
         Listing("suite").add_row("openagi", "185")
-
-
-def test_a_title_is_wrapped():
-    listing = Listing("suite", title=SENTENCE)
-    listing.add_row("openagi")
-    assert max(map(len, shown(listing, width=40))) <= 40
 
 
 def test_no_line_of_a_list_is_wider_than_80_columns(monkeypatch):

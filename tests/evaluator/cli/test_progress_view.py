@@ -59,15 +59,3 @@ def test_without_a_terminal_every_long_command_says_that_it_is_running(monkeypat
         with pytest.raises(SystemExit):
             program.main(words)
     assert set(lines) == {"planarena bench execution: 0 s\n"}
-
-
-@pytest.mark.parametrize("width", [60, 80, 120])
-def test_counts_and_time_are_whole_on_terminals_of_any_width(width):
-    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
-    with ProgressView(title="gold on openagi", tasks=185, console=console) as view:
-        view.executed(BUSY)
-        for _ in range(100):
-            view.task_completed()
-    last = console.file.getvalue()[-3 * width :]
-    for text in ("100/185", "0:00:0", "Visual"):
-        assert text in last

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from evaluator.cli.main import app
 from evaluator.cli.program import table
-from evaluator.cli.program.table import current_entries, entries, listed, top_level
+from evaluator.cli.program.table import current_entries, entries, top_level
 from evaluator.cli.program.walking import leaves, member, program
 from tests.rings import usual
 
@@ -79,13 +79,6 @@ def test_two_commands_of_one_name_are_refused(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(ValueError, match="there is already a command 'evaluate'"):
         entries("twice.entry")
-
-
-def test_a_list_stays_within_80_columns():
-    lines = listed([("a", "word " * 40), ("long-name", "Short.")]).splitlines()
-    assert max(map(len, lines)) <= 80
-    assert lines[0].startswith("  a          word")
-    assert lines[-1] == "  long-name  Short."
 
 
 COMPLETED = [

@@ -9,7 +9,7 @@ from evaluator.planners.breaker import CircuitBreaker
 from evaluator.planners.protocol import PlannerReply
 from evaluator.planners.turns.protocol import Formulation, TurnReply, TurnResponse
 from evaluator.records import PlannerCall, Reason
-from tests.evaluator.planners.test_endpoint import GOOD, REQUEST, endpoint, planner
+from tests.evaluator.planners.test_endpoint import REQUEST, endpoint, planner
 
 CALL = PlannerCall(seconds=0.0)
 
@@ -57,32 +57,12 @@ def test_after_some_tasks_in_a_row_nobody_asks_any_more():
     ]
 
 
-def test_what_was_not_asked_is_no_fault_of_the_planner():
-    breaker = CircuitBreaker(Scripted(Reason.ENDPOINT_UNAVAILABLE), after=1)
-    for _ in range(2):
-        with pytest.raises(PlannerError) as caught:
-            breaker.plan(REQUEST)
-        assert caught.value.reason is Reason.ENDPOINT_UNAVAILABLE
-
-
 @pytest.mark.parametrize("between", [None, Reason.PLANNER_TIMEOUT, Reason.INVALID_RESPONSE])
 def test_any_answer_in_between_begins_the_count_again(between):
     away = Reason.ENDPOINT_UNAVAILABLE
     behind = Scripted(away, away, between, away, away, between, away, away, away)
     ends(CircuitBreaker(behind, after=3), tasks=20)
     assert behind.asked == 9
-
-
-def test_a_dead_endpoint_is_called_for_the_first_tasks_only():
-    with endpoint((503, b"")) as (url, seen):
-        ends(CircuitBreaker(planner(url), after=2), tasks=10)
-    assert len(seen) == 2 * 4
-
-
-def test_a_living_endpoint_notices_nothing():
-    with endpoint((200, GOOD)) as (url, seen):
-        assert ends(CircuitBreaker(planner(url)), tasks=10) == [""] * 10
-    assert len(seen) == 10
 
 
 def test_an_endpoint_that_is_dead_at_preflight_is_called_for_the_first_task_only():

@@ -36,10 +36,6 @@ def test_random_plans_are_valid_and_always_the_same():
         assert plan == answer("random-valid", task)[0]
 
 
-def test_random_plans_differ_between_tasks():
-    assert len({answer("random-valid", task)[0].tools() for task in RUNNABLE}) > 10
-
-
 def test_no_op_hands_back_the_image_where_an_image_is_asked_for():
     for task in RUNNABLE:
         plan, problems = answer("no-op", task)

@@ -16,7 +16,7 @@ from evaluator.planners.language_models.protocol import (
     Usage,
 )
 from evaluator.planners.language_models.scripted import ScriptedModel
-from evaluator.planners.protocol import BatchPlanner, PlannerError
+from evaluator.planners.protocol import PlannerError
 from evaluator.planners.strategies.protocol import Draft
 from evaluator.records import Reason
 from tests.fakes.strategies import FakeStrategy, asks_once, generate, request
@@ -133,18 +133,6 @@ def test_a_strategy_may_catch_a_failure_and_go_on(make_model):
     assert found[4].plan == "plan of request 4"
 
 
-def test_of_several_failures_in_one_turn_the_first_is_raised(make_model):
-    def asks_thrice(request):
-        yield [generate("4"), generate("3"), generate("0")]
-
-    def named(call):
-        found = failing(call)
-        text = call.messages[-1].content
-        return found if isinstance(found, Completion) else Failure(kind=found.kind, message=f"not {text}")
-
-    assert str(driven(FakeStrategy(asks_thrice), make_model(named), 1)[0]) == "not 3"
-
-
 def test_a_strategy_that_raises_costs_its_own_task(make_model):
     def clumsy(request):
         if request.task.id == "1":
@@ -205,23 +193,6 @@ def test_only_so_many_conversations_are_held_at_once():
     assert waiting.most == 3
 
 
-def test_conversations_with_an_endpoint_wait_side_by_side():
-    model = Waiting(said, seconds=0.05)
-    driven(FakeStrategy(asks_once), model, 40)
-    assert model.most == 40
-    assert model.closed
-
-
-def test_replies_come_while_others_wait():
-    def two_turns(request):
-        for _ in range(1 if request.task.id != "0" else 5):
-            (answer,) = yield [generate(request.task.request)]
-        return Draft(plan=answer.text)
-
-    planner = StrategyPlanner(strategy=FakeStrategy(two_turns), model=ScriptedModel(said))
-    assert [index for index, _ in planner.plan_all(map(request, range(3)))] == [1, 2, 0]
-
-
 def test_requests_are_taken_as_there_is_room():
     taken = []
 
@@ -269,14 +240,6 @@ def test_a_model_that_lacks_an_ability_is_refused_before_anything_runs():
         StrategyPlanner(strategy=strategy, model=Waiting(said))
     with pytest.raises(UnfitModelError, match="needs a language model"):
         StrategyPlanner(strategy=strategy)
-
-
-def test_one_request_is_answered_or_raises():
-    planner = StrategyPlanner(strategy=FakeStrategy(asks_once), model=ScriptedModel(failing))
-    assert planner.plan(request(1)).plan == "plan of request 1"
-    with pytest.raises(PlannerError, match="closed"):
-        planner.plan(request(3))
-    assert isinstance(planner, BatchPlanner)
 
 
 @pytest.mark.parametrize(

@@ -36,15 +36,6 @@ def test_calls_that_draw_nothing_stay_as_they_are():
     assert {seeds_of(run=run)[1] for run in range(3)} == {"0"}
 
 
-def test_many_requests_are_reseeded_together_and_the_name_stays():
-    model = ScriptedModel(lambda call: str(call.seed))
-    planner = StrategyPlanner(strategy=FakeStrategy(sampling), model=model)
-    again = reseeded(planner, run=2)
-    ends = dict(again.plan_all([request(1), request(2)]))
-    assert again.name == planner.name
-    assert {ends[0].plan[0], ends[1].plan[0]} == {seeds_of(run=2)[0]}
-
-
 def test_a_planner_in_turns_stays_one():
     class Stopping(FakeStrategy):
         formulation = "integrated"

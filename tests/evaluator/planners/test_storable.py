@@ -18,11 +18,6 @@ def test_a_large_text_is_cut_and_the_small_notes_after_it_are_kept():
     assert list(kept) == ["raw", "depth"]
 
 
-def test_what_cannot_be_cut_is_left_out_and_counted():
-    kept = kept_notes({"all": list(range(100_000)), "depth": 3})
-    assert kept == {"depth": 3, "left_out": "1 notes: too large to be kept"}
-
-
 def test_thousands_of_notes_stay_within_the_limit():
     kept = kept_notes({f"note {number} é": "é" * 1000 for number in range(5000)})
     assert len(json.dumps(kept, ensure_ascii=False).encode()) <= 64 * 1024

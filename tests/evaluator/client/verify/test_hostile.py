@@ -22,7 +22,7 @@ from tests.fakes.hostile_server import (
     gzip_bomb,
     hostile_server,
 )
-from tests.fakes.signed_site import BOARD, SignedSite, name, opened
+from tests.fakes.signed_site import SignedSite, name
 from tests.rings import usual
 
 PATHS = (
@@ -214,8 +214,3 @@ def test_answers_of_a_file_that_are_none_are_refused(tmp_path):
     ):
         with pytest.raises(FetchError, match=says):
             fetcher.get(path, most_bytes=2)
-
-
-def test_statements_say_their_type():
-    assert opened(SignedSite().snapshots[1]["signature"])["type"] == "planarena/snapshot"
-    assert BOARD.endswith("/boards/openagi/")

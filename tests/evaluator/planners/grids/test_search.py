@@ -2,7 +2,6 @@
 
 import pytest
 
-from evaluator.planners.bundled import BUNDLED, KNOW_GOLD, bundled_planner, each_once
 from evaluator.planners.grids import IdentityPlanner, SearchPlanner
 from evaluator.planners.grids.search import search
 from evaluator.planners.grids.search.bench import Bench, WorkIsDoneError
@@ -101,20 +100,3 @@ def test_planners_take_only_what_is_given():
     found = SearchPlanner(suite).plan(request(given))
     assert outputs([found.plan["program"]], inputs=[grid("cd")]) == [[grid("dc")]]
     assert len(found.alternatives) <= 2
-
-
-def test_a_task_without_a_program_is_an_abstention_with_its_reason():
-    given = {
-        "train": [{"input": [[1]], "output": [[1]]}, {"input": [[1]], "output": [[2]]}],
-        "test": [{"input": [[1]]}],
-    }
-    found = SearchPlanner(suite_of("openagi"), budget=50_000).plan(request(given))
-    assert "No program within the budget" in str(found.plan)
-
-
-def test_they_are_anchors_of_suites_that_name_them():
-    assert {"identity", "arc-search"} <= {*each_once("arc-111")} & {*each_once("arc-evaluation")}
-    assert not {"identity", "arc-search"} & ({*each_once("openagi")} | KNOW_GOLD)
-    assert "arc-training" in BUNDLED["arc-search"].suites
-    with pytest.raises(LookupError, match=r"arc-search is an anchor of .*arc-111.*; openagi does not name it"):
-        bundled_planner(name="arc-search", suite=suite_of("openagi"))

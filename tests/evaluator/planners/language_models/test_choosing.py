@@ -6,20 +6,19 @@ from evaluator.planners.language_models import shipped
 from evaluator.planners.language_models.chat.model import ChatModel
 from evaluator.planners.language_models.choosing import DeferredModel, ModelNameError, language_model
 from evaluator.planners.language_models.fetching import fetch_model
-from evaluator.planners.language_models.local.model import LocalModel, ModelError
 from evaluator.planners.language_models.protocol import Ability, FailureKind
 from evaluator.planners.language_models.scripted import ScriptedModel
 from tests.evaluator.experts.hub_server import serving
 from tests.fakes.strategies import generate
 from tests.fakes.tiny_models import saved, t5, unigram
 
-TOKENIZER = unigram()
 COMMIT = "c" * 40
 
 
 @pytest.fixture
 def folder(tmp_path):
-    return saved(tmp_path / "own" / "planner", model=t5(TOKENIZER), tokenizer=TOKENIZER)
+    tokenizer = unigram()
+    return saved(tmp_path / "own" / "planner", model=t5(tokenizer), tokenizer=tokenizer)
 
 
 def test_a_folder_is_loaded_when_it_is_first_asked(folder):
@@ -33,6 +32,8 @@ def test_a_folder_is_loaded_when_it_is_first_asked(folder):
 
 
 def test_a_model_that_cannot_be_loaded_is_unavailable(folder):
+    from evaluator.planners.language_models.local.model import ModelError
+
     (folder / "model.safetensors").unlink()
     model = language_model(f"dir:{folder}", device="cpu")
     found = model.answer([generate("text"), generate("image")])
@@ -87,6 +88,8 @@ def test_a_wrong_name_says_what_would_be_right(name, says):
 
 
 def test_a_hub_gives_the_files_of_one_commit(folder, tmp_path):
+    from evaluator.planners.language_models.local.model import LocalModel
+
     (folder / "pytorch_model.bin").write_bytes(b"pickle")
     (folder / "modeling_own.py").write_text("raise SystemExit")
     with serving(folder.parents[1], commits={"own/planner": COMMIT}) as address:
@@ -99,6 +102,8 @@ def test_a_hub_gives_the_files_of_one_commit(folder, tmp_path):
 
 
 def test_a_repository_without_safetensors_is_refused(folder, tmp_path):
+    from evaluator.planners.language_models.local.model import ModelError
+
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     with (
         serving(folder.parents[1], commits={"own/planner": COMMIT}) as address,

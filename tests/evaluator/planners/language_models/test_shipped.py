@@ -5,15 +5,12 @@ import pytest
 from evaluator.engine.store import MemoryStore
 from evaluator.episodes.base import Setting
 from evaluator.experts.weights import weights_digest
-from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.planners.language_models.protocol import Ability, GenerateCall, Message
 from evaluator.planners.language_models.shipped import FOLDER, VARIANTS, shipped_folder, shipped_modules, shipped_names
 from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.openagi.nonlinear import Nonlinear
 from evaluator.suites.registry import episode_of, suite_of
-from evaluator.training.planners.episodes import draw_episodes
 from evaluator.training.planners.splits import draw_split
-from tests.evaluator.training.planners.models import SUITE, request
 from tests.rings import usual
 
 ONE_MEGABYTE = 1_000_000
@@ -64,6 +61,10 @@ def test_all_of_them_together_take_less_than_six_megabytes():
 
 @pytest.mark.parametrize("name", usual(shipped_names(), of=shipped_names()[:1]))
 def test_every_shipped_planner_plans(name):
+    from evaluator.planners.language_models.local.model import LocalModel
+    from evaluator.training.planners.episodes import draw_episodes
+    from tests.evaluator.training.planners.models import request
+
     model = LocalModel.from_folder(shipped_folder(name))
     assert Ability.CONSTRAIN in model.abilities
     episodes = draw_episodes(model=model, strategy=Nonlinear(), requests=[request("20"), request("117")], seed=0)
@@ -71,6 +72,8 @@ def test_every_shipped_planner_plans(name):
 
 
 def test_the_pretrained_planner_answers_in_numbered_steps():
+    from evaluator.planners.language_models.local.model import LocalModel
+
     model = LocalModel.from_folder(shipped_folder("lilliput-planner"))
     prompt = (
         "Plan which models to run, in the order in which they must run. Write one line per model, as in `Step 1: ...`."
@@ -82,6 +85,8 @@ def test_the_pretrained_planner_answers_in_numbered_steps():
 
 
 def test_what_was_trained_on_gold_plans_or_scores_was_the_training_tasks_of_its_seed():
+    from tests.evaluator.training.planners.models import SUITE
+
     for variant in ("finetuned", "rltf"):
         record = json.loads((shipped_folder(f"lilliput-planner/{variant}") / "training.json").read_text())
         seed = record.get("seed", record.get("schedule", {}).get("seed"))

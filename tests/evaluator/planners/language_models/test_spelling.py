@@ -1,6 +1,7 @@
 """The trie holds what the tokenizer makes of whole texts, and nothing but allowed completions comes out of it."""
 
 import random
+from functools import cache, partial
 
 import pytest
 
@@ -9,17 +10,22 @@ from evaluator.planners.language_models.spelling import Grammar, Speller, Unspel
 from tests.fakes.tiny_models import END, AnyOrder, byte_level_bpe, completions, unigram
 
 TOKENIZERS = {
-    "byte-level": byte_level_bpe(),
-    "byte-level with a space before": byte_level_bpe(prefix_space=True),
-    "byte-level in bytes": byte_level_bpe(size=262),
-    "unigram": unigram(),
-    "unigram of many pieces": unigram(size=60),
+    "byte-level": byte_level_bpe,
+    "byte-level with a space before": partial(byte_level_bpe, prefix_space=True),
+    "byte-level in bytes": partial(byte_level_bpe, size=262),
+    "unigram": unigram,
+    "unigram of many pieces": partial(unigram, size=60),
 }
+
+
+@cache
+def tokenizer_of(name):
+    return TOKENIZERS[name]()
 
 
 @pytest.fixture(params=list(TOKENIZERS))
 def tokenizer(request):
-    return TOKENIZERS[request.param]
+    return tokenizer_of(request.param)
 
 
 def encoder(tokenizer):
@@ -77,8 +83,8 @@ def test_a_name_that_begins_another_may_end_or_go_on(tokenizer):
 
 def test_the_constraint_is_asked_again_after_every_name():
     constraint = AnyOrder(names=("A", "B", "C"), most=3, forbidden={("A", "B")})
-    found = {grammar(TOKENIZERS["byte-level"], constraint).names(walk)[0] for walk in
-             walks(grammar(TOKENIZERS["byte-level"], constraint))}  # fmt: skip
+    found = {grammar(tokenizer_of("byte-level"), constraint).names(walk)[0] for walk in
+             walks(grammar(tokenizer_of("byte-level"), constraint))}  # fmt: skip
     assert found == set(completions(constraint))
     assert ("A", "B") not in found
     assert ("B", "A") in found
@@ -91,24 +97,24 @@ def test_a_name_without_a_way_on_is_not_begun():
             found = super().following(written)
             return Following(names=(), may_end=False) if written[-1:] == ("Colorization",) else found
 
-    found = {grammar(TOKENIZERS["unigram"], Blind()).names(walk)[0] for walk in
-             walks(grammar(TOKENIZERS["unigram"], Blind()))}  # fmt: skip
+    found = {grammar(tokenizer_of("unigram"), Blind()).names(walk)[0] for walk in
+             walks(grammar(tokenizer_of("unigram"), Blind()))}  # fmt: skip
     assert found
     assert not any("Colorization" in names for names in found)
 
 
 def test_without_any_completion_nothing_is_allowed():
-    assert grammar(TOKENIZERS["unigram"], AnyOrder(names=(), least=1)).allowed(()) == ()
+    assert grammar(tokenizer_of("unigram"), AnyOrder(names=(), least=1)).allowed(()) == ()
 
 
 def test_after_what_is_not_allowed_nothing_is():
-    trie = grammar(TOKENIZERS["byte-level"], AnyOrder())
+    trie = grammar(tokenizer_of("byte-level"), AnyOrder())
     assert trie.allowed((END,)) == ()
     assert trie.names((END, END)) == ((), False)
 
 
 def test_a_first_name_after_a_prompt_has_the_space_that_the_model_knows():
-    tokenizer = TOKENIZERS["byte-level"]
+    tokenizer = tokenizer_of("byte-level")
     trie = grammar(tokenizer, AnyOrder(most=1), anchor=":", lead=" ")
     spelt = trie.spelling(("Image Denoising",))[:-1]
     assert tokenizer.decode(spelt) == " Image Denoising"

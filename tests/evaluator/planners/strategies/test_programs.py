@@ -17,7 +17,6 @@ from tests.evaluator.planners.strategies.conversing import (
     REMOVE_KEYBOARD,
     held,
     is_solved,
-    prompt_of,
     read,
     request_of,
 )
@@ -54,12 +53,6 @@ def test_lines_solve_a_request_whose_plans_are_judged():
     assert draft.notes["tolerated"] == []
 
 
-def test_a_function_solves_a_request_whose_plans_are_judged():
-    draft, _ = function(FUNCTION)
-    assert is_solved(draft, REMOVE_KEYBOARD[1])
-    assert draft.notes["tolerated"] == []
-
-
 def test_lines_are_a_valid_plan_of_a_suite_that_executes():
     text = "A=IMAGE_DENOISING(image=IMAGE)\nB=VISUAL_QUESTION_ANSWERING(image=A,text=QUERY)\nC=RESULT(var=B)"
     draft, _ = lines(text, NOISY_QUESTION)
@@ -67,31 +60,6 @@ def test_lines_are_a_valid_plan_of_a_suite_that_executes():
     assert problems == ()
     assert parsed.plan.steps[1].inputs == {"image": "s1.image", "text": "$query"}
     assert parsed.plan.answers == ("s2.text",)
-
-
-def test_a_call_inside_a_call_is_a_step_of_its_own_and_a_name_may_be_assigned_again():
-    text = "def execute_command(image, query):\n    image = image_denoising(image)\n"
-    draft, _ = function(text + "    return visual_question_answering(image_deblurring(image), query)", NOISY_QUESTION)
-    parsed, problems = read(draft, *NOISY_QUESTION)
-    assert problems == ()
-    assert parsed.plan.tools() == ("Image Denoising", "Image Deblurring", "Visual Question Answering")
-    assert parsed.plan.steps[1].inputs == {"image": "s1.image"}
-
-
-@pytest.mark.parametrize("strategy", [VisProg(), ViperGPT()])
-@pytest.mark.parametrize("where", [NOISY_QUESTION, REMOVE_KEYBOARD])
-def test_the_prompt_offers_every_tool_and_everything_given(strategy, where):
-    request = request_of(*where)
-    _, (call,) = held(strategy, request, ["x"])
-    prompt = prompt_of(call)
-    assert all(tool.description in prompt for tool in request.tools)
-    assert request.task.request in prompt
-    assert all(name in prompt.lower() for name in request.task.resources)
-
-
-def test_a_file_may_be_named_by_its_name():
-    draft, _ = lines("A=IMAGE_CAPTIONING(image='station_000.png')\nB=RESULT(var=A)")
-    assert draft.plan["steps"][0]["inputs"] == {"image": "station_000.png"}
 
 
 def test_a_code_fence_and_what_stands_around_it_are_left_out_and_recorded():

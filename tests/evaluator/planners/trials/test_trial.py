@@ -71,20 +71,6 @@ def test_a_slow_endpoint_costs_its_timeout_and_no_more():
         assert trial(url, timeout_seconds=0.3).reason is Reason.PLANNER_TIMEOUT
 
 
-def test_a_private_address_is_not_called():
-    with endpoint((200, b"{}")) as (url, seen):
-        found = trial(url, allow_private=False)
-    assert found.reason is Reason.ADDRESS_REFUSED
-    assert found.status is None
-    assert seen == []
-
-
-def test_nobody_listens():
-    found = trial("http://127.0.0.1:1/")
-    assert found.reason is Reason.ENDPOINT_UNAVAILABLE
-    assert found.status is None
-
-
 def test_an_answer_that_repeats_the_secret_is_shown_without_it():
     def echo(handler):
         body = f"you sent {handler.headers['X-Api-Key']}".encode()
@@ -203,8 +189,3 @@ def test_the_example_of_a_plan_can_be_read_for_every_task(suite):
         parsed = read_plan(value=example, context=context)
         codes = {problem.code for problem in check_plan(plan=parsed.plan, context=context)}
         assert codes <= {"answer_type"}, "its form is right, whatever the request wants"
-
-
-def test_a_plan_with_steps_has_no_example_beside_it():
-    with endpoint((200, b'{"plan": "Time Travel"}')) as (url, _):
-        assert trial(url).example is None

@@ -69,13 +69,6 @@ def test_an_answer_that_is_no_turn_is_the_planners_fault(answer: tuple[int, byte
     assert message in record.reason_text
 
 
-def test_an_endpoint_that_cannot_be_reached_is_no_fault_of_the_planner():
-    with endpoint(body(actions="R1 = Add(4, 4)"), (503, b"")) as (url, _):
-        record = run(url)
-    assert (record.outcome, record.reason) == (Outcome.INFRA_FAULT, Reason.ENDPOINT_UNAVAILABLE)
-    assert record.transcripts[0].turns[0].actions[0].outputs == {"R1": "8"}
-
-
 def test_a_secret_that_is_repeated_stays_out_of_the_transcript():
     header = SecretHeader(name="Authorization", value="Bearer abcdefgh-very-secret")
     with endpoint(body(answer="Bearer abcdefgh-very-secret")) as (url, _):
@@ -109,14 +102,6 @@ def test_an_endpoint_that_plans_in_one_pass_gets_all_its_subgoals_to_ground():
     assert [(one["formulation"], one["role"]) for one in seen] == [("integrated", "joint"), ("onepass", "ground")]
     assert seen[1]["subgoals"] == ["Add.", "Answer."]
     assert (record.score, record.transcripts[0].stop) == (1.0, StopReason.COMPLETED)
-
-
-def test_a_formulation_in_a_later_answer_changes_nothing():
-    answers = body(actions="R1 = Add(4, 4)"), body(formulation="iterative", stop=True)
-    with endpoint(*answers) as (url, seen):
-        record = run(url)
-    assert {one["formulation"] for one in seen} == {"integrated"}
-    assert record.transcripts[0].formulation == "integrated"
 
 
 def test_a_formulation_that_nobody_knows_is_named():

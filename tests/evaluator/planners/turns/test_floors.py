@@ -51,13 +51,6 @@ def test_the_majority_is_that_of_the_tasks_metric_or_nothing():
     assert {reply.stop for reply in replies(MajorityPlanner(toy()), suite=toy())} == {True}
 
 
-def test_a_floor_scores_like_any_planner():
-    known = replace(toy(), majority=lambda: {"right": "12"})
-    records = list(evaluator().run(planner=MajorityPlanner(known), tasks=["5", "6"]))
-    assert {record.task: record.score for record in records} == {"5": 0.0, "6": 1.0}
-    assert records[0].transcripts[0].answer == "12"
-
-
 def test_floors_are_anchors_only_where_a_suite_names_them():
     assert "majority" in each_once("lumos-mini")
     assert "majority" not in each_once("openagi")

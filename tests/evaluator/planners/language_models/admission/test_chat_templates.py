@@ -6,8 +6,6 @@ import pytest
 
 from evaluator.planners.language_models.admission.chat_templates import check_template, render_template
 from evaluator.planners.language_models.admission.template_environment import TemplateBudgetError, TemplateRefusedError
-from evaluator.planners.language_models.local.model import LocalModel
-from evaluator.planners.language_models.local.network import Network
 from evaluator.planners.language_models.protocol import FailureKind
 from tests.fakes.strategies import generate
 from tests.fakes.tiny_models import byte_level_bpe, gpt2
@@ -200,6 +198,9 @@ def test_the_site_says_what_is_wrong_with_a_template_and_renders_nothing(templat
 
 
 def test_a_bomb_costs_its_own_call_as_the_planner_s_fault_with_a_sentence():
+    from evaluator.planners.language_models.local.model import LocalModel
+    from evaluator.planners.language_models.local.network import Network
+
     tokenizer = byte_level_bpe()
     tokenizer.chat_template = "{% if 'x' in messages[0].content %}{{ 'a' * 10**9 }}{% endif %}{{ messages[0].content }}"
     model = LocalModel(network=Network(module=gpt2(tokenizer), tokenizer=tokenizer), name="tiny")
@@ -210,6 +211,9 @@ def test_a_bomb_costs_its_own_call_as_the_planner_s_fault_with_a_sentence():
 
 
 def test_a_prompt_longer_than_any_is_refused_before_the_tokenizer_reads_it():
+    from evaluator.planners.language_models.local.model import LocalModel
+    from evaluator.planners.language_models.local.network import Network
+
     model = LocalModel(network=Network(module=gpt2(byte_level_bpe()), tokenizer=byte_level_bpe()), name="tiny")
     (found,) = model.answer([generate("x" * 400_001, max_tokens=2)])
     assert (found.kind, found.message) == (
@@ -219,6 +223,9 @@ def test_a_prompt_longer_than_any_is_refused_before_the_tokenizer_reads_it():
 
 
 def test_a_token_that_the_model_does_not_know_is_refused():
+    from evaluator.planners.language_models.local.model import LocalModel
+    from evaluator.planners.language_models.local.network import Network
+
     tokenizer = byte_level_bpe()
     module = gpt2(tokenizer)
     tokenizer.add_tokens(["surplus"])

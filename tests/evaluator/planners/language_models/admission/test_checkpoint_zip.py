@@ -11,7 +11,6 @@ import pytest
 
 from evaluator.planners.language_models.admission.checkpoint_zip import MOST_FILES, inspect, unpack
 from evaluator.planners.language_models.admission.rules import ModelRefusedError
-from evaluator.planners.language_models.local.model import LocalModel
 from tests.fakes.strategies import generate
 from tests.fakes.tiny_models import gpt2, saved, t5, unigram
 
@@ -46,6 +45,8 @@ def refusal(path: Path, *, room: int = ROOM) -> str:
 @pytest.mark.parametrize("folder", ["", "my-model/"])
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 def test_a_checkpoint_may_lie_at_the_top_or_in_one_folder(files, tmp_path, folder, method):
+    from evaluator.planners.language_models.local.model import LocalModel
+
     path = packed(tmp_path / "a.zip", files, folder=folder, method=method)
     facts = unpack(path, folder=tmp_path / "out", most_unpacked_bytes=ROOM)
     assert (facts.architecture, facts.files) == ("gpt2", len(files))

@@ -8,8 +8,6 @@ import pytest
 
 from evaluator.planners.language_models.admission.config_fields import FIELDS
 from evaluator.planners.language_models.admission.rules import ModelRefusedError, end_tokens, read_config
-from evaluator.planners.language_models.local.model import LocalModel, ModelUnusableError
-from evaluator.planners.language_models.local.model_loading import read_settings
 from tests.fakes.strategies import generate
 from tests.fakes.tiny_models import byte_level_bpe, gpt2, llama, saved
 from tests.rings import usual
@@ -83,6 +81,8 @@ def test_bombs_are_refused_with_a_sentence(bomb):
 
 
 def test_overrides_labels_and_settings_of_generation_never_reach_the_configuration(tmp_path):
+    from evaluator.planners.language_models.local.model_loading import read_settings
+
     hostile = {
         "per_layer_config": {"0": {"intermediate_size": 10**6}}, "id2label": {str(at): "x" for at in range(5000)},
         "max_length": 10**6, "num_beams": 10**6, "num_return_sequences": 10**6, "bad_words_ids": [[1]],
@@ -123,7 +123,10 @@ def with_ends(folder, **ends):
 
 def test_each_end_that_the_configuration_lists_ends_a_text(tmp_path):
     """As Llama 3: several ids in `config.json`, where other tools read them from `generation_config.json`."""
+
     import torch
+
+    from evaluator.planners.language_models.local.model import LocalModel
 
     tokenizer = byte_level_bpe()
     model = gpt2(tokenizer)
@@ -144,6 +147,8 @@ def test_each_end_that_the_configuration_lists_ends_a_text(tmp_path):
 
 
 def test_generation_settings_are_not_opened(tmp_path):
+    from evaluator.planners.language_models.local.model import LocalModel
+
     tokenizer = byte_level_bpe()
     folder = saved(tmp_path / "m", model=gpt2(tokenizer), tokenizer=tokenizer)
     plain = LocalModel.from_folder(folder)
@@ -155,6 +160,8 @@ def test_generation_settings_are_not_opened(tmp_path):
 
 
 def test_an_end_of_the_tokenizer_that_the_model_cannot_give_is_left_out(tmp_path):
+    from evaluator.planners.language_models.local.model import LocalModel, ModelUnusableError
+
     tokenizer = byte_level_bpe()
     tokenizer.add_special_tokens({"eos_token": "<beyond>"})
     model = gpt2(tokenizer)
@@ -174,6 +181,8 @@ HOSTILE_GENERATION = {
 
 
 def test_hostile_settings_of_generation_change_nothing(tmp_path):
+    from evaluator.planners.language_models.local.model import LocalModel
+
     tokenizer = byte_level_bpe()
     folder = saved(tmp_path / "m", model=gpt2(tokenizer), tokenizer=tokenizer)
     plain = LocalModel.from_folder(folder).answer([generate("text", max_tokens=6)])
@@ -196,6 +205,8 @@ def test_hostile_settings_of_generation_change_nothing(tmp_path):
 def test_settings_of_two_kilobytes_that_ask_for_terabytes_are_refused_before_anything_is_allocated(
     tmp_path, changes, complaint
 ):
+    from evaluator.planners.language_models.local.model import LocalModel, ModelUnusableError
+
     tokenizer = byte_level_bpe()
     folder = saved(tmp_path / "m", model=llama(tokenizer), tokenizer=tokenizer)
     found = json.loads((folder / "config.json").read_text())
@@ -226,6 +237,8 @@ FAMILIES = ["gpt_neox", "qwen2", "qwen3", "mistral", "mixtral", "gemma2", "phi3"
 def test_models_of_common_families_load_and_answer(tmp_path, architecture):
     from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+    from evaluator.planners.language_models.local.model import LocalModel
 
     kind = CONFIG_MAPPING[architecture]
     names = {field.name for field in dataclasses.fields(kind)} | set(kind.attribute_map)

@@ -10,7 +10,6 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 from evaluator.planners.language_models.admission.rules import ModelRefusedError
 from evaluator.planners.language_models.admission.tokenizer_content import MOST_GROWTH, read_tokenizer
 from evaluator.planners.language_models.admission.tokenizer_patterns import KNOWN, checked_regex
-from evaluator.planners.language_models.local.tokenizer_loading import TextTooLongError, load_tokenizer
 from tests.fakes.tiny_models import TEXTS, byte_level_bpe, unigram
 
 ENDINGS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
@@ -303,6 +302,8 @@ def test_the_linear_form_of_a_pattern_finds_the_same(text):
 
 
 def test_a_text_that_its_normalizer_makes_too_long_is_refused_before_it_fills_the_memory(tmp_path):
+    from evaluator.planners.language_models.local.tokenizer_loading import TextTooLongError, load_tokenizer
+
     steps = [replacing({"String": "a"}, "b" * 32), replacing({"String": "b"}, "c" * 32)]
     (tmp_path / "tokenizer.json").write_text(json.dumps(normalizer(*steps)))
     tokenizer = load_tokenizer(tmp_path)

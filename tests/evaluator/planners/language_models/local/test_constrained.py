@@ -5,11 +5,7 @@ from collections import Counter
 from functools import cache
 
 import pytest
-import torch
 
-from evaluator.planners.language_models.local.constrained import constrained_log_probabilities
-from evaluator.planners.language_models.local.model import LocalModel
-from evaluator.planners.language_models.local.network import Network
 from evaluator.planners.language_models.protocol import FailureKind, Following, Message
 from tests.fakes.strategies import generate
 from tests.fakes.tiny_models import (
@@ -25,16 +21,28 @@ from tests.fakes.tiny_models import (
 )
 from tests.rings import usual
 
-BPE, UNIGRAM = byte_level_bpe(), unigram()
 FAMILIES = {
-    "GPT-2": (gpt2, BPE), "Llama": (llama, UNIGRAM), "OPT": (opt, BPE), "T5": (t5, UNIGRAM), "T5 in bytes": (t5, BPE),
-}  # fmt: skip
+    "GPT-2": (gpt2, byte_level_bpe),
+    "Llama": (llama, unigram),
+    "OPT": (opt, byte_level_bpe),
+    "T5": (t5, unigram),
+    "T5 in bytes": (t5, byte_level_bpe),
+}
 PROMPT = "Given a noisy image, how to return the text? Plan:"
 
 
 @cache
+def trained(train):
+    """A tokenizer, the same each time: training is not deterministic."""
+    return train()
+
+
+@cache
 def network_of(family):
-    make, tokenizer = FAMILIES[family]
+    from evaluator.planners.language_models.local.network import Network
+
+    make, train = FAMILIES[family]
+    tokenizer = trained(train)
     return Network(module=livelier(make(tokenizer)), tokenizer=tokenizer)
 
 
@@ -44,10 +52,14 @@ def network(request):
 
 
 def answer(network, *calls, **settings):
+    from evaluator.planners.language_models.local.model import LocalModel
+
     return LocalModel(network=network, name="tiny", **settings).answer(calls)
 
 
 def log_probabilities(network, names, constraint, *, prompt=PROMPT, **settings):
+    from evaluator.planners.language_models.local.constrained import constrained_log_probabilities
+
     return constrained_log_probabilities(
         network=network,
         prompts=[(Message(role="user", content=prompt),)] * len(names),
@@ -58,6 +70,8 @@ def log_probabilities(network, names, constraint, *, prompt=PROMPT, **settings):
 
 
 def test_the_probabilities_of_all_completions_sum_to_one(network):
+    import torch
+
     constraint = AnyOrder(most=2)
     every = list(completions(constraint))
     (completion,) = answer(network, generate(PROMPT, constraint=constraint, beams=60))
@@ -68,6 +82,8 @@ def test_the_probabilities_of_all_completions_sum_to_one(network):
 
 
 def test_searching_and_teacher_forcing_agree_on_probabilities(network):
+    import torch
+
     constraint = AnyOrder(most=3)
     (completion,) = answer(network, generate(PROMPT, constraint=constraint, beams=8))
     with torch.no_grad():
@@ -111,6 +127,10 @@ def test_gradients_leave_the_sum_of_all_probabilities_alone(network):
 
 
 def test_a_step_along_the_gradient_makes_a_completion_more_probable():
+    import torch
+
+    from evaluator.planners.language_models.local.network import Network
+
     tokenizer = byte_level_bpe()
     network = Network(module=gpt2(tokenizer, seed=3), tokenizer=tokenizer)
     network.module.eval()
@@ -123,6 +143,8 @@ def test_a_step_along_the_gradient_makes_a_completion_more_probable():
 
 
 def test_draws_follow_the_policy():
+    import torch
+
     network = network_of("T5")
     constraint = AnyOrder(most=1)
     calls = [generate(PROMPT, constraint=constraint, temperature=1.0, seed=seed) for seed in range(400)]

@@ -2,27 +2,26 @@
 
 import pytest
 
-from evaluator.planners.language_models.local import continuous
-from evaluator.planners.language_models.local.continuous import CacheSize, continuous_completions
-from evaluator.planners.language_models.local.generation import Prepared
-from evaluator.planners.language_models.local.model import LocalModel
-from evaluator.planners.language_models.local.network import Network
 from evaluator.planners.language_models.protocol import FailureKind, Message
 from tests.fakes.strategies import generate
 from tests.fakes.tiny_models import TEXTS, AnyOrder, byte_level_bpe, gpt2, livelier, llama, opt
 from tests.rings import usual
 
-BPE = byte_level_bpe()
-SMALL = CacheSize(page_size=16, pages=64, batch_tokens=256)
+SMALL = {"page_size": 16, "pages": 64, "batch_tokens": 256}
 FAMILIES = {"GPT-2": gpt2, "Llama": llama, "OPT": opt}
 
 
 @pytest.fixture(params=usual(FAMILIES, of=["Llama"]))
 def network(request):
-    return Network(module=livelier(FAMILIES[request.param](BPE)), tokenizer=BPE)
+    from evaluator.planners.language_models.local.network import Network
+
+    tokenizer = byte_level_bpe()
+    return Network(module=livelier(FAMILIES[request.param](tokenizer)), tokenizer=tokenizer)
 
 
 def model(network, **settings):
+    from evaluator.planners.language_models.local.model import LocalModel
+
     return LocalModel(network=network, name="tiny", **settings)
 
 
@@ -31,14 +30,18 @@ def texts(answers):
 
 
 def prepared(network, text, *, room=6):
+    from evaluator.planners.language_models.local.generation import Prepared
+
     call = generate(text, max_tokens=room)
     return Prepared(call=call, prompt=network.prompt(call.messages), room=room)
 
 
 def test_it_says_what_plain_batches_say(network):
+    from evaluator.planners.language_models.local.continuous import CacheSize
+
     shared = "Given a noisy image, how to return the text step by step? " * 2
     calls = [generate(shared + text, max_tokens=4 + number % 5) for number, text in enumerate(TEXTS)]
-    found = model(network, continuous=SMALL).answer(calls)
+    found = model(network, continuous=CacheSize(**SMALL)).answer(calls)
     plain = model(network).answer(calls)
     assert texts(found) == texts(plain)
     assert [one.usage for one in found] == [one.usage for one in plain]
@@ -46,6 +49,8 @@ def test_it_says_what_plain_batches_say(network):
 
 
 def test_what_prompts_share_at_their_beginning_is_read_once(network):
+    from evaluator.planners.language_models.local.continuous import CacheSize, continuous_completions
+
     shared = "Given a noisy image, how to return the text step by step? " * 4
     works = [prepared(network, f"{shared}{number}", room=2) for number in range(12)]
     read = []
@@ -53,26 +58,30 @@ def test_what_prompts_share_at_their_beginning_is_read_once(network):
         lambda _module, args, kwargs: read.append(kwargs["input_ids"].numel()), with_kwargs=True
     )
     try:
-        assert all(continuous_completions(network=network, works=works, size=SMALL))
+        assert all(continuous_completions(network=network, works=works, size=CacheSize(**SMALL)))
     finally:
         hook.remove()
     assert sum(read) < 0.7 * sum(len(work.prompt.ids) for work in works)
 
 
 def test_calls_that_draw_or_are_constrained_are_answered_in_plain_batches(network):
+    from evaluator.planners.language_models.local.continuous import CacheSize
+
     calls = [
         generate("text", max_tokens=4, temperature=1.0, seed=3),
         generate("text", max_tokens=4),
         generate("plan:", constraint=AnyOrder()),
         generate("image", max_tokens=4),
     ]
-    found, plain = model(network, continuous=SMALL).answer(calls), model(network).answer(calls)
+    found, plain = model(network, continuous=CacheSize(**SMALL)).answer(calls), model(network).answer(calls)
     assert texts(found) == texts(plain)
     assert found[2].beams
 
 
 @pytest.mark.full
 def test_a_poisonous_request_is_isolated(network):
+    from evaluator.planners.language_models.local.continuous import CacheSize
+
     calls = [generate(text, max_tokens=4) for text in TEXTS]
     good = model(network).answer(calls)
     poison = list(network.prompt((Message(role="user", content=TEXTS[8]),)).ids)
@@ -88,7 +97,7 @@ def test_a_poisonous_request_is_isolated(network):
 
     hook = network.module.register_forward_pre_hook(check, with_kwargs=True)
     try:
-        found = model(network, continuous=SMALL).answer(calls)
+        found = model(network, continuous=CacheSize(**SMALL)).answer(calls)
     finally:
         hook.remove()
     assert found[8].kind is FailureKind.UNAVAILABLE
@@ -96,6 +105,9 @@ def test_a_poisonous_request_is_isolated(network):
 
 
 def test_a_request_with_an_error_has_no_answer_from_here(network, monkeypatch, caplog):
+    from evaluator.planners.language_models.local import continuous
+    from evaluator.planners.language_models.local.continuous import CacheSize, continuous_completions
+
     works = [prepared(network, text) for text in TEXTS[:3]]
     collected = continuous._collected
 
@@ -106,7 +118,7 @@ def test_a_request_with_an_error_has_no_answer_from_here(network, monkeypatch, c
         return outputs
 
     monkeypatch.setattr(continuous, "_collected", one_fails)
-    first, second, third = continuous_completions(network=network, works=works, size=SMALL)
+    first, second, third = continuous_completions(network=network, works=works, size=CacheSize(**SMALL))
     assert first is not None
     assert second is None
     assert third is None
@@ -115,6 +127,8 @@ def test_a_request_with_an_error_has_no_answer_from_here(network, monkeypatch, c
 
 
 def test_where_it_cannot_run_at_all_plain_batches_answer(network):
+    from evaluator.planners.language_models.local.continuous import CacheSize
+
     impossible = CacheSize(page_size=1, pages=1)
     tried = model(network, continuous=impossible)
     calls = [generate(text, max_tokens=3) for text in TEXTS[:3]]

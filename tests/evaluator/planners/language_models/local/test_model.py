@@ -4,10 +4,7 @@ import json
 from functools import cache
 
 import pytest
-import torch
 
-from evaluator.planners.language_models.local.model import LocalModel, ModelError
-from evaluator.planners.language_models.local.network import Network
 from evaluator.planners.language_models.protocol import FailureKind, Message, ScoreCall
 from tests.fakes.strategies import generate
 from tests.fakes.tiny_models import (
@@ -26,8 +23,12 @@ from tests.fakes.tiny_models import (
 )
 from tests.rings import usual
 
-BPE, UNIGRAM = byte_level_bpe(), unigram()
-FAMILIES = {"GPT-2": (gpt2, BPE), "Llama": (llama, UNIGRAM), "OPT": (opt, BPE), "T5": (t5, UNIGRAM)}
+FAMILIES = {
+    "GPT-2": (gpt2, byte_level_bpe),
+    "Llama": (llama, unigram),
+    "OPT": (opt, byte_level_bpe),
+    "T5": (t5, unigram),
+}
 CHATTY = (
     "{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}"
     "{% if add_generation_prompt %}<assistant>\n{% endif %}"
@@ -41,12 +42,23 @@ def network(request):
 
 
 @cache
+def trained(train):
+    """A tokenizer, the same each time: training is not deterministic."""
+    return train()
+
+
+@cache
 def network_of(family):
-    make, tokenizer = FAMILIES[family]
+    from evaluator.planners.language_models.local.network import Network
+
+    make, train = FAMILIES[family]
+    tokenizer = trained(train)
     return Network(module=endless(livelier(make(tokenizer))), tokenizer=tokenizer)
 
 
 def model(network, **settings):
+    from evaluator.planners.language_models.local.model import LocalModel
+
     return LocalModel(network=network, name="tiny", **settings)
 
 
@@ -158,6 +170,8 @@ def test_batches_shrink_for_good_where_memory_ends(network):
 
 
 def test_a_call_that_alone_is_too_large_for_memory_is_unavailable(network):
+    import torch
+
     long = "summarize the text " * 8
     hook = failing_forward(
         network.module, when=lambda ids: ids.shape[1] > 40, error=lambda: torch.OutOfMemoryError("CUDA out of memory")
@@ -217,6 +231,9 @@ def test_scores_are_those_of_reading_each_continuation_by_itself(network):
 
 def by_hand(network, messages, text):
     """One continuation, one forward pass, without padding, cache or shared prefix."""
+
+    import torch
+
     prompt = network.prompt(messages)
     tokens = network.continuation(text, prompt=prompt)
     total = 0.0
@@ -232,6 +249,8 @@ def by_hand(network, messages, text):
 
 
 def test_of_a_chat_model_the_template_makes_the_prompt():
+    from evaluator.planners.language_models.local.network import Network
+
     tokenizer = byte_level_bpe()
     tokenizer.chat_template = NO_SYSTEM
     network = Network(module=gpt2(tokenizer), tokenizer=tokenizer)
@@ -245,13 +264,18 @@ def test_of_a_chat_model_the_template_makes_the_prompt():
 
 def test_a_model_that_began_to_end_texts_in_its_tokenizer_still_goes_on():
     """Some tokenizers end every text; a causal model that reads the end has nothing to add."""
-    network = Network(module=gpt2(UNIGRAM), tokenizer=UNIGRAM)
+
+    from evaluator.planners.language_models.local.network import Network
+
+    network = Network(module=gpt2(trained(unigram)), tokenizer=trained(unigram))
     assert END not in network.prompt(user("text")).ids
     assert network_of("T5").prompt(user("text")).ids[-1] == END
 
 
 def test_a_folder_is_loaded_and_says_what_it_is(tmp_path):
-    folder = saved(tmp_path / "planner", model=endless(livelier(t5(UNIGRAM))), tokenizer=UNIGRAM)
+    from evaluator.planners.language_models.local.model import LocalModel
+
+    folder = saved(tmp_path / "planner", model=endless(livelier(t5(trained(unigram)))), tokenizer=trained(unigram))
     loaded = LocalModel.from_folder(folder)
     calls = [generate(TEXTS[7], max_tokens=6)]
     assert loaded.answer(calls)[0].text == model(network_of("T5")).answer(calls)[0].text
@@ -259,12 +283,14 @@ def test_a_folder_is_loaded_and_says_what_it_is(tmp_path):
     assert identity["architecture"] == "T5ForConditionalGeneration"
     assert (identity["precision"], identity["device"], identity["folder"]) == ("float32", "cpu", "planner")
     assert len(identity["weights_digest"]) == 64
-    assert loaded.count_tokens("text") == len(UNIGRAM("text", add_special_tokens=False)["input_ids"])
+    assert loaded.count_tokens("text") == len(trained(unigram)("text", add_special_tokens=False)["input_ids"])
     json.dumps(identity)
 
 
 def test_a_model_that_needs_code_of_its_own_is_refused(tmp_path):
-    folder = saved(tmp_path / "own", model=gpt2(BPE), tokenizer=BPE)
+    from evaluator.planners.language_models.local.model import LocalModel, ModelError
+
+    folder = saved(tmp_path / "own", model=gpt2(trained(byte_level_bpe)), tokenizer=trained(byte_level_bpe))
     config = json.loads((folder / "config.json").read_text())
     config |= {"model_type": "own", "auto_map": {"AutoConfig": "own.OwnConfig"}, "architectures": ["Own"]}
     (folder / "config.json").write_text(json.dumps(config))
@@ -276,7 +302,9 @@ def test_a_model_that_needs_code_of_its_own_is_refused(tmp_path):
 def test_a_model_that_does_not_continue_texts_is_refused(tmp_path):
     from transformers import CLIPConfig
 
-    folder = saved(tmp_path / "clip", model=gpt2(BPE), tokenizer=BPE)
+    from evaluator.planners.language_models.local.model import LocalModel, ModelError
+
+    folder = saved(tmp_path / "clip", model=gpt2(trained(byte_level_bpe)), tokenizer=trained(byte_level_bpe))
     CLIPConfig().save_pretrained(folder)
     with pytest.raises(ModelError, match="'clip', which is no causal or sequence-to-sequence"):
         LocalModel.from_folder(folder)

@@ -5,7 +5,6 @@ import zipfile
 
 import pytest
 from tokenizers import Tokenizer
-from transformers import AutoTokenizer
 
 from evaluator.planners.language_models.admission.checkpoint_zip import inspect
 from evaluator.planners.language_models.admission.rules import ModelRefusedError, read_config, shards_named
@@ -14,14 +13,6 @@ from evaluator.planners.language_models.admission.tokenizer_settings import (
     check_tokenizer_file,
     read_special_tokens_map,
     read_tokenizer_config,
-)
-from evaluator.planners.language_models.local.model import LocalModel, ModelUnusableError
-from evaluator.planners.language_models.local.network import Network
-from evaluator.planners.language_models.local.tokenizer_loading import (
-    SubmittedTokenizer,
-    TokenizerPanicError,
-    load_tokenizer,
-    panics_as_errors,
 )
 from evaluator.planners.language_models.protocol import FailureKind, ScoreCall
 from tests.fakes.checkpoints import tiny_files
@@ -69,6 +60,9 @@ def naming(path):
 
 @pytest.mark.parametrize("route", naming("x"))
 def test_a_setting_that_names_a_file_is_refused_by_the_site_and_again_when_loading(folder, secret, tmp_path, route):
+    from evaluator.planners.language_models.local.model import LocalModel, ModelUnusableError
+    from evaluator.planners.language_models.local.tokenizer_loading import load_tokenizer
+
     change(folder / "tokenizer_config.json", **naming(secret)[route])
     archive = tmp_path / "a.zip"
     with zipfile.ZipFile(archive, "w") as file:
@@ -86,6 +80,8 @@ def test_a_setting_that_names_a_file_is_refused_by_the_site_and_again_when_loadi
 
 @pytest.mark.parametrize("name", ["tokenizer_config.json", "special_tokens_map.json"])
 def test_the_map_of_special_tokens_names_no_file_either(folder, secret, name):
+    from evaluator.planners.language_models.local.tokenizer_loading import load_tokenizer
+
     change(folder / name, vocab_file=str(secret))
     with pytest.raises(ModelRefusedError, match=f"{name} sets 'vocab_file'"):
         load_tokenizer(folder)
@@ -93,6 +89,9 @@ def test_the_map_of_special_tokens_names_no_file_either(folder, secret, name):
 
 def test_no_class_that_the_settings_name_is_built(folder, secret):
     """Its files beside `tokenizer.json` are not opened, whatever they are."""
+
+    from evaluator.planners.language_models.local.tokenizer_loading import load_tokenizer
+
     plain = load_tokenizer(folder)
     change(folder / "tokenizer_config.json", tokenizer_class="BertTokenizer", backend="sentencepiece")
     for name in ("vocab.txt", "added_tokens.json", "merges.txt", "spiece.model"):
@@ -157,6 +156,8 @@ def test_an_oversized_tokenizer_is_refused_before_it_is_read():
 
 
 def test_older_maps_of_special_tokens_give_what_the_configuration_leaves_out(folder):
+    from evaluator.planners.language_models.local.tokenizer_loading import load_tokenizer
+
     config = json.loads((folder / "tokenizer_config.json").read_text())
     del config["eos_token"]
     (folder / "tokenizer_config.json").write_text(json.dumps(config))
@@ -169,6 +170,10 @@ def test_older_maps_of_special_tokens_give_what_the_configuration_leaves_out(fol
 @pytest.mark.parametrize("kind", [byte_level_bpe, unigram])
 @pytest.mark.parametrize("template", ["inside", "jinja", None])
 def test_it_reads_and_writes_as_the_library_s_own(tmp_path, kind, template):
+    from transformers import AutoTokenizer
+
+    from evaluator.planners.language_models.local.tokenizer_loading import load_tokenizer
+
     tokenizer = kind()
     folder = saved(tmp_path / "model", model=gpt2(tokenizer), tokenizer=tokenizer)
     if template == "inside":
@@ -200,6 +205,9 @@ PANICS_AT_LONG_WORDS = {
 
 def unchecked(folder, **parts):
     """A tokenizer that got past the check of its content."""
+
+    from evaluator.planners.language_models.local.tokenizer_loading import SubmittedTokenizer
+
     content = {**json.loads((folder / "tokenizer.json").read_text()), **parts}
     return SubmittedTokenizer(tokenizer_object=Tokenizer.from_str(json.dumps(content)), eos_token="</s>")
 
@@ -215,6 +223,8 @@ def unchecked(folder, **parts):
 def test_a_tokenizer_whose_content_is_not_accepted_is_refused_by_the_site_and_again_when_loading(
     folder, tmp_path, parts
 ):
+    from evaluator.planners.language_models.local.model import LocalModel, ModelUnusableError
+
     change(folder / "tokenizer.json", **parts)
     archive = tmp_path / "a.zip"
     with zipfile.ZipFile(archive, "w") as file:
@@ -227,6 +237,8 @@ def test_a_tokenizer_whose_content_is_not_accepted_is_refused_by_the_site_and_ag
 
 
 def test_native_code_that_gives_up_is_an_ordinary_error(folder):
+    from evaluator.planners.language_models.local.tokenizer_loading import TokenizerPanicError, panics_as_errors
+
     with pytest.raises(TokenizerPanicError, match="native code gave up"):
         unchecked(folder, pre_tokenizer={"type": "FixedLength", "length": 0})("text")
     with pytest.raises(TokenizerPanicError, match="native code gave up"), panics_as_errors():
@@ -234,6 +246,10 @@ def test_native_code_that_gives_up_is_an_ordinary_error(folder):
 
 
 def test_a_text_at_which_the_native_code_gives_up_costs_its_own_call(folder):
+    from evaluator.planners.language_models.local.model import LocalModel
+    from evaluator.planners.language_models.local.network import Network
+    from evaluator.planners.language_models.local.tokenizer_loading import TokenizerPanicError
+
     tokenizer = unchecked(folder, **PANICS_AT_LONG_WORDS)
     model = LocalModel(network=Network(module=gpt2(tokenizer), tokenizer=tokenizer), name="tiny")
     poison = "q" * 40 + "b"
@@ -253,6 +269,8 @@ def test_a_text_at_which_the_native_code_gives_up_costs_its_own_call(folder):
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit, ValueError])
 def test_what_is_no_panic_stays_what_it_is(error):
+    from evaluator.planners.language_models.local.tokenizer_loading import panics_as_errors
+
     with pytest.raises(error), panics_as_errors():
         raise error
 

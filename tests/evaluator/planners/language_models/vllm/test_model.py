@@ -7,7 +7,6 @@ from functools import partial
 
 import pytest
 
-from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.planners.language_models.protocol import (
     Completion,
     Failure,
@@ -48,6 +47,9 @@ def said(text: str, *, system: str = "") -> tuple[Message, ...]:
 @pytest.fixture(scope="module", params=usual(["byte-level", "unigram", "template"], of=["unigram", "template"]))
 def models(request, tmp_path_factory):
     """The same model here, and behind the stand-in."""
+
+    from evaluator.planners.language_models.local.model import LocalModel
+
     tokenizer, make = (unigram(), llama) if request.param == "unigram" else (byte_level_bpe(), gpt2)
     if request.param == "template":
         tokenizer.chat_template = TEMPLATE

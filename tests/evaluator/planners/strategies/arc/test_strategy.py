@@ -131,18 +131,6 @@ def test_wrong_outputs_are_the_next_inputs_and_all_three_steps_are_kept():
     ]
 
 
-def test_an_unreadable_reply_costs_one_try_of_its_own_sample():
-    asked = []
-
-    def answer(call, number):
-        return "I give up." if number == 0 else reply(WHOLE)
-
-    draft = play(Single(option="objects"), answer, asked=asked)
-    assert len(asked) == 4
-    assert "cannot be read: it holds neither a JSON object" in asked[3].messages[-1].content
-    assert draft.notes["fitting"] == 1
-
-
 def test_three_programs_are_drawn_by_the_seed():
     def programs(seed):
         number = Counter()
@@ -177,14 +165,6 @@ def test_programs_that_cannot_be_run_are_nobodys_fault(monkeypatch):
         play(Single(option="objects"), lambda *_: reply(WHOLE))
 
 
-def test_hostile_programs_cost_their_own_sample():
-    hostile = "import os\ndef transform_grid(grid):\n    return os.listdir('/')"
-    endless = "def transform_grid(grid):\n    while True:\n        grid = grid"
-    programs = [hostile, endless, WHOLE]
-    draft = play(Single(option="objects"), lambda _, number: reply(programs[min(number, 2)]))
-    assert draft.plan == {"program": WHOLE}
-
-
 def test_names_have_views_and_options():
     assert split_name("arc-single:objects_diag+pixels:hf:a/b@c") == ("arc-single@objects_diag+pixels", "hf:a/b@c")
     assert split_name("arc-experts@samples=1:hf:a/b") == ("arc-experts@samples=1", "hf:a/b")
@@ -210,3 +190,11 @@ def test_wrong_names_are_refused_with_what_is_right(name, words):
     with pytest.raises(PlannerNameError) as error:
         named_strategy(name)
     assert words in str(error.value)
+
+
+def test_hostile_programs_cost_their_own_sample():
+    hostile = "import os\ndef transform_grid(grid):\n    return os.listdir('/')"
+    endless = "def transform_grid(grid):\n    while True:\n        grid = grid"
+    programs = [hostile, endless, WHOLE]
+    draft = play(Single(option="objects"), lambda _, number: reply(programs[min(number, 2)]))
+    assert draft.plan == {"program": WHOLE}

@@ -4,17 +4,14 @@ import json
 
 import pytest
 
-from evaluator.planners.language_models.protocol import Completion
 from evaluator.planners.strategies.controlllm.decomposing import (
     REPAIRS,
     decompose_by_asking,
-    instructions,
     read_decomposition,
 )
 from evaluator.planners.strategies.controlllm.offline_decomposing import decompose_offline
 from evaluator.planners.strategies.controlllm.subtasks import typed_subtasks
 from evaluator.plans.decomposition import parse_decomposition
-from evaluator.plans.model import PlanSyntaxError
 from tests.evaluator.planners.strategies.controlllm.tog_factories import ALL, TOOLBOX, converse, request
 
 
@@ -49,23 +46,6 @@ def test_a_right_answer_is_taken_at_once():
     assert [one.description for one in found.subtasks] == ["Find the dog."]
 
 
-def test_the_prompt_names_the_request_its_files_the_domains_and_the_types():
-    _, ((call,),) = converse(decompose_by_asking(request=REQUEST, tools=ALL), lambda call: answer(raw()))
-    system, user = call.messages
-    assert (system.role, user.role) == ("system", "user")
-    assert user.content == "Request: Find the dog in a.png\nFiles: a.png (image)"
-    assert all(domain in system.content for domain in {tool.domain for tool in ALL} - {"general"})
-    assert "depth" in system.content
-
-
-def test_the_example_of_the_prompt_can_be_read():
-    example = instructions(ALL).split("Request: ")[1].split("\n", 1)[1]
-    given = request("Read it aloud", street_jpg="image", clip_mp4="video")
-    found = read_decomposition(text=example, request=given, tools=ALL)
-    assert found.problems == ()
-    assert len(found.subtasks) == 2
-
-
 def test_what_is_wrong_is_told_with_its_place_and_mended():
     answers = iter([answer(raw(task=("image-magic",))), "sorry", answer(raw())])
     found, rounds = converse(decompose_by_asking(request=REQUEST, tools=ALL), lambda call: next(answers))
@@ -75,13 +55,6 @@ def test_what_is_wrong_is_told_with_its_place_and_mended():
     assert "[0].task[0]: there is no domain 'image-magic'" in complaints[0]
     assert "character 1: " in complaints[1]
     assert [message.role for message in rounds[2][0].messages] == ["system", "user"] + ["assistant", "user"] * 2
-
-
-def test_an_answer_that_was_cut_is_told_so():
-    conversation = decompose_by_asking(request=REQUEST, tools=ALL)
-    next(conversation)
-    (call,) = conversation.send([Completion(text='<Solution>[{"id": 0', truncated=True)])
-    assert "- the answer was cut after 2048 tokens" in call.messages[-1].content
 
 
 def test_after_the_last_try_a_readable_answer_is_used_with_its_faults():
@@ -97,13 +70,6 @@ def test_without_any_readable_answer_there_are_no_subtasks_but_the_text():
     assert len(rounds) == REPAIRS + 1
     assert found.subtasks is None
     assert found.text == "I cannot."
-
-
-def test_text_around_the_answer_does_not_matter():
-    text = f"Let me think.\n{answer(raw())}\nThat is all."
-    assert read_decomposition(text=text, request=REQUEST, tools=ALL).problems == ()
-    bare = f"Here it is: {json.dumps([raw()])}"
-    assert read_decomposition(text=bare, request=REQUEST, tools=ALL).problems == ()
 
 
 @pytest.mark.parametrize(
@@ -125,22 +91,6 @@ def test_each_fault_is_named_with_its_place(subtasks, problem):
     assert any(one.startswith(problem) for one in found.problems), found.problems
 
 
-def test_a_slip_in_the_json_is_named_by_its_place_in_the_whole_answer():
-    text = 'Here:\n<Solution>[{"id": 0 "dep": []}]</Solution>'
-    found = read_decomposition(text=text, request=REQUEST, tools=ALL)
-    assert found.problems[0].startswith("line 2, column 21"), found.problems
-
-
-def test_texts_need_not_be_files():
-    assert read(raw(args=(("image", "a.png"), ("text", "dog")))).problems == ()
-
-
-def test_a_request_that_cannot_be_served_has_no_subtasks_and_no_fault():
-    found = read()
-    assert found.subtasks == ()
-    assert found.problems == ()
-
-
 def test_subtasks_come_after_what_they_depend_on_and_else_keep_their_order():
     later_first = [one.id for one in typed_subtasks(parse_decomposition(answer(raw(2, dep=(1,)), raw(0), raw(1))))]
     assert sorted(later_first) == [0, 1, 2]
@@ -152,11 +102,6 @@ def test_subtasks_come_after_what_they_depend_on_and_else_keep_their_order():
 def test_the_released_codes_types_are_read():
     (one,) = typed_subtasks(parse_decomposition(answer(raw(args=(("image.mask", "a.png"),)))))
     assert str(one.args[0].type) == "mask"
-
-
-def test_a_subtask_returns_something():
-    with pytest.raises(PlanSyntaxError, match=r"\[0\].returns: a subtask returns at least one"):
-        typed_subtasks(parse_decomposition(answer({**raw(), "returns": []})))
 
 
 # --- by rules -----------------------------------------------------------------------------------------------------
@@ -186,11 +131,6 @@ def test_a_question_is_answered_about_the_image_or_without_one():
     assert shape(without) == ([("text", "Who painted the Sistine Chapel?")], "text")
 
 
-def test_a_polite_request_is_no_question():
-    (one,) = offline("Could you trace the edges of hall.png?", hall_png="image")
-    assert shape(one) == ([("image", "hall.png")], "edge")
-
-
 def test_what_is_asked_of_several_files_is_a_subtask_for_each():
     found = offline("Trace the edges of a.png and b.png.", a_png="image", b_png="image")
     assert [shape(one)[0] for one in found] == [[("image", "a.png")], [("image", "b.png")]]
@@ -202,10 +142,6 @@ def test_a_later_sentence_speaks_of_the_files_of_before_or_of_the_new_image():
     assert ("image", "a.png") in shape(back)[0]
     _, new = offline("Paint a lighthouse. Afterwards trace the edges of the new image.")
     assert shape(new) == ([("image", "<GENERATED>-0")], "edge")
-
-
-def test_the_same_request_is_decomposed_in_the_same_way_every_time():
-    assert offline("Crop b.png to the otter.", b_png="image") == offline("Crop b.png to the otter.", b_png="image")
 
 
 @pytest.mark.parametrize("text", ["", "?!", "x", "a.png", "<GENERATED>-0", "\n\n", "then then then", "." * 50])

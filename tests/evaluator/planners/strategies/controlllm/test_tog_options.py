@@ -4,14 +4,11 @@ import json
 from functools import partial
 
 import pytest
-from typer.testing import CliRunner
 
-from evaluator.cli.main import app
 from evaluator.planners.named import planner_named
-from evaluator.planners.strategies.controlllm import AdaptiveControlLLM, ExhaustiveControlLLM, assessment, solutions
+from evaluator.planners.strategies.controlllm import AdaptiveControlLLM, assessment, solutions
 from evaluator.planners.strategies.controlllm.planning import plan_by_asking, plan_offline
 from evaluator.planners.strategies.controlllm.search import SearchStep, adaptive, exhaustive, search
-from evaluator.planners.strategies.controlllm.solutions import Ranked
 from evaluator.planners.strategies.registry import PlannerNameError
 from evaluator.suites.registry import suite_of
 from evaluator.suites.toolbench.search_benchmark import measure_search
@@ -20,7 +17,6 @@ from tests.evaluator.planners.strategies.controlllm.tog_factories import (
     TOOLBOX,
     converse,
     kinds,
-    request,
     subtask,
     tools,
 )
@@ -36,14 +32,6 @@ MASK = subtask("Segment the otter and select its mask.", returns="mask", image="
 
 def paths(planned):
     return {tuple(tool.name for tool in path) for path in planned.searching.found.paths}
-
-
-def test_a_threshold_is_part_of_the_name():
-    assert AdaptiveControlLLM().name == "controlllm/adaptive"
-    assert AdaptiveControlLLM(option="3").name == "controlllm/adaptive"
-    planner = planner_named(name="controlllm/adaptive@2.5", suite=SUITE)
-    assert planner.name == "controlllm/adaptive@2.5"
-    assert planner.identity()["strategy"] == "controlllm/adaptive@2.5"
 
 
 def test_a_lower_threshold_finds_what_a_higher_one_finds_and_more():
@@ -82,13 +70,6 @@ def test_the_ablation_has_a_row_and_a_column_for_each_threshold():
     }  # fmt: skip
     rates = {name: row.indicators["SE"] for name, row in report.figures.items()}
     assert rates["adaptive@2"] >= rates["adaptive"] >= rates["adaptive@3.5"]
-
-
-@pytest.mark.parametrize("text", ["", "2,x", "6"])
-def test_the_command_refuses_other_thresholds(text):
-    found = CliRunner().invoke(app, ["bench", "search", "--thresholds", text])
-    assert found.exit_code == 2
-    assert "--thresholds: a threshold is a number from 1 to 5" in found.stderr
 
 
 # --- scores that depend on the step -------------------------------------------------------------------------------
@@ -141,15 +122,6 @@ def test_the_search_asks_for_the_scores_of_each_node():
     assert second.idle == frozenset(kinds("text", "bbox"))
 
 
-def test_scores_per_step_find_what_scores_per_subtask_find_and_more():
-    vague = subtask("Show where the otter is.", domains=HIGHLIGHT.domains, returns="image", image="a.png", text="otter")
-    once, each = (
-        plan_offline(subtasks=[vague], toolbox=TOOLBOX, choose=adaptive, per_step=per_step)[0]
-        for per_step in (False, True)
-    )
-    assert paths(each) > paths(once)
-
-
 # --- what the solution expert is asked ----------------------------------------------------------------------------
 
 
@@ -190,31 +162,3 @@ def test_a_solution_that_the_words_rank_last_can_win():
     (planned,), _ = converse(plan_by_asking(request="r", subtasks=[MASK], toolbox=TOOLBOX, choose=exhaustive), answer)
     assert planned.candidates[0].path == tuple(tool.name for tool in ranked[-1].path)
     assert len(ranked) > solutions.MOST_JUDGED
-
-
-def test_of_more_than_the_bound_the_shortest_are_judged_in_their_order(monkeypatch):
-    long, short = tools("object_detection", "select_bbox"), tools("visual_grounding")
-    ranked = [Ranked(path=long, score=5), Ranked(path=short, score=4), Ranked(path=long, score=3)]
-    monkeypatch.setattr(solutions, "MOST_JUDGED_OF_ALL", 2)
-    assert solutions.to_judge(ranked, most=2) == ranked[:2]
-    assert solutions.to_judge(ranked[::-1], most=2) == [ranked[2], ranked[1]]
-    assert solutions.to_judge([*ranked[::2], ranked[1]], most=1) == [ranked[1]]
-    assert solutions.to_judge(ranked, most=3) == ranked
-
-
-def test_a_request_is_planned_by_the_exhaustive_strategy_with_a_model():
-    asked = request("Give me the mask of the otter in river.png.", river_png="image")
-    decomposition = json.dumps(
-        [{"description": MASK.description, "task": list(MASK.domains), "id": 0, "dep": [-1],
-          "args": [{"type": "image", "value": "river.png"}, {"type": "text", "value": "otter"}],
-          "returns": [{"type": "mask", "value": "<GENERATED>-0"}]}]
-    )  # fmt: skip
-
-    def answer(call):
-        first = call.messages[0].content.startswith("Split")
-        return f"<Solution>{decomposition}</Solution>" if first else json.dumps({"thought": "t", "score": 3})
-
-    draft, rounds = converse(ExhaustiveControlLLM(with_model=True).converse(asked), answer)
-    (notes,) = draft.notes["search"]
-    assert notes["solutions_judged"] == notes["solutions_found"] > solutions.MOST_JUDGED
-    assert len(rounds) <= 4

@@ -59,21 +59,6 @@ def test_a_mark_that_was_never_opened_closes_what_follows_the_colon_or_begins_th
     assert quoted('Look at a.png and read it." Then tag it.', "a.png") == []
 
 
-def test_a_text_is_told_from_a_term():
-    found = read_quotations('Mark the "red star". Tag this: "Rain." Title "One two three four five".', files=())
-    assert [(one.text, one.is_passage) for one in found.quotations] == [
-        ("red star", False),
-        ("Rain.", True),
-        ("One two three four five", True),
-    ]
-
-
-def test_a_mark_of_ours_in_a_request_is_plain_text():
-    found = read_quotations('Explain <QUOTE>-7 and "this".', files=())
-    assert [one.text for one in found.within(found.text)] == ["this"]
-    assert found.whole(found.text) == 'Explain <QUOTE>-7 and "this".'
-
-
 _MARKS = st.text(alphabet="ab.:, ?\"'\u201c\u201d\u201e\u2018\u2019«»5\nA", max_size=60)
 
 

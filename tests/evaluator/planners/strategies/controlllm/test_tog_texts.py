@@ -37,19 +37,6 @@ def test_a_quoted_text_is_passed_on_whole_to_the_tool_that_is_asked_for(wording,
     assert planned(wording.format(TEXT)) == [([TEXT], (tool,))]
 
 
-def test_several_results_of_a_text_are_a_subtask_each():
-    assert planned(f'Give "{TEXT}" a title and tags. Then find its mood.') == [
-        ([TEXT], ("title_generation",)),
-        ([TEXT], ("text_to_tags",)),
-        ([TEXT], ("sentiment_analysis",)),
-    ]
-
-
-def test_what_is_quoted_says_nothing_about_the_tool():
-    text = "Crop the image to the dog. Then count the masks of a video."
-    assert planned(f'Give this review a title: "{text}"') == [([text], ("title_generation",))]
-
-
 def test_the_sentence_after_a_quotation_may_speak_of_something_else():
     rest = planned(f'Summarize "{TEXT}" Then trace the edges of a.png.', a_png="image")
     assert rest == [([TEXT], ("summarization",)), (["a.png"], ("image_to_edge",))]
@@ -70,15 +57,6 @@ def test_the_sentence_after_a_quotation_may_speak_of_something_else():
 )
 def test_writing_is_read_once(wording):
     assert planned(wording, a_png="image") == [(["a.png"], ("optical_character_recognition",))]
-
-
-@pytest.mark.parametrize(
-    "wording",
-    ['Is the word "STOP" written in a.png?', "What colour is the writing in a.png?", "Remove the writing from a.png."],
-)
-def test_speaking_of_writing_is_not_always_wanting_it_read(wording):
-    ((_, tools),) = planned(wording, a_png="image")
-    assert "optical_character_recognition" not in tools
 
 
 def test_a_text_that_a_picture_or_a_clip_must_give_is_made_first():

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.metrics.decomposition import judge_decomposition
-from evaluator.planners.strategies.controlllm.subtasks import protocol_text, typed_subtasks
+from evaluator.planners.strategies.controlllm.subtasks import typed_subtasks
 from evaluator.planners.strategies.controlllm.trained.kinds import KINDS, Form
 from evaluator.planners.strategies.controlllm.trained.linear import (
     END,
@@ -20,14 +20,12 @@ from evaluator.planners.strategies.controlllm.trained.linear import (
     linear_tokens,
     marker,
     parsed,
-    tokens,
     written,
 )
 from evaluator.planners.strategies.controlllm.trained.reading import read_request
 from evaluator.plans.decomposition import parse_decomposition
 from evaluator.suites.toolbench.mini import gold as gold_of
 from evaluator.suites.toolbench.mini.gold import Gold
-from evaluator.tools.controlllm import CONTROLLLM
 from evaluator.tools.types import ResourceType
 
 FILES = {"a.png": ResourceType.IMAGE, "b.mp4": ResourceType.VIDEO, "m.png": ResourceType.MASK}
@@ -111,14 +109,6 @@ def test_a_sequence_is_read_back_as_it_was_written():
     assert [subtask.dependencies for subtask in read.subtasks] == [(), (0,), (1,), (1,)]
 
 
-def test_a_long_question_goes_to_the_end_of_the_request():
-    text = "Explain " + "very " * 300 + "much."
-    reading = reading_of(text, {})
-    subtasks = (LinearSubtask("answer", (Text(Form.SAY, 0, len(reading.positions) - 1),)),)
-    (only,) = parse_decomposition(written(subtasks=subtasks, reading=reading)).subtasks
-    assert only.args[0].value == text
-
-
 IMAGE = "a.png"
 MADE = {
     "draw-boxes": lambda gold: gold_of.locate(gold, image=IMAGE, thing="teddy bears"),
@@ -150,22 +140,6 @@ def test_a_kind_is_written_as_the_gold_of_our_own_suite_writes_it(name):
     assert verdict.right, verdict.why
 
 
-def test_every_kind_names_tools_of_the_catalogue_and_every_token_is_another():
-    for kind in KINDS.values():
-        assert kind.chains
-        for chain in kind.chains:
-            last = CONTROLLLM[chain.split()[-1]]
-            assert kind.gives in last.output_types
-            assert all(CONTROLLLM[name].domain in {*kind.domains, "general"} for name in chain.split())
-    assert len(set(tokens())) == len(tokens())
-
-
-def test_the_protocols_text_of_typed_subtasks_is_read_back():
-    subtasks = (LinearSubtask("mask", ("<image0>", Text(Form.ONE, 2, 3))), LinearSubtask("erase", ("<image0>", 1)))
-    text = written(subtasks=subtasks, reading=reading_of())
-    assert protocol_text(typed_subtasks(parse_decomposition(text))) == text
-
-
 def test_a_name_neither_begins_nor_ends_with_function_words_and_holds_no_file():
     text = "Please remove the walking stick, and the dog in a.png."
     reading = reading_of(text)
@@ -175,8 +149,3 @@ def test_a_name_neither_begins_nor_ends_with_function_words_and_holds_no_file():
     assert said == ["remove", "walking", "stick", "dog"]
     walking = [one.text for one in reading.positions].index("walking")
     assert grammar.allowed([*begun, marker(walking)]) == [marker(walking), marker(walking + 1)]
-
-
-def test_where_no_word_can_be_a_name_any_word_may_be_one():
-    grammar = Grammar(reading_of("Is it in the a.png?"))
-    assert grammar.allowed([kind_token("mask"), "<image0>", "<text-say>"]) == [marker(place) for place in range(5)]

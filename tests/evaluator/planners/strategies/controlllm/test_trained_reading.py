@@ -28,12 +28,6 @@ def test_a_file_that_the_text_does_not_name_stands_behind_it_and_is_no_word():
     assert len(reading.positions) == 2
 
 
-def test_the_longer_of_two_names_that_overlap_is_meant():
-    files = {"a.png": IMAGE, "data/a.png": IMAGE}
-    assert texts(read_request(text="See data/a.png", files=files)) == ["see", "<image0>", "<image1>"]
-    assert read_request(text="See data/a.png", files=files).files[Slot(IMAGE, 0)] == "data/a.png"
-
-
 @pytest.mark.parametrize(
     ("first", "last", "sentence", "said"),
     [(3, 4, False, "Teddy Bear"), (3, 6, True, "Teddy Bear in a.png?"), (3, 6, False, "Teddy Bear in a.png")],
@@ -47,10 +41,6 @@ def test_a_request_of_ten_thousand_words_is_cut_and_says_so():
     reading = read_request(text="word " * 10_000, files={})
     assert len(reading.positions) == MOST_WORDS
     assert reading.is_cut
-
-
-def test_marks_of_punctuation_without_end_are_cut_too():
-    assert len(read_request(text="?" * 10_000, files={}).pieces) < 1000
 
 
 def test_more_files_than_slots_are_left_out_and_it_says_so():

@@ -105,15 +105,15 @@ def test_modules_stand_behind_the_model(name, model, modules):
     assert split_modules(name, modules=("ground",)) == (model, modules)
 
 
-@pytest.mark.parametrize("name", ["lumos/iterative:dir:a,ground=", "lumos/iterative:dir:a,ground=b,ground=c"])
-def test_a_module_has_one_model(name):
-    with pytest.raises(PlannerNameError, match="give the module ground one model"):
-        split_modules(name, modules=("ground",))
-
-
 def test_strategies_in_turns_understand_suites_in_turns_only():
     entry = strategies()["lumos/iterative"]
     assert entry.understands(SLUG)
     assert not entry.understands("toolmini")
     with pytest.raises(PlannerNameError, match="does not understand requests of toolmini"):
         planner_named(name="lumos/iterative:dir:x", suite=suite_of("toolmini"))
+
+
+@pytest.mark.parametrize("name", ["lumos/iterative:dir:a,ground=", "lumos/iterative:dir:a,ground=b,ground=c"])
+def test_a_module_has_one_model(name):
+    with pytest.raises(PlannerNameError, match="give the module ground one model"):
+        split_modules(name, modules=("ground",))

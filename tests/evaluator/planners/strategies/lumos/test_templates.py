@@ -1,12 +1,10 @@
 """The conversations of LUMOS's modules, character by character as the released code writes them."""
 
-from evaluator.planners.protocol import OfferedTool, RequestedTask
+from evaluator.planners.protocol import OfferedTool
 from evaluator.planners.strategies.lumos.templates import (
     ground_prompt,
     integrated_prompt,
     plan_prompt,
-    result_of,
-    task_text,
 )
 from evaluator.planners.turns.protocol import ActionResult, PastTurn
 
@@ -32,12 +30,6 @@ FAILED = PastTurn(
     results=[ActionResult(action="R2 = Count()", error="Count needs list.")],
     feedback="Count needs list.",
 )
-
-
-def test_what_a_request_gives_is_named_behind_it():
-    given = RequestedTask(id="1", request="Look at IMG.", resources={"IMG": "image", "NOTICE": "text"})
-    assert task_text(given) == "Look at IMG. Given: IMG (image), NOTICE (text)."
-    assert task_text(RequestedTask(id="1", request=TASK, resources={})) == TASK
 
 
 def test_the_first_planning_turn():
@@ -83,9 +75,3 @@ def test_later_grounding_turns_repeat_the_actions_and_tell_results_only_where_as
 def test_integrated_turns_show_subgoals_with_their_actions():
     prompt = integrated_prompt(task=TASK, tools=TOOLS, past=[FIRST])
     assert "Subgoal 1: Calculate half. Actions: R1 = Calculator(48 / 2)\n<|user|>\nThe executed result" in prompt
-
-
-def test_the_result_of_a_turn_is_that_of_its_last_action_or_what_went_wrong():
-    assert (result_of(FIRST), result_of(FAILED)) == ("24", "Count needs list.")
-    unread = PastTurn(index=1, subgoals=[], results=[], error="It cannot be read.", feedback="")
-    assert result_of(unread) == "It cannot be read."

@@ -128,12 +128,6 @@ def test_a_line_does_not_depend_on_the_others(bert):
     assert together[2] == fresh.compare(lines=lines[2:], tools=TOOLS)[0]
 
 
-def test_texts_are_cut_to_the_length_that_the_checkpoint_names(tmp_path):
-    folder = save_checkpoint(tmp_path / "short", settings={"max_seq_length": 4})
-    similarity = EmbeddingSimilarity(folder=folder, threshold=0.5)
-    assert cosines(similarity, "image denoising") == cosines(similarity, "image denoising weather weather")
-
-
 def test_without_a_threshold_it_takes_the_one_that_is_best_on_our_sentences(bag_of_words):
     similarity = EmbeddingSimilarity(folder=bag_of_words)
     best = right_decisions(similarity, threshold=similarity.threshold)
@@ -164,15 +158,6 @@ def test_a_model_on_the_hub_is_downloaded_at_its_revision(tmp_path):
     )
 
 
-def test_a_model_that_the_hub_does_not_have_is_named(tmp_path):
-    (tmp_path / "hub").mkdir()
-    with (
-        serving(tmp_path / "hub", commits={}) as address,
-        pytest.raises(EmbeddingError, match="does not give the embedding model own/none@main"),
-    ):
-        checkpoint_folder("own/none@main", cache=tmp_path / "cache", endpoint=address)
-
-
 @pytest.mark.parametrize("model", ["nowhere", "own/tiny", "own/tiny@", "/no/such/folder"])
 def test_what_is_neither_folder_nor_pinned_repository_is_refused(model):
     with pytest.raises(EmbeddingError, match="neither a folder nor ORG/NAME@REVISION"):
@@ -193,10 +178,3 @@ def test_what_is_neither_folder_nor_pinned_repository_is_refused(model):
 def test_a_checkpoint_that_would_give_other_embeddings_is_refused(tmp_path, layout, message):
     with pytest.raises(EmbeddingError, match=message):
         EmbeddingSimilarity(folder=save_checkpoint(tmp_path / "odd", layers=0, **layout))
-
-
-def test_a_checkpoint_without_weights_is_refused(tmp_path):
-    folder = save_checkpoint(tmp_path / "empty", layers=0)
-    (folder / "model.safetensors").unlink()
-    with pytest.raises(EmbeddingError, match="cannot be loaded"):
-        EmbeddingSimilarity(folder=folder)

@@ -12,7 +12,7 @@ from evaluator.planners.strategies.openagi.calibration import (
 )
 from evaluator.planners.strategies.openagi.mapping import calls_of, map_text
 from evaluator.planners.strategies.openagi.plan_building import NamedCall, plan_of_calls
-from evaluator.planners.strategies.openagi.reading import MAX_LINE, MAX_LINES, step_lines
+from evaluator.planners.strategies.openagi.reading import step_lines
 from evaluator.planners.strategies.openagi.similarity import LexicalSimilarity
 from evaluator.planners.strategies.prompting import context_of
 from evaluator.plans import parse_comma
@@ -75,11 +75,6 @@ def test_any_text_can_be_read(text):
     assert all(line == line.strip() != "" for line in step_lines(text))
 
 
-def test_what_no_plan_needs_is_not_read():
-    assert len(step_lines("a," * 1000)) == MAX_LINES
-    assert [len(line) for line in step_lines("a" * 1000)] == [MAX_LINE]
-
-
 def test_a_line_that_holds_one_name_is_that_tool_whatever_the_measure_says():
     (line,) = mapped("Step 1: run image-denoising first", similarity=Opinion("Colorization", 1.0))
     assert (line.best, line.mapper, line.similarity, line.is_mapped) == ("Image Denoising", "name", 1.0, True)
@@ -87,11 +82,6 @@ def test_a_line_that_holds_one_name_is_that_tool_whatever_the_measure_says():
 
 def test_a_name_inside_of_another_does_not_count():
     assert tools_of("Step 1: Visual Question Answering") == ["Visual Question Answering"]
-
-
-def test_a_line_with_two_names_is_compared():
-    (line,) = mapped("Step 1: Image Denoising or Image Deblurring", similarity=Opinion("Colorization", 0.9))
-    assert (line.best, line.mapper, line.is_mapped) == ("Colorization", "opinion", True)
 
 
 @pytest.mark.parametrize(("value", "is_mapped"), [(0.5, True), (0.49, False)])
@@ -106,11 +96,6 @@ def test_a_line_below_the_threshold_is_unmapped_but_shown(value, is_mapped):
         "mapped": is_mapped,
     }
     assert calls_of([line], drops_repeats=False) == ((NamedCall("Colorization"),) if is_mapped else ())
-
-
-def test_a_line_that_is_like_no_tool_has_no_best_tool():
-    (line,) = mapped("Step 1: zzz", similarity=Opinion("Colorization", 0.0))
-    assert (line.best, line.is_mapped) == (None, False)
 
 
 def test_repeats_are_kept_unless_they_are_to_be_dropped():
@@ -140,12 +125,6 @@ def test_the_lexical_threshold_is_among_the_best_on_the_sentences_it_was_chosen_
     assert chosen == right_decisions(lexical, threshold=calibrated_threshold(lexical)) >= 60
     assert chosen > right_decisions(lexical, threshold=0.0)
     assert chosen > right_decisions(lexical, threshold=0.9)
-
-
-def test_a_threshold_may_map_every_sentence_or_none():
-    always = Opinion("Colorization", 0.6)
-    assert calibrated_threshold(always, sentences=(("a", "Colorization"), ("b", "Colorization"))) == 0.6
-    assert calibrated_threshold(always, sentences=(("a", None), ("b", "Fill Mask"))) > 0.6
 
 
 def test_lexical_similarity_of_a_line_does_not_depend_on_the_others():

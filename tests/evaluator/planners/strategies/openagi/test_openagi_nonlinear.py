@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluator.planners.language_models.protocol import Beam, Completion, Failure, FailureKind, LanguageModelError
+from evaluator.planners.language_models.protocol import Beam, Completion, FailureKind, LanguageModelError
 from evaluator.planners.protocol import Expected, RequestedTask
 from evaluator.planners.strategies.openagi import Constrained, Nonlinear
 from evaluator.planners.strategies.openagi.teaching import NoTreeError, as_tree, examples
@@ -107,21 +107,6 @@ def test_branches_are_asked_for_together_then_the_join_then_the_rest():
     assert draft.plan == branches + end
 
 
-def test_two_texts_get_a_branch_each():
-    task = task_like(
-        text="Given clozed English document and clozed English query, how to answer the question in English"
-    )
-    draft, _ = answer(task)
-    assert draft.plan == "(Fill Mask,)(Fill Mask,)Question Answering,"
-
-
-def test_an_input_that_needs_nothing_gets_an_empty_branch():
-    task = task_like(
-        text=BOTH.format(image="blurry image", query="and English", language="English").replace("and and", "and")
-    )
-    assert answer(task)[0].plan == "(Image Deblurring,)()Visual Question Answering,"
-
-
 def test_of_an_input_that_no_tool_can_change_nothing_is_asked():
     task = task_like(text=BOTH.format(image="blurry image", query="English", language="English"))
     offered = frozenset({"Image Deblurring", "Visual Question Answering"})
@@ -130,33 +115,10 @@ def test_of_an_input_that_no_tool_can_change_nothing_is_asked():
     assert not any("Input: query" in prompt for prompt in model.prompts)
 
 
-def test_without_a_tool_that_joins_them_the_inputs_are_planned_as_a_sequence():
-    task = NONLINEAR[0]
-    draft, model = answer(task, scoring=random_scoring(0), offered=ALL - JOINERS)
-    assert model.prompts == [task.text]
-    assert read(draft, task, offered=ALL - JOINERS)[1] == ()
-
-
 def other_request(*, text, resources, expects):
     """A request that is not in the suite, with the suite's tools."""
     task = RequestedTask(id="x", request=text, resources=resources)
     return request("0").model_copy(update={"task": task, "expects": Expected(type=expects)})
-
-
-def test_names_of_the_branches_do_not_come_again():
-    task = task_like(text=BOTH.format(image="noisy image", query="clozed English", language="German"))
-    model, calls = ConstrainedModel(taught(lessons(task))), []
-
-    def answered(asked):
-        calls.extend(asked)
-        return model.answer(asked)
-
-    held(strategy=Nonlinear(), request=request(task.key), answer=answered)
-    *_, joining, continuing = (call.constraint for call in calls)
-    assert "Text Summarization" in joining.following(("Visual Question Answering",)).names
-    assert "Fill Mask" not in joining.following(("Visual Question Answering",)).names
-    assert "Text Summarization" in continuing.following(()).names
-    assert not {"Fill Mask", "Machine Translation"} & set(continuing.following(()).names)
 
 
 def test_a_name_of_a_branch_comes_again_where_nothing_else_leads_to_the_end():
@@ -211,14 +173,6 @@ def test_beams_that_break_the_constraint_are_left_out():
     assert held(strategy=Constrained(), request=request("0"), answer=lambda calls: [completion]).plan == "Colorization"
     with pytest.raises(LanguageModelError, match="does not allow"):
         held(strategy=Constrained(), request=request("0"), answer=lambda calls: [replace(completion, beams=beams[:3])])
-
-
-def test_a_failure_of_the_model_ends_the_conversation_with_it():
-    def fail(calls):
-        raise LanguageModelError(Failure(kind=FailureKind.UNAVAILABLE, message="It is gone."))
-
-    with pytest.raises(LanguageModelError, match=r"It is gone\."):
-        held(strategy=Constrained(), request=request("0"), answer=fail)
 
 
 def test_a_plan_whose_inputs_meet_twice_cannot_be_taught():

@@ -10,8 +10,7 @@ from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.planners.language_models.local.network import Network
 from evaluator.planners.protocol import PlannerError
-from evaluator.planners.strategies.openagi import Constrained, FewShot, Nonlinear
-from evaluator.planners.strategies.openagi.constraint import SEPARATOR
+from evaluator.planners.strategies.openagi import Constrained, Nonlinear
 from evaluator.planners.strategies.openagi.teaching import examples
 from evaluator.planners.strategies.protocol import Draft
 from tests.evaluator.planners.strategies.openagi.openagi_tasks import ALL, TASKS, read, request
@@ -71,16 +70,6 @@ def test_all_alternatives_are_valid_and_differ(model):
         assert all(read(Draft(plan=plan), task)[1] == () for plan in plans)
 
 
-def test_beams_are_read_as_the_names_that_the_constraint_allowed(model):
-    ((_, reply),) = answers(Nonlinear(beams=2), model, [task for task in TASKS if task.structure == "nonlinear"][:1])
-    searches = reply.notes["searches"]
-    names = [search["beams"][0]["names"] for search in searches]
-    assert all(SEPARATOR not in name and name in ALL for one in names for name in one)
-    assert searches[1]["prompt"].endswith("Input: query")
-    tree = f"({''.join(f'{name},' for name in names[0])})({''.join(f'{name},' for name in names[1])})"
-    assert searches[2]["prompt"].endswith(tree)
-
-
 def test_both_tokenizers_can_spell_what_is_to_be_taught(model):
     """Every search for a gold plan, token by token."""
     network = model.network
@@ -102,13 +91,3 @@ def test_both_tokenizers_can_spell_what_is_to_be_taught(model):
             grammar = network.grammar(call.constraint, prompt=network.prompt(call.messages))
             names = wanted[call.messages[-1].content]
             assert grammar.names(grammar.spelling(names)) == (names, True)
-
-
-def test_what_a_random_network_says_freely_costs_its_own_tasks_only(model):
-    for task, reply in answers(FewShot(demonstrations=[]), model, ASKED[:4]):
-        assert not isinstance(reply, PlannerError), reply
-        assert "completion" in reply.notes
-        mapped = [line for line in reply.notes["lines"] if line["mapped"]]
-        assert bool(reply.unreadable) == (not mapped)
-        if mapped:
-            assert read(Draft(plan=reply.plan), task)[0].tools() == tuple(line["best"] for line in mapped)
