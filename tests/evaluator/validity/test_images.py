@@ -9,8 +9,7 @@ from evaluator.cli.validity import is_valid
 from evaluator.engine import MemoryStore
 from evaluator.experts.profile import Profile, load_profile
 from evaluator.records import Outcome, ResultRecord, SampleResult
-from evaluator.validity import Images, ValidityReport, measure_images
-from evaluator.validity.images import CLASSES, PSNR, SSIM, _spearman
+from evaluator.validity import ValidityReport
 from evaluator.values import decode, encode
 from evaluator.world.lilliput_samples import clean_image, degraded_image
 from evaluator.world.seeds import Split
@@ -30,6 +29,8 @@ class Kept:
     """Artefacts in a store in memory."""
 
     def __init__(self):
+        from evaluator.validity import Images
+
         self.store = MemoryStore()
         self.images = Images(value=lambda reference: decode(self.store.get(reference.digest)))
 
@@ -56,17 +57,26 @@ class Kept:
         self.images.add(record, kind)
 
 
+def measured(kept, *, profile=NOTHING_TRAINED):
+    """Imported here, for it loads PyTorch."""
+    from evaluator.validity import measure_images
+
+    return measure_images(images=kept.images, profile=profile)
+
+
 def found(worth, *, profile=NOTHING_TRAINED):
     kept = Kept()
     for kind in SETS:
         kept.add(kind=kind, score=lambda index, kind=kind: worth[kind] + index * 1e-3)
-    return measure_images(images=kept.images, profile=profile)
+    return measured(kept, profile=profile)
 
 
 RIGHT = {Kind.GOLD: 0.9, Kind.SHUFFLED: 0.8, Kind.DROPPED: 0.4, Kind.NOTHING: 0.1}
 
 
 def test_a_score_that_orders_images_as_they_are_degraded_agrees_with_every_measure():
+    from evaluator.validity.images import CLASSES, PSNR, SSIM
+
     report = found(RIGHT, profile=load_profile("lilliput"))
     assert (report.images, report.scenes) == (12, 3)
     assert [one.measure for one in report.measures] == [PSNR, SSIM, CLASSES]
@@ -92,7 +102,7 @@ def test_measures_that_rank_something_else_first_make_the_scores_invalid():
             kept.add(kind=kind, score=lambda _: 0.5)
     finally:
         SETS.update(zip(list(SETS), order, strict=True))
-    report = measure_images(images=kept.images, profile=NOTHING_TRAINED)
+    report = measured(kept)
     assert not report.measures[0].ranks_gold_first
     assert not is_valid(report=NO_PLANS, images=report)
 
@@ -102,13 +112,13 @@ def test_only_image_scores_and_tasks_with_every_kind_of_plan_count():
     for kind in SETS:
         kept.add(kind=kind, score=lambda _: 0.5, task="text", metric="BERT")
     kept.add(kind=Kind.GOLD, score=lambda _: 0.5, task="only gold")
-    assert measure_images(images=kept.images, profile=NOTHING_TRAINED) is None
+    assert measured(kept) is None
 
 
 def test_psnr_and_ssim_are_those_of_their_definitions():
     from scipy.ndimage import gaussian_filter
 
-    from evaluator.validity.images import _values
+    from evaluator.validity.images import PSNR, SSIM, _values
 
     rng = np.random.default_rng(5)
     first, other = (rng.integers(0, 256, (64, 64, 3), dtype=np.uint8) for _ in range(2))
@@ -142,6 +152,8 @@ def ssim(first, other):
 
 def test_rank_correlation_averages_ties():
     from scipy import stats
+
+    from evaluator.validity.images import _spearman
 
     first, other = [1.0, 2.0, 2.0, 4.0], [1.0, 3.0, 2.0, 4.0]
     wanted = stats.pearsonr(stats.rankdata(first), stats.rankdata(other)).statistic

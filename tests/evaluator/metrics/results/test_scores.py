@@ -10,7 +10,6 @@ from evaluator.metrics.results import RULE_SCORES
 from evaluator.metrics.results.found import answer_score, box_score, label_score, mask_score, segment_score
 from evaluator.metrics.results.pictures import depth_score, edit_score, normal_score, outline_score, pose_score
 from evaluator.metrics.rule_names import RULE_NAMES
-from evaluator.metrics.scorers.vit import VariationScore
 from evaluator.pictures.normals import normal_map
 from evaluator.pictures.skeleton import draw_skeleton
 from evaluator.values import Box, Boxes, Clip, Label, Labels, Mask, Masks, Value
@@ -156,6 +155,8 @@ def test_every_name_has_a_score_that_refuses_other_values() -> None:
 
 
 def test_a_copy_is_no_variation() -> None:
+    from evaluator.metrics.scorers.vit import VariationScore
+
     class Likeness:
         def score(self, *, outputs: Sequence[Value], references: Sequence[Value]) -> list[float]:
             return [0.75] * len(outputs)
