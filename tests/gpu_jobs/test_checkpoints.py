@@ -11,7 +11,6 @@ from evaluator.planners.language_models.admission.rules import ModelRefusedError
 from gpu_jobs.checkpoints import KEPT, CheckpointCache, CheckpointError
 from gpu_jobs.contract.lease import CheckpointPlanner, Lease
 from tests.fakes.api import LEASE
-from tests.fakes.checkpoints import tiny_files, zipped
 
 PIECE = 10_000
 
@@ -43,6 +42,8 @@ def get(cache: CheckpointCache, data: bytes):
 
 
 def test_it_is_fetched_once_and_unpacked(tmp_path):
+    from tests.fakes.checkpoints import tiny_files, zipped
+
     data = zipped()
     site = FakeSite(data)
     cache = CheckpointCache(client=site, folder=tmp_path)
@@ -58,6 +59,8 @@ def test_it_is_fetched_once_and_unpacked(tmp_path):
     "alter", [lambda data: data[:-1], lambda data: data + b"x", lambda data: b"x" + data[1:], lambda _: b""]
 )
 def test_what_is_not_what_was_announced_is_not_used(tmp_path, alter):
+    from tests.fakes.checkpoints import zipped
+
     data = zipped()
     site = FakeSite(data)
     site.alter = alter
@@ -69,7 +72,19 @@ def test_what_is_not_what_was_announced_is_not_used(tmp_path, alter):
     assert get(cache, data).is_dir()
 
 
+def test_what_never_ends_is_cut_off(tmp_path):
+    from tests.fakes.checkpoints import zipped
+
+    data = zipped()
+    site = FakeSite(data)
+    site.checkpoint = lambda **_: b"x" * PIECE
+    with pytest.raises(CheckpointError):
+        get(CheckpointCache(client=site, folder=tmp_path), data)
+
+
 def test_what_the_site_should_have_refused_is_refused(tmp_path):
+    from tests.fakes.checkpoints import zipped
+
     data = zipped(modeling_own__py=b"x")
     with pytest.raises(ModelRefusedError, match="is a program"):
         get(CheckpointCache(client=FakeSite(data), folder=tmp_path), data)
@@ -77,6 +92,8 @@ def test_what_the_site_should_have_refused_is_refused(tmp_path):
 
 
 def test_those_used_last_stay(tmp_path):
+    from tests.fakes.checkpoints import zipped
+
     many = [zipped(README__md=bytes([number])) for number in range(KEPT + 1)]
     cache = CheckpointCache(client=FakeSite(*many), folder=tmp_path)
     for age, data in enumerate([*many[:KEPT], many[0], many[KEPT]]):
@@ -86,6 +103,8 @@ def test_those_used_last_stay(tmp_path):
 
 
 def test_it_leaves_nothing_behind_and_clears_up_after_the_killed(tmp_path):
+    from tests.fakes.checkpoints import zipped
+
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
     (tmp_path / str(dead.pid) / ("a" * 64)).mkdir(parents=True)

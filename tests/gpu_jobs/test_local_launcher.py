@@ -67,6 +67,20 @@ def test_a_worker_is_started_once_and_adopted_by_everybody(make):
     assert another_process_s.alive(handle=handle).alive is True
 
 
+def test_a_launch_gets_a_token_of_its_own_that_no_other_worker_has(make):
+    enrolments = FakeEnrolments()
+    make(workers=2, enrolments=enrolments).ensure(evaluation_id="e1")
+    assert len(enrolments.minted) == 2
+    assert len(set(enrolments.minted.values())) == 2, "each under its own name"
+
+
+def test_the_token_of_a_worker_that_could_not_be_started_is_withdrawn(make):
+    enrolments = FakeEnrolments()
+    with pytest.raises(LaunchError):
+        make(command=("/no/such/program",), enrolments=enrolments).ensure(evaluation_id="e1")
+    assert enrolments.withdrawn == list(enrolments.minted)
+
+
 def test_a_killed_worker_is_known_to_be_dead_and_replaced(make):
     launcher = make()
     handle = launcher.ensure(evaluation_id="e1")
@@ -90,13 +104,6 @@ def test_a_process_id_that_is_used_again_does_not_pass_for_the_worker_and_is_lef
     launcher.stop(handle=handle)
     assert stranger.status() != psutil.STATUS_ZOMBIE
     stranger.kill()
-
-
-def test_a_launch_gets_a_token_of_its_own_that_no_other_worker_has(make):
-    enrolments = FakeEnrolments()
-    make(workers=2, enrolments=enrolments).ensure(evaluation_id="e1")
-    assert len(enrolments.minted) == 2
-    assert len(set(enrolments.minted.values())) == 2, "each under its own name"
 
 
 def test_a_worker_of_an_older_release_is_replaced_since_its_token_leases_nothing(make):

@@ -9,7 +9,7 @@ from gpu_jobs.attempt_secrets import HeldLease
 from gpu_jobs.client import ApiClient, EnrolmentExpiredError
 from gpu_jobs.contract.lease import LeaseRequest
 from gpu_jobs.exits import REFUSED, Exit
-from gpu_jobs.worker import Worker
+from gpu_jobs.worker import Terminated, Worker
 from tests.fakes.api import LEASE, FakeApi
 from tests.fakes.runner import FakeRunner
 from tests.gpu_jobs.test_worker import Clock
@@ -82,6 +82,13 @@ def test_an_enrolment_that_expires_while_a_lease_is_worked_on_costs_none_of_its_
     assert [how for how, _ in api.ended] == ["finish"]
 
 
+def test_the_session_and_the_enrolment_are_in_no_repr_of_the_client():
+    api = FakeApi(LEASE)
+    client = client_of(api)
+    client.lease(request())
+    assert api.session not in repr(client._session)
+
+
 class TestSecretsOfAnAttempt:
     def test_they_are_fetched_by_its_calls_and_are_in_no_repr(self):
         api = FakeApi({**LEASE, "planner": ENDPOINT, "split": "hidden", "needs_seed": True})
@@ -118,3 +125,13 @@ class TestSecretsOfAnAttempt:
         api.over = code
         assert run(api) == 0
         assert code in caplog.text
+
+    def test_a_worker_that_is_told_to_stop_meanwhile_gives_the_lease_back(self, monkeypatch):
+        api = FakeApi({**LEASE, "needs_seed": True})
+
+        def stopped(self, lease):
+            raise Terminated
+
+        monkeypatch.setattr(ApiClient, "seed", stopped)
+        assert run(api) == Exit.TERMINATED
+        assert [(how, body["how"]) for how, body in api.ended] == [("fail", "released")]

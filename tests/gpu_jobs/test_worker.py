@@ -215,6 +215,12 @@ def test_a_worker_that_fits_nothing_ends_so_that_a_fresh_one_can_take_over():
     assert len(api.leases) == 2
 
 
+def test_refusals_with_work_between_them_do_not_end_a_worker():
+    other = {**LEASE, "profile_digest": "other"}
+    api = FakeApi(other, other, LEASE, other, other)
+    assert make_worker(api, FakeRunner(profile_digest=LEASE["profile_digest"])).run() == 0
+
+
 def test_an_error_gives_the_tasks_back_after_what_was_done_has_arrived():
     api = FakeApi(LEASE, {**LEASE, "tasks": ["0"]})
     make_worker(api, FakeRunner(fails_at="2")).run()

@@ -68,10 +68,14 @@ def test_a_worker_that_is_started_by_hand_restarts_without_its_secrets_and_leave
     found = started(
         tmp_path, "worker", "--url", "http://site",
         PLANARENA_WORKER_TOKEN="secret-token", PLANARENA_HIDDEN_SEED="secret-seed", PLANARENA_DEVICE="cpu",
-        AWS_SECRET_ACCESS_KEY="secret-key", DATABASE_URL="secret-address",
+        AWS_SECRET_ACCESS_KEY="secret-key", DATABASE_URL="secret-address", PLANARENA_EGRESS_PORTS="443",
+        PLANARENA_EGRESS_PROXY="http://arena:secret-word@proxy:3128",
     )  # fmt: skip
     assert found["token"] == "secret-token"
-    assert found["variables"] == {"AWS_SECRET_ACCESS_KEY": "secret-key"}
+    assert found["variables"] == {
+        "AWS_SECRET_ACCESS_KEY": "secret-key", "PLANARENA_EGRESS_PROXY": "http://arena:secret-word@proxy:3128",
+    }  # fmt: skip
+    assert found["environment"]["PLANARENA_EGRESS_PORTS"] == "443"
     assert found["argv"] == ["worker", "--url", "http://site"]
     assert found["environment"]["PLANARENA_DEVICE"] == "cpu"
     assert not [
@@ -81,11 +85,18 @@ def test_a_worker_that_is_started_by_hand_restarts_without_its_secrets_and_leave
     assert "secret-seed" not in json.dumps(found)
 
 
-@pytest.mark.parametrize("given", [["--token", "secret-token"], ["--token=secret-token"]])
-def test_a_token_on_the_command_line_is_gone_after_the_restart(tmp_path, given):
-    found = started(tmp_path, "worker", *given, "--name", "w")
+@pytest.mark.parametrize(
+    ("given", "environment", "left"),
+    [
+        (["--token", "secret-token"], {}, []),
+        (["--token=secret-token"], {}, []),
+        (["--token-env", "MINE"], {"MINE": "secret-token"}, ["--token-env", "MINE"]),
+    ],
+)
+def test_a_token_on_the_command_line_or_in_any_variable_is_gone_after_the_restart(tmp_path, given, environment, left):
+    found = started(tmp_path, "worker", *given, "--name", "w", **environment)
     assert found["token"] == "secret-token"
-    assert found["argv"] == ["worker", "--name", "w"]
+    assert found["argv"] == ["worker", *left, "--name", "w"]
     assert "secret-token" not in "".join(found["proc"])
 
 

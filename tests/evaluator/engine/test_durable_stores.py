@@ -127,15 +127,3 @@ def test_a_file_that_the_disk_cannot_read_is_set_aside(tmp_path, monkeypatch):
     with pytest.raises(ObjectDamagedError, match="cannot be read from the disk"):
         store.get(digest)
     assert [entry.digest for entry in store.quarantine.entries()] == [digest]
-
-
-def test_damage_in_a_folder_that_cannot_be_changed_is_told_and_left_in_place(tmp_path):
-    store = LocalStore(tmp_path, durable=True)
-    digest = store.put(text(1))
-    path_of(store, digest).write_bytes(b"damaged")
-    # A file in the place of the folder: the tests may run as root, whom permissions do not stop.
-    (tmp_path / "quarantine").write_text("")
-    for _ in range(2):
-        with pytest.raises(ObjectDamagedError):
-            store.get(digest)
-    assert path_of(store, digest).read_bytes() == b"damaged"

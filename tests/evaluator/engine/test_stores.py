@@ -61,6 +61,15 @@ def test_what_a_run_uses_stays_as_long_as_the_run(tmp_path):
     assert not all(store.has(digest) for digest in digests)
 
 
+def test_the_limit_counts_what_was_there_before(tmp_path):
+    first = LocalStore(tmp_path)
+    for number in range(20):
+        first.put(text(number))
+    age(tmp_path, hours=5)
+    LocalStore(tmp_path, max_bytes=1000).put(text(99))
+    assert sum(path.stat().st_size for path in tmp_path.glob("objects/*/*")) <= 1000
+
+
 def one_job(engine):
     plan = Plan(steps=(Step("s1", "invert", {"image": "$image"}, {"image": "s1.image"}),), answers=("s1.image",))
     return Job(task="t", sample=0, plan=plan, resources={"image": engine.keep(Image.new("RGB", (4, 4)))})

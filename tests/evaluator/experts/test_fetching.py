@@ -6,19 +6,15 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
-from safetensors.torch import load_file
 from typer.testing import CliRunner
 
 from evaluator.cli.main import app
 from evaluator.experts.checkpoints import Checkpoint, FetchError, checkpoint, read_lock
-from evaluator.experts.conversion import convert
 from evaluator.experts.fetching import Fetcher, problem_of
 from evaluator.experts.hub import needed_files
 from evaluator.experts.profile import NO_WEIGHTS, ProfileError, load_expert, load_profile
 from evaluator.experts.weights import WeightsError
 from tests.evaluator.experts.hub_server import serving
-from tests.evaluator.experts.released import BUILDERS, SINGLE_FILES, save_single_file
 
 ROOT = Path(__file__).resolve().parents[3]
 COMMIT = "fb53ab8" + "0" * 33
@@ -31,6 +27,8 @@ def quiet(line):
 
 
 def small_denoiser(**settings):
+    from tests.evaluator.experts.released import SINGLE_FILES
+
     return Checkpoint(
         name="denoising",
         licence="mine",
@@ -44,6 +42,11 @@ def small_denoiser(**settings):
 @pytest.fixture
 def mirror(tmp_path):
     """A folder like a hub: one repository with safetensors, and a released file with parameters."""
+
+    import torch
+
+    from tests.evaluator.experts.released import BUILDERS, save_single_file
+
     folder = tmp_path / "mirror"
     torch.manual_seed(0)
     BUILDERS["fill-mask"](folder / REPO)
@@ -72,6 +75,9 @@ class TestFromAFolder:
         load_expert(spec=spec)
 
     def test_a_repository_without_safetensors_is_converted(self, mirror, cache):
+        import torch
+        from safetensors.torch import load_file
+
         folder = mirror / REPO
         state = load_file(folder / "model.safetensors")
         (folder / "model.safetensors").unlink()
@@ -81,6 +87,8 @@ class TestFromAFolder:
         assert set(load_file(cache / "fill-mask" / "model.safetensors")) == set(state)
 
     def test_folders_of_a_pipeline_are_kept(self, tmp_path, cache):
+        import torch
+
         repo = tmp_path / "mirror" / "some" / "pipeline"
         for name in ("unet", "vae", "safety_checker"):
             (repo / name).mkdir(parents=True)
@@ -102,6 +110,10 @@ class TestFromAFolder:
         assert said == ["denoising: https://example.org/real_denoising.pth is there"]
 
     def test_other_bytes_than_the_locked_ones_are_refused_unless_wanted(self, mirror, cache):
+        import torch
+
+        from tests.evaluator.experts.released import save_single_file
+
         before = fetched(small_denoiser(), cache=cache, mirror=mirror)
         torch.manual_seed(1)
         save_single_file("denoising", mirror / "real_denoising.pth")
@@ -130,6 +142,10 @@ class _Harmful:
 
 class TestConversion:
     def test_a_file_that_would_run_code_is_refused(self, tmp_path, capsys):
+        import torch
+
+        from evaluator.experts.conversion import convert
+
         torch.save({"weight": torch.ones(2), "extra": _Harmful()}, tmp_path / "bad.pth")
         with pytest.raises(FetchError, match="not a checkpoint of numbers only"):
             convert(source=tmp_path / "bad.pth", target=tmp_path / "model.safetensors")
@@ -137,6 +153,10 @@ class TestConversion:
         assert not (tmp_path / "model.safetensors").exists()
 
     def test_tied_parameters_are_written_under_both_names(self, tmp_path):
+        import torch
+
+        from evaluator.experts.conversion import convert
+
         weight = torch.ones(2, 2)
         torch.save({"a": weight, "b": weight}, tmp_path / "tied.bin")
         assert convert(source=tmp_path / "tied.bin", target=tmp_path / "model.safetensors") == 2
@@ -145,6 +165,10 @@ class TestConversion:
         ("content", "says"), [([1, 2], "no parameters by name"), ({"epoch": 3}, "more than parameters: epoch")]
     )
     def test_anything_else_is_explained(self, tmp_path, content, says):
+        import torch
+
+        from evaluator.experts.conversion import convert
+
         torch.save(content, tmp_path / "odd.pth")
         with pytest.raises(FetchError, match=says):
             convert(source=tmp_path / "odd.pth", target=tmp_path / "model.safetensors")
@@ -229,6 +253,8 @@ class TestProfile:
             checkpoint(name="x", entry=entry)
 
     def test_the_sizes_are_those_of_the_networks(self):
+        import torch
+
         from evaluator.experts.colorizer import Colorizer, ColorizerConfig
         from evaluator.experts.restormer import Restormer, RestormerConfig
 

@@ -4,19 +4,17 @@ import ast
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import torch
-from transformers import PreTrainedModel, T5ForConditionalGeneration
-
-from evaluator.experts.loading import loading
-from evaluator.experts.pretrained import load_pretrained
-from tests.evaluator.experts.released import t5
-
 ROOT = Path(__file__).resolve().parents[3]
 WITHOUT_NETWORK = ("Tokenizer", "Processor", "ProcessorPil")
 """Endings of classes whose `from_pretrained` makes no network."""
 
 
 def test_tied_models_load_in_several_threads_and_afterwards(tmp_path):
+    from transformers import PreTrainedModel, T5ForConditionalGeneration
+
+    from evaluator.experts.pretrained import load_pretrained
+    from tests.evaluator.experts.released import t5
+
     t5(tmp_path)
     library = PreTrainedModel.tie_weights
 
@@ -30,6 +28,10 @@ def test_tied_models_load_in_several_threads_and_afterwards(tmp_path):
 
 
 def test_float32_networks_compute_without_tf32():
+    import torch
+
+    from evaluator.experts.loading import loading
+
     flags = [(torch.backends.cuda.matmul, "allow_tf32"), (torch.backends.cudnn, "allow_tf32")]
     before = [getattr(owner, name) for owner, name in flags]
     try:

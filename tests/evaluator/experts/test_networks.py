@@ -1,10 +1,6 @@
-import torch
-
-from evaluator.experts.colorizer import Colorizer, ColorizerConfig, lab_to_rgb, rgb_to_lab
-from evaluator.experts.restormer import Restormer, RestormerConfig
-
-
 def test_restormer_uses_the_released_parameter_names():
+    from evaluator.experts.restormer import Restormer, RestormerConfig
+
     names = set(Restormer(RestormerConfig(dim=8, num_blocks=(1, 1, 1, 1), num_refinement_blocks=1)).state_dict())
     block = "encoder_level2.0"
     expected = {
@@ -30,6 +26,10 @@ def test_restormer_uses_the_released_parameter_names():
 
 
 def test_the_papers_colorizer_uses_the_released_names_and_sizes():
+    import torch
+
+    from evaluator.experts.colorizer import Colorizer, ColorizerConfig
+
     with torch.device("meta"):
         state = Colorizer(ColorizerConfig()).state_dict()
     expected = {
@@ -49,11 +49,19 @@ def test_the_papers_colorizer_uses_the_released_names_and_sizes():
 
 def test_lab_knows_the_primaries():
     # CIE Lab (D65) of sRGB red, green, blue and white, as tabulated.
+    import torch
+
+    from evaluator.experts.colorizer import rgb_to_lab
+
     colours = torch.tensor([[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0], [1.0, 1.0, 1.0]])[:, :, None, None]
     expected = torch.tensor([[53.24, 80.09, 67.20], [87.73, -86.18, 83.18], [32.30, 79.19, -107.86], [100.0, 0, 0]])
     assert torch.allclose(rgb_to_lab(colours)[:, :, 0, 0], expected, atol=0.05)
 
 
 def test_lab_goes_there_and_back():
+    import torch
+
+    from evaluator.experts.colorizer import lab_to_rgb, rgb_to_lab
+
     rgb = torch.rand(2, 3, 8, 8, generator=torch.Generator().manual_seed(0))
     assert torch.allclose(lab_to_rgb(rgb_to_lab(rgb)), rgb, atol=1e-3)

@@ -12,10 +12,6 @@ from evaluator.experts.weights import WeightsError, verify_weights, weights_dige
 from evaluator.planners.language_models.shipped import LUMOS
 from evaluator.tools.controlllm import CONTROLLLM
 from evaluator.tools.openagi import OPENAGI
-from evaluator.training.experts.quality.cards import card, record_quality
-from evaluator.training.experts.reading.recipes import READING_RECIPES
-from evaluator.training.experts.recipes import RECIPES
-from evaluator.training.experts.tableaux.recipes import TABLEAU_RECIPES
 
 
 @pytest.fixture
@@ -33,10 +29,6 @@ def change(folder: Path, *, old: str, new: str) -> None:
     path = folder / "lilliput.toml"
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new))
-
-
-TABLEAU_MODELS = frozenset(recipe.name for recipe in TABLEAU_RECIPES)
-READING_MODELS = frozenset(recipe.name for recipe in READING_RECIPES)
 
 
 def models(profile: Profile) -> list[ExpertSpec | ScorerSpec]:
@@ -57,13 +49,16 @@ def test_the_shipped_profile_names_tools_of_the_catalogue_and_existing_weights()
 
 
 def test_the_shipped_weights_stay_small():
+    from evaluator.training.experts.reading.recipes import READING_RECIPES
+    from evaluator.training.experts.tableaux.recipes import TABLEAU_RECIPES
+
+    kinds = {recipe.name: "tableaux" for recipe in TABLEAU_RECIPES} | {one.name: "reading" for one in READING_RECIPES}
     folder = load_profile("lilliput").experts["Image Denoising"].path.parent
     sizes = Counter[str]()
     for path in folder.rglob("*"):
         if path.is_file():
             name = path.relative_to(folder).parts[0]
-            kind = "tableaux" if name in TABLEAU_MODELS else "reading" if name in READING_MODELS else ""
-            sizes["modules" if name == LUMOS else kind] += path.stat().st_size
+            sizes["modules" if name == LUMOS else kinds.get(name, "")] += path.stat().st_size
     assert sizes[""] < 30_000_000
     assert 0 < sizes["tableaux"] < 15_000_000
     assert 0 < sizes["reading"] < 850_000
@@ -80,6 +75,9 @@ def test_every_model_has_a_card_with_its_licence():
 
 
 def test_cards_say_what_is_recorded_beside_the_weights(tmp_path):
+    from evaluator.training.experts.quality.cards import card, record_quality
+    from evaluator.training.experts.recipes import RECIPES
+
     profile = load_profile("lilliput")
     for spec in models(profile):
         record = json.loads((spec.path / "training.json").read_text())
@@ -94,10 +92,6 @@ def test_cards_say_what_is_recorded_beside_the_weights(tmp_path):
     del record["quality"]
     (folder / "training.json").write_text(json.dumps(record))
     assert "not measured since the training" in card(folder)
-
-
-def test_the_digest_is_the_same_in_another_folder(copied):
-    assert load_profile("lilliput", folder=copied).digest == load_profile("lilliput").digest
 
 
 @pytest.mark.parametrize(
@@ -163,13 +157,6 @@ def test_an_expert_that_uses_another_depends_on_everything_that_one_depends_on(c
         for profile in (before, after)
     }
     assert len(keys) == 2
-
-
-def test_altered_weights_of_an_expert_that_is_used_are_refused(copied):
-    spec = load_profile("lilliput", folder=copied).experts["image_instance_segmentation"]
-    (spec.uses[0].path / "config.json").write_text("{}")
-    with pytest.raises(WeightsError, match="tableau-detection are not those of the profile"):
-        load_expert(spec=spec)
 
 
 @pytest.mark.parametrize(

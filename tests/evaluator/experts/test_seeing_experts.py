@@ -2,17 +2,10 @@
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 
-from evaluator.experts.detection import Detection
-from evaluator.experts.grounding import plain_name
-from evaluator.experts.object_boxes import BoxesExpert, as_boxes
 from evaluator.experts.profile import load_expert, load_profile
-from evaluator.experts.prompting import plane_of_boxes, plane_of_points, points_of
 from evaluator.experts.protocol import InputError
-from evaluator.experts.segmenting import coloured, distinct
-from evaluator.training.experts.quality import seeing
 from evaluator.values import Boxes, Mask, Masks, encode
 
 COUNT = 24
@@ -29,6 +22,8 @@ TOOLS = {
 
 @pytest.fixture(scope="module", autouse=True)
 def one_thread():
+    import torch
+
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -43,11 +38,15 @@ def experts():
 
 @pytest.fixture(scope="module")
 def truths():
+    from evaluator.training.experts.quality import seeing
+
     return seeing.truths(COUNT)
 
 
 @pytest.mark.full
 def test_boxes_are_those_of_the_parts_and_the_surest_come_first(experts, truths):
+    from evaluator.training.experts.quality import seeing
+
     figures = seeing.MEASURES["tableau-detection"](experts, COUNT)
     assert figures["F1 at IoU 0.5"] > 0.8
     for found in experts["object_detection"].run([{"image": truth.image} for truth in truths]):
@@ -57,6 +56,8 @@ def test_boxes_are_those_of_the_parts_and_the_surest_come_first(experts, truths)
 
 @pytest.mark.full
 def test_masks_are_those_of_the_parts(experts):
+    from evaluator.training.experts.quality import seeing
+
     figures = seeing.MEASURES["segment-anything"](experts, COUNT // 2)
     assert figures["IoU of instances"] > 0.63
     assert figures["IoU by points"] > 0.7
@@ -66,6 +67,8 @@ def test_masks_are_those_of_the_parts(experts):
 
 @pytest.mark.full
 def test_queries_find_what_they_name(experts):
+    from evaluator.training.experts.quality import seeing
+
     figures = seeing.MEASURES["visual-grounding"](experts, COUNT)
     assert figures["hits at IoU 0.5, colour and shape"] > 0.7
     assert figures["hits at IoU 0.5, shape"] > 0.65
@@ -100,6 +103,8 @@ def test_masks_keep_the_names_of_their_prompts_and_empty_prompts_are_left_out(ex
     ],
 )
 def test_points_must_lie_in_the_picture(text, fault):
+    from evaluator.experts.prompting import points_of
+
     if fault is None:
         assert points_of(text, size=(64, 64)) == [(12.0, 30.0)]
         return
@@ -111,14 +116,20 @@ def test_points_must_lie_in_the_picture(text, fault):
     ("query", "name"), [("the red star", "red star"), ("A  ring", "ring"), ("another star", "another star")]
 )
 def test_the_article_of_a_query_is_left_out(query, name):
+    from evaluator.experts.grounding import plain_name
+
     assert plain_name(query) == name
 
 
 def detected(*, score, box=(0.1, 0.1, 0.5, 0.5), name="red star"):
+    from evaluator.experts.detection import Detection
+
     return Detection(name=name, score=score, box=box)
 
 
 def test_of_two_boxes_for_one_thing_the_surer_one_is_kept():
+    from evaluator.experts.object_boxes import BoxesExpert
+
     moved, other = (0.1, 0.1, 0.5, 0.55), (0.5, 0.5, 0.9, 0.9)
     found = [detected(score=0.5), detected(score=0.9, box=moved), detected(score=0.6, box=other)]
     assert [one.score for one in BoxesExpert.ordered(found)] == [0.9, 0.6]
@@ -127,6 +138,8 @@ def test_of_two_boxes_for_one_thing_the_surer_one_is_kept():
 
 
 def test_boxes_end_where_the_picture_does():
+    from evaluator.experts.object_boxes import as_boxes
+
     boxes = as_boxes(objects=[detected(score=1.2, box=(-0.1, 0.5, 0.5, 1.5))], size=(64, 32))
     assert isinstance(boxes, Boxes)
     assert boxes.items[0].corners == (0, 16, 32, 32)
@@ -134,6 +147,10 @@ def test_boxes_end_where_the_picture_does():
 
 
 def test_boxes_and_points_as_planes():
+    import torch
+
+    from evaluator.experts.prompting import plane_of_boxes, plane_of_points
+
     boxes = plane_of_boxes(torch.tensor([[1.0, 2.0, 4.0, 4.0]]), size=8)[0, 0]
     assert boxes.shape == (8, 8)
     assert (boxes[2:4, 1:4] == 1).all()
@@ -151,12 +168,16 @@ def square(left, top, *, side=4):
 
 
 def test_segments_are_good_enough_and_no_segment_is_there_twice():
+    from evaluator.experts.segmenting import distinct
+
     masks = np.stack([square(0, 0), square(0, 1), square(8, 8), square(8, 0), square(0, 0, side=0)])
     kept = distinct(masks=masks, scores=np.asarray([0.7, 0.9, 0.8, 0.3, 1.0], dtype=np.float32), least=0.5)
     assert [np.argwhere(mask)[0].tolist() for mask in kept] == [[1, 0], [8, 8]]
 
 
 def test_every_segment_has_its_own_colour_and_the_surest_lies_on_top():
+    from evaluator.experts.segmenting import coloured
+
     segments = [square(2, 0), *(square(x, 0) for x in (0, 6, 11)), *(square(x, 8) for x in (0, 6, 11))]
     picture = coloured(segments, size=(16, 16))
     assert isinstance(picture, Image.Image)

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from evaluator.pictures.levelling import levelled
-
 HALVES = np.zeros((64, 64, 3), dtype=np.uint8)
 HALVES[:, 32:] = (220, 40, 40)
 
 
 def test_a_soft_step_becomes_one_at_the_edge_of_the_picture():
+    from evaluator.pictures.levelling import levelled
+
     across = np.arange(64, dtype=np.float32)
     soft = np.tile(1 / (1 + np.exp(-(across - 29) / 3)), (64, 1)).astype(np.float32)
     found = levelled(soft, pixels=HALVES, scale=10)
@@ -20,6 +20,8 @@ def test_a_soft_step_becomes_one_at_the_edge_of_the_picture():
 
 
 def test_an_even_picture_has_one_level():
+    from evaluator.pictures.levelling import levelled
+
     values = np.random.default_rng(0).random((32, 48), dtype=np.float32)
     found = levelled(values, pixels=np.full((32, 48, 3), 90, dtype=np.uint8), scale=10)
     assert found.shape == (32, 48)

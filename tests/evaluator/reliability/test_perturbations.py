@@ -153,15 +153,6 @@ def test_a_planner_of_many_requests_is_asked_for_all_together():
     assert all(plan_to_json(plan_of(end.plan)) == PLAN for end in ends.values())
 
 
-def test_requests_that_cannot_be_perturbed_are_asked_as_they_are():
-    inner = Fixed(PLAN)
-    how = asking("irrelevant-input")
-    planner = perturbed_planner(inner, asking=how)
-    planner.plan(request(resources={}))
-    assert inner.asked == [request(resources={})]
-    assert how.texts == {"image_editing/0": request().task.request}
-
-
 class Acting:
     """Stops in its first turn."""
 

@@ -72,21 +72,6 @@ def test_answers_are_those_of_the_model_in_this_process(models, calls):
     assert there.answer(calls) == expected
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        generate(messages=said("word " * 4000)),
-        generate(messages=said("Text"), constraint=AnyOrder(names=())),
-        generate(messages=said("Text"), beams=7),
-        generate(messages=said("Text"), temperature=-1.0),
-    ],
-    ids=["too long", "nothing allowed", "beams without constraint", "cold"],
-)
-def test_refusals_are_those_of_the_model_in_this_process(models, call):
-    here, there = models
-    assert there.answer([call]) == here.answer([call])
-
-
 def test_an_automaton_costs_one_round_trip_and_allows_what_the_same_constraint_allows_in_many(models):
     _, there = models
 

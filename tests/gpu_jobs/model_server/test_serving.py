@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import signal
 import socket
 import struct
 import time
@@ -12,7 +13,7 @@ from functools import partial
 import pytest
 
 from evaluator.isolation.address import Address, parse_address
-from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
+from evaluator.planners.language_models.errors import ModelError
 from evaluator.planners.language_models.protocol import Failure, FailureKind, GenerateCall, Message, ScoreCall
 from gpu_jobs.model_server import protocol as wire
 from gpu_jobs.model_server.channel import ChannelError
@@ -96,6 +97,20 @@ def test_a_model_in_another_container_answers_as_in_this_process_and_serves_nobo
         assert again.answer(calls[:1]) == here.answer(calls[:1])
         again.close()
         assert process.poll() is None
+
+
+@pytest.mark.full
+def test_a_server_that_is_told_to_stop_finishes_with_its_worker_first(model_folder, tmp_path, listen):
+    with process_serving(tmp_path / "inbox", listen=listen) as (address, process):
+        opener = opener_of(address)
+        model = opener(model_folder, name="m", device="cpu", source={})
+        process.send_signal(signal.SIGTERM)
+        time.sleep(1.5)
+        assert not isinstance(model.answer([FREE])[0], Failure)
+        model.close()
+        assert process.wait(20) == 0
+        with pytest.raises(OSError, match=r"."):
+            greeted(address)
 
 
 def test_an_engine_gets_the_files_as_they_were_sent_for_as_long_as_the_worker_stays(small_folder, tmp_path):
@@ -269,12 +284,6 @@ def test_a_server_that_is_lost_while_it_is_asked_is_an_infrastructure_fault(smal
     (failure,) = cut
     assert isinstance(failure, Failure)
     assert failure.kind is FailureKind.UNAVAILABLE
-
-
-def test_a_file_with_a_tricky_name_makes_the_model_unusable(small_folder):
-    (small_folder / "a b.json").write_text("{}")
-    with pytest.raises(ModelUnusableError, match=r"'a b\.json'"):
-        opener_of(parse_address("127.0.0.1:1")).deliver(small_folder)
 
 
 def test_the_setting_sends_models_to_the_server_that_it_names(monkeypatch):

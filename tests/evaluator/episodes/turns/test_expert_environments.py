@@ -7,7 +7,7 @@ import pytest
 from evaluator.canonical_json import JsonValue
 from evaluator.engine.store import MemoryStore
 from evaluator.episodes.base import Setting, SettingError
-from evaluator.episodes.turns.environment import Call, ExpertEnvironment, Outcome, ToolFault
+from evaluator.episodes.turns.environment import Call, Outcome, ToolFault
 from evaluator.episodes.turns.interactive import InteractiveEpisodes
 from evaluator.planners.turns.protocol import TurnRequest, TurnResponse
 from evaluator.records import Outcome as TaskOutcome
@@ -45,14 +45,6 @@ def episodes(*, made: list[Setting] | None = None) -> InteractiveEpisodes:
 def setting(**further: object) -> Setting:
     store = MemoryStore()
     return Setting(profile="lilliput", open_store=lambda: store, **further)  # type: ignore[arg-type]
-
-
-def test_the_environment_receives_the_setting():
-    made: list[Setting] = []
-    episodes(made=made).evaluator(suite=suite(), setting=setting(samples=3))
-    assert [one.samples for one in made] == [3]
-    assert isinstance(WithExperts(), ExpertEnvironment)
-    assert not isinstance(Sums(), ExpertEnvironment)
 
 
 def test_profile_and_data_are_part_of_the_conditions():

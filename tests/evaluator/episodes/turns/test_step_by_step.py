@@ -11,7 +11,7 @@ from evaluator.planners.turns.protocol import TurnRequest, TurnResponse
 from evaluator.records import Outcome, ResultRecord
 from evaluator.suites.registry import step_by_step_of, suite_of
 from evaluator.transcripts import ActionProblem, StopReason
-from tests.evaluator.episodes.turns.stepping import IMAGE, TEXT, evaluator, run, script
+from tests.evaluator.episodes.turns.stepping import IMAGE, SLUG, TEXT, evaluator, run, script
 from tests.rings import usual
 
 
@@ -55,6 +55,21 @@ class TestTheSameScores:
         assert whole.facts()["expert_calls"]
         caption = {"Image Captioning"}
         assert set(turns.facts()["expert_calls"]) <= caption, "only what planners are shown is new"
+
+    def test_one_action_at_a_time_is_the_same_as_the_whole_plan(self, folder):
+        names = suite_of(SLUG).task(IMAGE).gold.tools()
+        actions = [
+            {"actions": f"R{place} = {name}({'$image' if place == 1 else f'R{place - 1}'})"}
+            for place, name in enumerate(names, start=1)
+        ]
+        found = evaluator(folder, samples=2)
+        (record,) = run(found, script(*actions), IMAGE)
+        (whole,) = found.run(planner=bundled_planner(name="gold", suite=found.suite), tasks=[IMAGE])
+        assert (record.score, record.plan) == (whole.score, whole.plan)
+        assert [one.steps[-1].key for one in record.samples] == [one.steps[-1].key for one in whole.samples]
+        assert record.indicators["exact"] == 1.0
+        assert record.indicators["turns"] == len(names) + 1
+        assert {one.stop for one in record.transcripts} == {StopReason.STOPPED}
 
 
 class TestWhatPlannersSee:

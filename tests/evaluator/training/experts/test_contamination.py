@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from evaluator.cli.lilliput import app
 from evaluator.training.experts.data.tokenizers import encode, english_tokenizer
+from evaluator.training.experts.quality import contamination as module
 from evaluator.training.experts.quality.contamination import KINDS, contamination
 from evaluator.training.experts.texts import sentiment_objective, summary_objective
 from evaluator.world.seeds import Split
@@ -43,6 +44,19 @@ def test_a_quarter_of_the_reviews_and_no_story_was_read(split):
     assert 0.22 <= reviews.share <= 0.33
     assert reviews.distinct == 5131
     assert stories.seen == 0
+
+
+def test_labels_and_main_captions_are_a_closed_list(monkeypatch):
+    """All of them occur already in a twentieth of the training scenes."""
+    monkeypatch.setattr(module, "TRAINING_SCENES", 3000)
+    module._scene_texts.cache_clear()
+    try:
+        kinds = ["class labels (classifier)", "main captions (captioner)"]
+        found = contamination(split=Split.PUBLIC, count=100, only=kinds)
+        assert [share.seen for share in found] == [100, 100]
+        assert found[0].distinct == 64
+    finally:
+        module._scene_texts.cache_clear()
 
 
 def test_the_command_prints_shares():

@@ -10,6 +10,8 @@ from evaluator.world.lettering import CHARACTERS
 from evaluator.world.seeds import Split
 from evaluator.world.signs import Line, draw_sign, is_kept_from_training
 
+pytestmark = pytest.mark.full
+
 RECIPES = {recipe.name: recipe for recipe in READING_RECIPES}
 
 

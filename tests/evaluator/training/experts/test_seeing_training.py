@@ -20,6 +20,8 @@ from evaluator.world.seeds import Split
 from evaluator.world.tableaux import TABLEAU_LABELS, paint
 from evaluator.world.vocabulary import CLASS_LABELS
 
+pytestmark = pytest.mark.full
+
 WEIGHTS = (PROFILES / "../../world/weights").resolve()
 COUNT = 12
 
@@ -66,7 +68,6 @@ def test_targets_are_the_boxes_of_visible_pixels(batch):
         assert [TABLEAU_LABELS[index] for index in target.classes] == [part.name for part in tableau.parts]
 
 
-@pytest.mark.full
 def test_the_detector_of_tableaux_begins_as_that_of_scenes():
     model = detection.build()
     detection.begin(model, {"weights": WEIGHTS})
@@ -78,7 +79,6 @@ def test_the_detector_of_tableaux_begins_as_that_of_scenes():
     assert {label.split()[0] for label in CLASS_LABELS[16:24]} == {"red"}
 
 
-@pytest.mark.full
 def test_grounding_begins_with_the_words_of_the_clip_score():
     model = grounding.build()
     grounding.begin(model, {"weights": WEIGHTS})

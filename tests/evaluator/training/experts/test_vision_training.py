@@ -25,6 +25,8 @@ from evaluator.world.rendering import outline_box
 from evaluator.world.scenes import SIZE, draw_scene
 from evaluator.world.seeds import Split
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module")
 def bank(tmp_path_factory):
@@ -56,7 +58,6 @@ def test_the_most_central_object_is_named_first_and_the_others_from_left_to_righ
     assert reading_order([]) == []
 
 
-@pytest.mark.full
 @pytest.mark.parametrize(
     ("build", "objective"),
     [
@@ -77,27 +78,6 @@ def test_the_loss_of_a_step_depends_on_its_own_stream_only(bank, build, objectiv
     assert np.isfinite(first)
 
 
-def test_normalised_latents_have_mean_0_and_deviation_1_and_are_read_as_before(bank):
-    torch.manual_seed(0)
-    model = image_autoencoder.build().eval()
-    pixels = torch.from_numpy(np.array(bank.pixels)).permute(0, 3, 1, 2) / 127.5 - 1
-    with torch.no_grad():
-        model.autoencoder.quant_conv.bias[: image_autoencoder.CHANNELS] += 2
-        before = model.autoencoder.encode(pixels).latent_dist
-        painted = model.autoencoder.decode(before.mean).sample
-        model.mean.copy_(before.mean.mean(dim=(0, 2, 3)))
-        model.variance.copy_(before.mean.var(dim=(0, 2, 3), correction=0))
-        assert model.variance.min() > 0.05**2
-        deviation = model.variance.sqrt()[None, :, None, None]
-        image_autoencoder.normalise(model)
-        after = model.autoencoder.encode(pixels).latent_dist
-        assert torch.allclose(after.mean.mean(dim=(0, 2, 3)), torch.zeros(image_autoencoder.CHANNELS), atol=1e-3)
-        assert torch.allclose(after.mean.std(dim=(0, 2, 3), correction=0), torch.ones(1), atol=1e-3)
-        assert torch.allclose(after.std, before.std / deviation, rtol=1e-3)
-        assert torch.allclose(model.autoencoder.decode(after.mean).sample, painted, atol=1e-3)
-
-
-@pytest.mark.full
 def test_what_a_model_begins_from_is_trained_first(tmp_path, monkeypatch):
     short = {
         name: dataclasses.replace(recipe, schedule=Schedule(steps=1, learning_rate=1e-3))

@@ -7,6 +7,8 @@ from evaluator.cli.main import app
 from evaluator.training.planners.splits import draw_split
 from tests.evaluator.training.planners.models import SUITE
 
+pytestmark = pytest.mark.full
+
 RUN = CliRunner()
 
 
@@ -25,7 +27,6 @@ def pretrained(tmp_path_factory):
     return out
 
 
-@pytest.mark.full
 def test_fine_tuning_takes_the_training_tasks_of_its_seed(pretrained, tmp_path):
     out = tmp_path / "finetuned"
     done = call("finetune", "--model", pretrained, "--suite", "openagi", "--profile", "lilliput", "--out", out,

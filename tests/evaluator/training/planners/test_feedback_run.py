@@ -11,6 +11,8 @@ from evaluator.training.planners.tokens import planner_tokenizer
 from tests.evaluator.test_evaluation import GRAY_ONLY, LOW_ONLY, evaluator
 from tests.evaluator.training.planners.models import tiny_module
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

@@ -5,6 +5,8 @@ import pytest
 from evaluator.training.planners.lessons import NoLessonsError, gold_demonstrations, gold_lessons
 from tests.evaluator.training.planners.models import SUITE
 
+pytestmark = pytest.mark.full
+
 
 def test_a_task_of_one_input_is_one_lesson():
     (lesson,) = gold_lessons(suite=SUITE, tasks=["0"])

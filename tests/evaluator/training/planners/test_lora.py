@@ -12,6 +12,8 @@ from evaluator.training.planners.model import write_tokenizer
 from evaluator.training.planners.tokens import planner_tokenizer
 from tests.evaluator.training.planners.models import SUITE, tiny_module
 
+pytestmark = pytest.mark.full
+
 
 def test_a_tuned_model_is_written_as_a_plain_one(tmp_path):
     folder = tmp_path / "tiny"

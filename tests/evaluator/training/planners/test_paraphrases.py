@@ -6,12 +6,11 @@ from evaluator.plans import PlanContext, check_plan, read_plan
 from evaluator.suites.openagi.grammar import requests
 from evaluator.tools.openagi import OPENAGI
 from evaluator.tools.types import ResourceType
-from evaluator.training.planners.corpus.annotators import annotate, draw_annotator
+from evaluator.training.planners.corpus.annotators import draw_annotator
 from evaluator.training.planners.corpus.paraphrases import (
     draw_paraphrase,
     few_shot_lesson,
 )
-from evaluator.training.planners.corpus.sampled_requests import RESTORERS, draw_request
 
 
 def paraphrases(count, *, seed=0):
@@ -58,20 +57,3 @@ def test_every_plan_of_an_annotator_can_be_executed(seed):
         parsed = read_plan(value=text, context=context)
         problems = check_plan(plan=parsed.plan, context=context)
         assert {problem.code for problem in problems} <= {"answer_type"}, (found, problems)
-
-
-@pytest.mark.full
-def test_annotators_leave_out_what_is_needed_and_add_what_is_not_but_not_most_of_the_time():
-    rng = np.random.default_rng(0)
-    needed, written = [], []
-    for _ in range(2000):
-        sampled = draw_request(rng)
-        if sampled.kind != "read":
-            continue
-        plan = annotate(sampled=sampled, annotator=draw_annotator(rng), rng=rng)
-        needed += [name in sampled.restorers for name in RESTORERS]
-        written += [name in plan.branches[0] for name in RESTORERS]
-    kept = np.mean(np.array(written)[np.array(needed)])
-    added = np.mean(np.array(written)[~np.array(needed)])
-    assert 0.6 < kept < 0.8
-    assert 0.05 < added < 0.25

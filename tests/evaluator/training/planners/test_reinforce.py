@@ -3,19 +3,12 @@ import torch
 
 from evaluator.planners.strategies.openagi import Constrained, Nonlinear
 from evaluator.training.planners.episodes import Sampling, draw_episodes
-from evaluator.training.planners.estimators.advantages import Estimator, advantages
 from evaluator.training.planners.reinforce import MovingAverage, plan_log_probabilities, surrogate
 from tests.evaluator.training.planners.models import request, tiny_model
 
+pytestmark = pytest.mark.full
+
 BOTH = ("Image Denoising", "Image Deblurring")
-
-
-def test_the_gradient_is_equation_4():
-    logs = torch.tensor([-1.0, -2.0], requires_grad=True)
-    factors = advantages(estimator=Estimator.PAPER, rewards=[[0.9], [0.1]], baseline=0.4)
-    surrogate(log_probabilities=logs, advantages=[factor for task in factors for factor in task]).backward()
-    # Minus the mean of (R - b): 1/|T| times each advantage.
-    assert torch.allclose(logs.grad, torch.tensor([-0.25, 0.15]))
 
 
 def test_the_baseline_is_the_moving_average_of_earlier_rewards():

@@ -9,6 +9,8 @@ from evaluator.training.planners.shipping import MEASURED, ship
 from evaluator.training.planners.tokens import planner_tokenizer
 from tests.evaluator.training.planners.models import tiny_module
 
+pytestmark = pytest.mark.full
+
 RECORDS = {
     "pretrained": {"kind": "pretrain", "steps": 5, "seed": 0, "torch": "2"},
     "finetuned": {"kind": "finetune", "steps": 6, "seed": 3, "learning_rate": 0.001, "tasks": ["0", "1"], "torch": "2"},

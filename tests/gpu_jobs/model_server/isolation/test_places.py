@@ -92,13 +92,6 @@ def test_a_checkout_anywhere(parent, name, code, places):
     assert probed(placed(parent, name, code=code, places=places)) == ""
 
 
-def test_a_checkout_behind_a_link(code, places):
-    checkout = placed(tempfile.gettempdir(), "checkout", code=code, places=places)
-    link = checkout.parent / "a link"
-    link.symlink_to(checkout)
-    assert probed(link) == ""
-
-
 def test_an_interpreter_in_the_folder_for_temporary_files(code, places):
     checkout = placed(tempfile.gettempdir(), "checkout", code=code, places=places)
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"

@@ -14,6 +14,8 @@ from evaluator.world.seeds import Split
 from evaluator.world.tableaux import paint
 from evaluator.world.tableaux.maps import MapKind
 
+pytestmark = pytest.mark.full
+
 WEIGHTS = Path(evaluator.world.__file__).parent / "weights"
 
 
@@ -45,7 +47,6 @@ def test_a_step_of_editing_leaves_the_autoencoder_and_the_middle_as_they_are():
     assert not any(name.startswith("unet.mid_block") for name in names)
 
 
-@pytest.mark.full
 def test_the_loss_depends_on_the_step_alone():
     model = guided_drawing.build()
     guided_drawing.begin(model, {"weights": WEIGHTS})
@@ -62,7 +63,6 @@ def test_only_tableaux_with_a_figure_get_a_pose():
         assert not any(pose and tableau.figure is None for pose, tableau in zip(poses, drawn.tableaux, strict=True))
 
 
-@pytest.mark.full
 def test_edits_are_the_same_every_time_and_change_some_latents():
     edits = [picture_editing.edit_at(split=Split.VALIDATION, index=index) for index in range(12)]
     picture_editing.edit_at.cache_clear()
@@ -71,7 +71,6 @@ def test_edits_are_the_same_every_time_and_change_some_latents():
     assert picture_editing.changed_cells(before=before, after=after).any(axis=(1, 2)).all()
 
 
-@pytest.mark.full
 def test_a_true_picture_agrees_with_every_map_and_another_one_with_none():
     drawn = batch()
     for kind in MapKind:

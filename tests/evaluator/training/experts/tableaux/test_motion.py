@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 import torch
 
 from evaluator.experts.watching import CHANNELS, video_values
@@ -6,6 +7,8 @@ from evaluator.training.experts.tableaux.data import clips_at
 from evaluator.training.experts.tableaux.motion import PATCHES, clip_labels
 from evaluator.world.seeds import Split
 from evaluator.world.tableaux import Motion
+
+pytestmark = pytest.mark.full
 
 INDICES = np.arange(12)
 

@@ -1,16 +1,20 @@
 import pytest
 
-from evaluator.training.planners.arc.conversion import FILE, write_lessons
-from evaluator.training.planners.arc.training import Order, train_writer
-from evaluator.training.planners.causal.networks import Shape
-
-TINY = Shape(width=16, feed_forward=32, layers=1, heads=2)
 FAMILIES = ("turn", "crop", "stamp")
+
+
+def tiny():
+    """The shape of a writer that is small enough for a test."""
+    from evaluator.training.planners.causal.networks import Shape
+
+    return Shape(width=16, feed_forward=32, layers=1, heads=2)
 
 
 @pytest.fixture(scope="session")
 def lessons(tmp_path_factory):
     """A folder with lessons of three families."""
+    from evaluator.training.planners.arc.conversion import write_lessons
+
     folder = tmp_path_factory.mktemp("lessons")
     write_lessons(folder=folder, count=10, start=5, families=FAMILIES)
     return folder
@@ -19,9 +23,11 @@ def lessons(tmp_path_factory):
 @pytest.fixture(scope="session")
 def order(lessons):
     """An order, where to and further settings left out."""
+    from evaluator.training.planners.arc.conversion import FILE
+    from evaluator.training.planners.arc.training import Order
 
     def made(out, **settings):
-        return Order(out=out, **({"data": lessons / FILE, "steps": 6, "shape": TINY} | settings))
+        return Order(out=out, **({"data": lessons / FILE, "steps": 6, "shape": tiny()} | settings))
 
     return made
 
@@ -29,4 +35,6 @@ def order(lessons):
 @pytest.fixture(scope="session")
 def writer(order, tmp_path_factory):
     """A writer after six steps."""
+    from evaluator.training.planners.arc.training import train_writer
+
     return train_writer(order(tmp_path_factory.mktemp("writers") / "seed-0" / "writer"))

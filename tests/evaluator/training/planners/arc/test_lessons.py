@@ -15,6 +15,8 @@ from evaluator.training.planners.causal.exchanges import DataError
 from evaluator.world.seeds import Split
 from tests.evaluator.training.planners.arc.conftest import FAMILIES
 
+pytestmark = pytest.mark.full
+
 TRAIN = Source(split=Split.TRAIN)
 DRAWN = {
     task.key: task for family in FAMILIES for task in draw_family(family=family, source=TRAIN, count=10, start=5)

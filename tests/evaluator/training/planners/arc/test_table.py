@@ -8,10 +8,10 @@ from typer.testing import CliRunner
 from evaluator.cli.main import app
 from evaluator.suites.arc.mini.families import FAMILIES
 from evaluator.training.planners.arc.measuring import Tasks, evaluator_of, measure
-from evaluator.training.planners.arc.table import best_single, compared, rows
-from evaluator.training.planners.arc.variants import AS_MANY, MULTI, VARIANTS, WITHOUT
-from evaluator.training.planners.causal.comparing import Measured
+from evaluator.training.planners.arc.variants import MULTI, VARIANTS
 from evaluator.training.planners.runs import ChoiceError
+
+pytestmark = pytest.mark.full
 
 TASKS = [f"turn/{number}" for number in range(10)] + [f"crop/{number}" for number in range(10)]
 
@@ -19,39 +19,6 @@ TASKS = [f"turn/{number}" for number in range(10)] + [f"crop/{number}" for numbe
 def scores(*solved):
     """1 for these of the twenty tasks."""
     return {task: float(place in solved) for place, task in enumerate(TASKS)}
-
-
-MEASURED = [
-    Measured(variant=MULTI, seed=0, scores=scores(*range(10))),
-    Measured(variant=MULTI, seed=1, scores=scores(*range(8))),
-    Measured(variant=MULTI + WITHOUT, seed=0, scores=scores(*range(2, 11))),
-    Measured(variant=MULTI + WITHOUT, seed=1, scores=scores(*range(8))),
-    Measured(variant="grid", seed=0, scores=scores(0)),
-    Measured(variant="objects", seed=0, scores=scores(*range(4))),
-    Measured(variant="objects", seed=1, scores=scores(*range(4))),
-    Measured(variant="grid" + AS_MANY, seed=0, scores=scores(*range(5))),
-]
-
-
-def test_a_row_has_the_mean_over_seeds():
-    found = {row[0]: row for row in rows(MEASURED)}
-    assert found[MULTI][1] == "36"
-    assert found[MULTI][2].startswith("0.450 (")
-    assert found[MULTI][3] == "0.500, 0.400"
-    assert found["objects"][1:] == ("9", found["objects"][2], "0.200, 0.200")
-    assert found[MULTI + WITHOUT][1] == "12"
-    assert "pixels" not in found
-
-
-def test_the_best_single_view_is_compared_with_all_views_by_task_and_seed():
-    assert best_single(MEASURED) == "objects"
-    assert best_single(MEASURED, ending=AS_MANY) == "grid" + AS_MANY
-    assert best_single([]) == ""
-    found = dict(compared(MEASURED))
-    assert found[f"{MULTI} - objects"].mean == pytest.approx((6 + 4) / 40)
-    assert found[f"{MULTI} - grid{AS_MANY}"].mean == pytest.approx(5 / 20)
-    assert found[f"{MULTI} - {MULTI}{WITHOUT}"].mean == pytest.approx((10 - 9 + 0) / 40)
-    assert len(found) == 3
 
 
 def test_the_command_prints_saved_scores_without_networks(tmp_path):

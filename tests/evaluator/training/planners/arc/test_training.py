@@ -14,7 +14,7 @@ from evaluator.training.planners.arc.tokens import fixed_texts, writer_tokenizer
 from evaluator.training.planners.arc.training import train_writer
 from evaluator.training.planners.runs import SettingsError
 from tests.evaluator.suites.arc.small import TASK, evaluator
-from tests.evaluator.training.planners.arc.conftest import TINY
+from tests.evaluator.training.planners.arc.conftest import tiny
 
 pytestmark = pytest.mark.full
 
@@ -48,7 +48,7 @@ def test_a_run_that_was_cut_off_ends_with_the_same_weights(order, writer, tmp_pa
 
 @pytest.mark.parametrize("strategy", ["arc-single:objects;style=compact", "arc-experts@style=compact;samples=1"])
 def test_a_tiny_writer_plays_an_episode_to_its_end(writer, strategy):
-    assert TINY.width == json.loads((writer / "config.json").read_text())["hidden_size"]
+    assert tiny().width == json.loads((writer / "config.json").read_text())["hidden_size"]
     with evaluator() as made:
         planner = planner_named(name=f"{strategy}:dir:{writer}", suite=_mini())
         (record,) = made.run(planner=planner, tasks=[TASK.key])

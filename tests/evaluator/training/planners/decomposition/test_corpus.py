@@ -16,6 +16,8 @@ from evaluator.training.planners.decomposition.drafting import Draft, Unreadable
 from evaluator.training.planners.decomposition.lessons import HELD_OUT, distinct_pairs, wording
 from tests.evaluator.toolbench_data import find_controlllm
 
+pytestmark = pytest.mark.full
+
 DIGEST_OF_WHAT_THE_SHIPPED_NETWORKS_LEARNT = "e5aa5bb15a8bb15adecab081e81ed06c9c3c09490e254d1b86cb446241ce34e6"
 
 

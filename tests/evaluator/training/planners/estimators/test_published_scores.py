@@ -3,14 +3,15 @@
 from pathlib import Path
 
 from evaluator.suites import suite_of
-from evaluator.training.planners.estimators.study import arms_of, read_arm, with_starts
-from evaluator.training.planners.estimators.table import gain
 
 DOCS = Path(__file__).resolve().parents[5] / "docs"
 RESULTS = DOCS / "results" / "rltf"
 
 
 def test_the_figures_of_the_manual_follow_from_the_published_scores():
+    from evaluator.training.planners.estimators.study import arms_of, read_arm, with_starts
+    from evaluator.training.planners.estimators.table import gain
+
     text = " ".join((DOCS / "planners-training.md").read_text(encoding="utf-8").split())
     metrics = {task.key: str(task.metric) for task in suite_of("openagi").tasks}
     start, taught = with_starts(arms_of("fine-tuned/leave-one-out"))

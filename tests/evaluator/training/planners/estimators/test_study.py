@@ -22,6 +22,8 @@ from evaluator.training.planners.tokens import planner_tokenizer
 from tests.evaluator.test_evaluation import evaluator
 from tests.evaluator.training.planners.models import tiny_module
 
+pytestmark = pytest.mark.full
+
 LEFT_OUT = Arm(start=Start.TEN_GOLD, estimator="leave-one-out")
 
 
@@ -38,7 +40,6 @@ def study(tmp_path_factory):
     )  # fmt: skip
 
 
-@pytest.mark.full
 def test_an_arm_learns_from_the_training_tasks_and_is_tested_on_all_held_out_ones(study):
     suite = study.testing.suite
     scores = run_arm(study=study, seed=0, arm=LEFT_OUT, say=lambda _: None)
@@ -51,7 +52,6 @@ def test_an_arm_learns_from_the_training_tasks_and_is_tested_on_all_held_out_one
     assert tuple(json.loads((folder / START / "training.json").read_text())["tasks"]) == few(train, count=10)
 
 
-@pytest.mark.full
 def test_what_is_there_is_not_done_again_and_other_settings_are_refused(study):
     first = run_arm(study=study, seed=0, arm=LEFT_OUT, say=lambda _: None)
     said = []

@@ -6,6 +6,8 @@ from evaluator.training.planners.causal.comparing import Measured, differences
 from evaluator.training.planners.lumos.study import table
 from evaluator.training.planners.lumos.variants import GROUPS
 
+pytestmark = pytest.mark.full
+
 TASKS = [f"{group}/{number}" for group in GROUPS for number in range(20)]
 
 

@@ -20,6 +20,8 @@ from evaluator.training.planners.lumos.variants import MODULES, VARIANTS
 from evaluator.training.planners.runs import ChoiceError
 from evaluator.training.planners.tokens import END_ID
 
+pytestmark = pytest.mark.full
+
 TINY = Shape(width=16, feed_forward=32, layers=1, heads=2)
 
 
@@ -80,7 +82,6 @@ def test_no_conversation_of_a_row_sees_another(data):
     assert torch.allclose(packed.logits[0, second], alone.logits[0], atol=1e-5)
 
 
-@pytest.mark.full
 def test_a_run_that_was_cut_off_ends_with_the_same_weights(data, tmp_path):
     whole = train_module(Order(data=(data,), out=tmp_path / "whole", recipe=Recipe(6, 2e-3), shape=TINY))
     cut = Order(data=(data,), out=tmp_path / "cut", recipe=Recipe(6, 2e-3), shape=TINY, stop_after=3)
@@ -89,19 +90,6 @@ def test_a_run_that_was_cut_off_ends_with_the_same_weights(data, tmp_path):
     first, second = (load_file(folder / "model.safetensors") for folder in (whole, other))
     assert first.keys() == second.keys()
     assert all(np.array_equal(first[name], second[name]) for name in first)
-
-
-@pytest.mark.full
-def test_a_module_begins_with_the_weights_and_tokens_of_its_base(data, tmp_path):
-    base = train_module(Order(data=(data,), out=tmp_path / "base", recipe=Recipe(3, 2e-3), shape=TINY))
-    module = train_module(
-        Order(data=(data,), out=tmp_path / "module", base=base, recipe=Recipe(1, 5e-4), shape=TINY, seed=9)
-    )
-    first, second = (load_file(folder / "model.safetensors") for folder in (base, module))
-    for name in first:
-        assert np.allclose(first[name], second[name], atol=2e-3)
-    assert (base / "tokenizer.json").read_bytes() == (module / "tokenizer.json").read_bytes()
-    assert json.loads((module / "training.json").read_text())["base"]
 
 
 def test_what_is_not_there_is_refused(data, tmp_path):
