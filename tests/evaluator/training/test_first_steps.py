@@ -101,7 +101,7 @@ def test_a_planner_learns_from_rewards_and_a_constant_one_changes_nothing(tmp_pa
             strategy=Constrained(),
             requests=[request("4", tools=("Image Denoising", "Colorization"))],
             rewards=ToyRewards(score),
-            schedule=Schedule(steps=3, samples=4, learning_rate=0.01, weight_decay=0.0),
+            schedule=Schedule(steps=4, samples=8, learning_rate=0.02, weight_decay=0.0),
             checkpoint=tmp_path / "checkpoint",
             resume=False,
         )
