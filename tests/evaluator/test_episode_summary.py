@@ -4,7 +4,6 @@ from evaluator.episode_summary import (
     LONGEST_TOOL,
     MOST_PROBLEMS,
     UNREADABLE_REPLY,
-    EpisodeFigures,
     figures_of,
     summary_of,
 )
@@ -43,18 +42,3 @@ def test_what_a_stranger_names_stays_short():
     assert found is not None
     assert len(found.problems) == MOST_PROBLEMS
     assert max(len(one.tool) for one in found.problems) == LONGEST_TOOL
-
-
-def test_figures_of_many_tasks_are_sentences_and_json():
-    summaries = [
-        summary_of([transcript(turn(None)), transcript(turn(None), turn(ActionProblem.TOO_MUCH))]),
-        summary_of([transcript(turn(ActionProblem.TOO_MUCH), stop=StopReason.TURN_LIMIT, score=0.0)]),
-    ]
-    figures = figures_of(one for one in summaries if one is not None)
-    assert figures is not None
-    assert figures.sentences() == (
-        "3 episodes, 1.33 turns in the mean",
-        "Ended: 2 stopped, 1 turn limit",
-        "Action errors: 2 Add too much",
-    )
-    assert EpisodeFigures.from_json(figures.to_json()) == figures

@@ -132,13 +132,6 @@ def test_tasks_without_expert_or_data_are_not_run_and_never_asked():
     assert "Image Captioning" in record.reason_text
 
 
-def test_coverage_follows_from_suite_and_profile_alone():
-    reasons = not_run_reasons(suite=SUITE, profile=evaluator().profile, samples=Samples())
-    images = [task for task in SUITE.tasks if task.base == "restoration"]
-    labels = [task for task in SUITE.tasks if task.base == "image_classification" and task.language == "en"]
-    assert {task.key for task in SUITE.tasks} - set(reasons) == {task.key for task in [*images, *labels]}
-
-
 def raise_error(error):
     def act():
         raise error
@@ -217,15 +210,6 @@ def test_data_that_cannot_be_read_cost_their_own_task_only(monkeypatch, part):
     assert records[LOW_ONLY].outcome is Outcome.SCORED
 
 
-def test_a_scorer_that_crashes_is_an_infra_fault():
-    class Crash:
-        def score(self, *, outputs, references):
-            raise RuntimeError("no memory")
-
-    record = run({GRAY_ONLY: "Colorization"}, scorer=Crash())[GRAY_ONLY]
-    assert (record.outcome, record.reason, record.score) == (Outcome.INFRA_FAULT, Reason.SCORER_FAILED, None)
-
-
 def test_equal_sub_plans_of_different_tasks_are_executed_once():
     made = evaluator(count=3)
     table = {"3": "Image Deblurring, Colorization", "7": "Image Deblurring", "1": "Image Deblurring, Image Denoising"}
@@ -268,3 +252,19 @@ def test_fewer_data_points_are_the_first_ones_with_the_same_scores_and_no_furthe
         assert record.outcome is Outcome.SCORED
         assert [one.score for one in record.samples] == [one.score for one in all_four[task].samples[:1]]
     assert (whole.count, dict(whole.engine.calls)) == (4, called)
+
+
+def test_a_scorer_that_crashes_is_an_infra_fault():
+    class Crash:
+        def score(self, *, outputs, references):
+            raise RuntimeError("no memory")
+
+    record = run({GRAY_ONLY: "Colorization"}, scorer=Crash())[GRAY_ONLY]
+    assert (record.outcome, record.reason, record.score) == (Outcome.INFRA_FAULT, Reason.SCORER_FAILED, None)
+
+
+def test_coverage_follows_from_suite_and_profile_alone():
+    reasons = not_run_reasons(suite=SUITE, profile=evaluator().profile, samples=Samples())
+    images = [task for task in SUITE.tasks if task.base == "restoration"]
+    labels = [task for task in SUITE.tasks if task.base == "image_classification" and task.language == "en"]
+    assert {task.key for task in SUITE.tasks} - set(reasons) == {task.key for task in [*images, *labels]}

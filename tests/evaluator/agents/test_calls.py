@@ -1,7 +1,5 @@
 """What an agent's calls mean for an open turn, and what it gets back."""
 
-from types import MappingProxyType
-
 import pytest
 
 from evaluator.agents.calls import CallRefusedError, response_to, result_in, task_text
@@ -101,9 +99,3 @@ def test_the_result_of_a_call_is_in_the_request_that_follows() -> None:
     assert bad.is_error
     assert "Add takes whole numbers." in bad.text
     assert "2 times" in bad.text
-
-
-def test_inputs_are_named_as_tools_take_them() -> None:
-    first = request()
-    task = first.task.model_copy(update={"resources": {"image": "image"}})
-    assert "- $image: image" in task_text(first.model_copy(update={"task": task}), tools=MappingProxyType(dict(TOOLS)))

@@ -89,13 +89,6 @@ def test_weights_that_lack_a_part_settle_nothing(tmp_path):
     assert "lack classifier.weight" in settled(folder).problem
 
 
-def test_a_folder_without_safetensors_is_refused(tmp_path):
-    folder = make(tmp_path, labels={0: "x"}, outputs=[3.0])
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(ArbiterError, match="no weights"):
-        CrossEncoder(name=named(f"dir:{folder}"))
-
-
 def test_the_identity_follows_weights_and_threshold_and_names_no_path(tmp_path):
     one = make(tmp_path / "a" / "model", labels={0: "x"}, outputs=[3.0])
     other = make(tmp_path / "b" / "model", labels={0: "x"}, outputs=[2.0])
@@ -151,3 +144,10 @@ def test_an_arbiter_that_is_not_pinned_is_refused(text):
 def test_a_threshold_out_of_range_is_refused(threshold):
     with pytest.raises(ArbiterError, match=r"it is from 0\.5 to 1"):
         named("dir:x", threshold=threshold)
+
+
+def test_a_folder_without_safetensors_is_refused(tmp_path):
+    folder = make(tmp_path, labels={0: "x"}, outputs=[3.0])
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(ArbiterError, match="no weights"):
+        CrossEncoder(name=named(f"dir:{folder}"))

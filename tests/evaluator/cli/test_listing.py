@@ -42,16 +42,6 @@ def test_rows_that_fit_are_a_table_with_numbers_aligned_right():
     assert shown(listing, width=80) == ["suite    tasks", "openagi    185"]
 
 
-def test_a_sentence_is_wrapped_in_its_column_if_enough_is_left_for_it():
-    listing = Listing("planner", "description", prose="description")
-    listing.add_row("openagi/[odd]:MODEL", SENTENCE)
-    assert shown(listing, width=80) == [
-        "planner              description",
-        "openagi/[odd]:MODEL  A planner that does what it says in a sentence that is",
-        "                     longer than most terminals are wide, by some words.",
-    ]
-
-
 def test_rows_that_do_not_fit_are_blocks_of_lines():
     assert shown(planners(), width=60)[:4] == [
         "gold",

@@ -74,8 +74,3 @@ def test_what_was_not_measured_is_printed_as_such():
         "not available: paraphrased requests: Nothing can reword it.",
         "not measured: run 5: Cancelled by its owner.",
     ]
-
-
-def test_before_there_are_figures_the_progress_is_printed():
-    found = Reliability.model_validate(answer("measuring", "completed", "on_hold", "running"))
-    assert list(lines_of(found)) == ["reliability: measuring, 1 of 3 runs have ended, 1 wait for you"]

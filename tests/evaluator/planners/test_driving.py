@@ -159,20 +159,6 @@ def test_a_strategy_that_never_ends_is_ended(make_model):
     assert str(MAX_TURNS) in str(end)
 
 
-def test_a_model_that_raises_costs_the_tasks_that_asked_it(make_model):
-    def asks_some(request):
-        if request.task.id == "0":
-            return Draft(plan="none needed")
-        return (yield from asks_once(request))
-
-    def broken(call):
-        raise RuntimeError("a defect")
-
-    found = driven(FakeStrategy(asks_some), make_model(broken), 3)
-    assert found[0].plan == "none needed"
-    assert {found[1].reason, found[2].reason} == {Reason.INTERNAL_ERROR}
-
-
 def test_calls_that_wait_are_answered_together():
     def asks_twice(request):
         yield [generate("first"), generate("second")]
@@ -216,16 +202,6 @@ def test_giving_up_ends_the_conversations_of_an_endpoint():
     assert not any(thread.name.startswith("planner fake") for thread in threading.enumerate())
 
 
-def test_a_strategy_that_needs_no_model_has_none():
-    def offline(request):
-        return Draft(plan=[])
-        yield
-
-    found = driven(FakeStrategy(offline, needs=frozenset()), None, 2)
-    assert [reply.plan for reply in found.values()] == [[], []]
-    assert found[0].call.prompt_tokens is None
-
-
 def test_a_strategy_that_asks_without_a_model_is_a_defect():
     found = driven(FakeStrategy(asks_once, needs=frozenset()), None, 1)
     assert found[0].reason is Reason.INTERNAL_ERROR
@@ -257,3 +233,17 @@ def test_a_plan_that_cannot_be_kept_costs_its_own_task(plan, reason):
         yield
 
     assert driven(FakeStrategy(odd, needs=frozenset()), None, 1)[0].reason is reason
+
+
+def test_a_model_that_raises_costs_the_tasks_that_asked_it(make_model):
+    def asks_some(request):
+        if request.task.id == "0":
+            return Draft(plan="none needed")
+        return (yield from asks_once(request))
+
+    def broken(call):
+        raise RuntimeError("a defect")
+
+    found = driven(FakeStrategy(asks_some), make_model(broken), 3)
+    assert found[0].plan == "none needed"
+    assert {found[1].reason, found[2].reason} == {Reason.INTERNAL_ERROR}

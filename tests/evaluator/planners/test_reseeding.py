@@ -1,12 +1,9 @@
 """Runs of a planner that draws differ in what they draw, and in nothing else."""
 
-import json
-
-from evaluator.planners.bundled import RandomValidPlanner
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.language_models.scripted import ScriptedModel
 from evaluator.planners.named import planner_named
-from evaluator.planners.protocol import ReseedablePlanner, request_for, reseeded
+from evaluator.planners.protocol import ReseedablePlanner, reseeded
 from evaluator.planners.strategies.protocol import Draft
 from evaluator.planners.turns.protocol import BatchTurnPlanner, first_turn
 from evaluator.planners.turns.strategies import StrategyTurnPlanner
@@ -60,15 +57,3 @@ def test_planners_without_seeds_are_returned_as_they_are():
     gold = planner_named(name="gold", suite=suite_of("openagi"))
     assert not isinstance(gold, ReseedablePlanner)
     assert reseeded(gold, run=3) is gold
-
-
-def test_random_plans_differ_between_runs_and_the_first_run_is_the_planner():
-    suite = suite_of("openagi")
-    task = suite.tasks[0]
-    asked = request_for(
-        suite=suite, task=task, context=suite.context(task=task, offered=frozenset(suite.catalogue.tools))
-    )
-    planner = RandomValidPlanner(suite)
-    plans = [json.dumps(reseeded(planner, run=run).plan(asked).plan) for run in range(5)]
-    assert plans[0] == json.dumps(planner.plan(asked).plan)
-    assert len(set(plans)) > 1

@@ -12,6 +12,7 @@ from evaluator.planners.name_resolution import NameResolver
 
 
 def test_a_bad_address_is_refused_when_submitted():
+    """All networks that may not be called are in `test_public_addresses.py`."""
     cases = [
         ("ftp://example.org/", "http://"),
         ("example.org/plan", "http://"),
@@ -25,24 +26,12 @@ def test_a_bad_address_is_refused_when_submitted():
         ("http://127.0.0.1:8000/", "private"),
         ("http://localhost/", "private"),
         ("http://[::1]/", "private"),
-        ("http://10.1.2.3/", "private"),
         ("http://192.168.0.1/", "private"),
         ("http://169.254.169.254/latest/meta-data", "private"),
-        ("http://0.0.0.0/", "private"),
         ("http://[::ffff:127.0.0.1]/", "private"),
-        ("http://100.64.0.1/", "private"),
-        ("http://224.0.0.1/", "private"),
         ("http://2130706433/", "private"),
         ("http://[64:ff9b::a9fe:a9fe]/", "private"),
-        ("http://[::7f00:1]/", "private"),
-        ("http://[fec0::1]/", "private"),
-        ("http://192.0.0.8/", "private"),
-        ("http://192.88.99.1/", "reserved"),
         ("http://[::ffff:0:127.0.0.1]/", "reserved"),
-        ("http://[100:0:0:1::1]/", "reserved"),
-        ("http://[3fff::1]/", "reserved"),
-        ("http://[5f00::1]/", "reserved"),
-        ("http://[4000::1]/", "reserved"),
         ("http://[2606:4700::5efe:10.0.0.1]/", "reserved"),
         ("http://0x7f.1/", "private"),
         ("http://017700000001/", "private"),

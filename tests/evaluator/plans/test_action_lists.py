@@ -83,11 +83,6 @@ def test_subtasks_follow_each_other_and_the_first_candidate_counts(value, tolera
     assert parsed.tolerated == tolerated
 
 
-def test_an_empty_list_is_a_plan_without_steps():
-    assert read([]).plan.steps == ()
-    assert read([]).plan.answers == ()
-
-
 @pytest.mark.parametrize(
     ("value", "text", "record"),
     [
@@ -142,14 +137,6 @@ def test_answers_come_in_the_order_of_their_numbers_or_are_what_no_step_uses():
         ]
     )
     assert chained.plan.answers == ("u", "v")
-
-
-def test_two_steps_may_make_the_same_reference():
-    parsed = read([DETECT, DETECT])
-    assert [tuple(step.outputs.values()) for step in parsed.plan.steps] == [
-        ("<TOOL-GENERATED>-object_detection-bbox-0",)
-    ] * 2
-    assert len(parsed.plan.answers) == 1
 
 
 @pytest.mark.parametrize(

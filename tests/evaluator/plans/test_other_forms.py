@@ -49,16 +49,6 @@ def test_each_branch_of_a_tree_works_on_its_resource():
     assert parsed.tolerated == ()
 
 
-def test_branches_nest_and_an_empty_branch_hands_its_resource_on():
-    parsed = tree("((Colorization,)()Visual Question Answering,)(Fill Mask,)Question Answering", THREE)
-    assert wiring(parsed) == [
-        ("Colorization", "$first"),
-        ("Visual Question Answering", "s1.image", "$second"),
-        ("Fill Mask", "$third"),
-        ("Question Answering", "s2.text", "s3.text"),
-    ]
-
-
 def test_resources_that_no_branch_takes_come_after_the_branches():
     parsed = tree("(Colorization,)(Fill Mask,)Visual Question Answering,Question Answering,", THREE)
     assert wiring(parsed)[-1] == ("Question Answering", "s3.text", "$third")
@@ -138,11 +128,6 @@ def test_an_argument_named_by_its_type_is_the_one_of_that_type():
         "[1].dep: no argument uses the result of 5",
         "[2], input 'text': joined a list of 2 to '<resource>-1, x'",
     )
-
-
-def test_an_argument_named_by_a_type_that_several_have_is_none_of_them():
-    parsed = parse_hugginggpt(value=[task(0, "Question Answering", {"text": "x"})], context=THREE)
-    assert parsed.plan.steps[0].inputs == {"text": "x"}
 
 
 @pytest.mark.parametrize(
@@ -298,3 +283,8 @@ def test_malformed_assignments_say_where(text, where, says):
     with pytest.raises(PlanSyntaxError, match=says) as caught:
         parse_lumos(text=text, context=OPEN)
     assert caught.value.where == where
+
+
+def test_an_argument_named_by_a_type_that_several_have_is_none_of_them():
+    parsed = parse_hugginggpt(value=[task(0, "Question Answering", {"text": "x"})], context=THREE)
+    assert parsed.plan.steps[0].inputs == {"text": "x"}

@@ -27,16 +27,6 @@ TWO_TEXTS = PlanContext(
 )
 
 
-def test_a_comma_sequence_is_wired_as_a_chain():
-    plan = parse_comma(text="Image Denoising, Image Captioning, Machine Translation", context=CONTEXT).plan
-    assert [dict(step.inputs) for step in plan.steps] == [
-        {"image": "$image"},
-        {"image": "s1.image"},
-        {"text": "s2.text"},
-    ]
-    assert plan.answers == ("s3.text",)
-
-
 def test_a_tool_with_two_texts_takes_document_and_query_in_order():
     plan = parse_comma(text="Fill Mask,Question Answering", context=TWO_TEXTS).plan
     assert dict(plan.steps[1].inputs) == {"document": "s1.text", "query": "$query"}

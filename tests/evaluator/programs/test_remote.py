@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from evaluator.isolation.address import Address
-from evaluator.programs import Failed, Failure, Layer, Program, Returned, Runner, WorkerError, remote, support
+from evaluator.programs import Failed, Failure, Program, Returned, Runner, WorkerError, remote, support
 from evaluator.programs.frames import FrameError, receive, send
 from evaluator.programs.serving import serve
 
@@ -55,12 +55,6 @@ def test_programs_give_what_they_give_here(server, monkeypatch):
     assert elsewhere[0][0].value == 2
 
 
-def test_the_layers_are_those_of_the_server(server):
-    found = support()
-    assert Layer.LANGUAGE in found.layers
-    assert not found.problem
-
-
 def test_a_connection_that_was_idle_for_too_long_is_opened_again(server):
     with Runner(library=[HELPERS], workers=1) as runner:
         [first] = runner.run(PROGRAMS[:1])
@@ -99,12 +93,6 @@ def test_a_server_that_goes_is_nobodys_fault(server, monkeypatch):
 
 def test_a_library_that_does_not_run_is_told(server):
     with pytest.raises(WorkerError, match="the library raises ZeroDivisionError"), Runner(library=["1 / 0"], workers=1):
-        pass
-
-
-def test_an_address_that_is_none_is_told(monkeypatch):
-    monkeypatch.setenv(remote.VARIABLE, "somewhere")
-    with pytest.raises(WorkerError, match=r"PLANARENA_PROGRAMS: 'somewhere' is no address; write HOST:PORT"), Runner():
         pass
 
 

@@ -219,6 +219,14 @@ def sign_with_retired_key(site: SignedSite) -> None:
     site.keys[0]["retired"] = (START + timedelta(hours=2, minutes=30)).isoformat()
 
 
+def sign_before_the_key_was_made(site: SignedSite) -> None:
+    site.keys[0]["created"] = (START + timedelta(hours=1, minutes=30)).isoformat()
+
+
+def sign_before_publishing(site: SignedSite) -> None:
+    site.sign(3, signed=START + timedelta(hours=2, minutes=30))
+
+
 OF_2 = f"results: evaluation {name(2)}"
 ATTACKS: dict[Callable[[SignedSite], None], str] = {
     change_mean: "rows: snapshot 3, row 2 (evaluation 00000000-0000-4000-8000-000000000002): its figures or facts",
@@ -255,6 +263,8 @@ ATTACKS: dict[Callable[[SignedSite], None], str] = {
     use_snapshot_as_evaluation: "results: the statement of evaluation 00000000-0000-4000-8000-000000000003 is of type",
     use_signature_of_other_number: "history: the statement of snapshot 3 is about another one",
     sign_with_retired_key: "history: the statement of snapshot 3 was signed when its key was not in use",
+    sign_before_publishing: "history: snapshot 3 was signed before it was published",
+    sign_before_the_key_was_made: "history: the statement of snapshot 1 was signed when its key was not in use",
 }
 
 
@@ -661,15 +671,6 @@ def test_the_same_seed_reads_the_same_records_and_another_one_others():
     assert read(1) != read(2)
 
 
-def test_a_sample_says_what_it_shows_of_the_rest():
-    report, _ = verified(SignedSite(), sample=10)
-    digests, found = [finding.text for finding in report.of(Kind.OK) if finding.part == "records"]
-    assert digests == "the digests of all 36 records are the signed ones"
-    assert "10 of 36 records" in found
-    assert "if 25.9 % or more of all records were wrong" in found
-    assert "these are all" in verified(SignedSite())[0].as_text()
-
-
 def test_an_accepted_fault_is_read_as_the_fault_that_its_record_tells():
     site = SignedSite(snapshots=0)
     made = site.evaluated(1)
@@ -706,3 +707,12 @@ def test_an_envelope_whose_payload_is_not_canonical_is_refused_though_it_is_sign
         "signatures": [{"keyid": OPERATOR.public.id, "sig": base64.b64encode(signature).decode()}],
     }
     assert any("is not canonical JSON" in text for text in mismatches(verified(site)[0]))
+
+
+def test_a_sample_says_what_it_shows_of_the_rest():
+    report, _ = verified(SignedSite(), sample=10)
+    digests, found = [finding.text for finding in report.of(Kind.OK) if finding.part == "records"]
+    assert digests == "the digests of all 36 records are the signed ones"
+    assert "10 of 36 records" in found
+    assert "if 25.9 % or more of all records were wrong" in found
+    assert "these are all" in verified(SignedSite())[0].as_text()

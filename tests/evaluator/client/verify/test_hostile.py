@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.cli.program.exit_codes import ExitCode
+from evaluator.client.verify import fetching
 from evaluator.client.verify.fetching import FetchError, FileFetcher, SiteFetcher
 from evaluator.client.verify.report import Kind
 from evaluator.signatures import record_commitment
@@ -144,6 +145,16 @@ def test_a_large_or_compressed_answer_is_left_unread():
     for answer in (ENDLESS_BODY, ENDLESS_HEADERS, gzip_bomb()):
         with hostile_server(answer) as server, pytest.raises(FetchError):
             fetch(server.url)
+
+
+def test_all_answers_of_a_site_together_are_bounded(monkeypatch):
+    monkeypatch.setattr(fetching, "_MOST_TOTAL_BYTES", 15)
+    with hostile_server(answers(body=b"0123456789")) as server:
+        fetcher = SiteFetcher(site=server.url, patience=0.0)
+        assert fetcher.get("/a", most_bytes=100) == b"0123456789"
+        with pytest.raises(FetchError, match="more than 5 bytes"):
+            fetcher.get("/b", most_bytes=100)
+        fetcher.close()
 
 
 def test_a_redirection_is_not_followed():

@@ -6,7 +6,6 @@ from evaluator.planners.grids import IdentityPlanner, SearchPlanner
 from evaluator.planners.grids.search import search
 from evaluator.planners.grids.search.bench import Bench, WorkIsDoneError
 from evaluator.planners.grids.search.grids import Grid
-from evaluator.planners.grids.search.terms import INPUT, Term, program_of
 from evaluator.planners.protocol import Expected, PlannerRequest, RequestedTask
 from evaluator.programs import Program, Returned, Runner
 from evaluator.suites import suite_of
@@ -73,14 +72,6 @@ def test_a_budget_bounds_the_work_and_a_larger_one_keeps_the_first_answer():
 def test_nothing_is_found_where_demonstrations_contradict_each_other():
     same = [(grid("ab"), grid("ab")), (grid("ab"), grid("ba"))]
     assert search(demonstrations=same, tests=[grid("ab")], budget=200_000) == []
-
-
-def test_a_term_becomes_a_program_with_what_it_needs_only():
-    text = program_of(Term("upside_down", (Term("mirrored", (INPUT,)),)))
-    assert [line for line in text.splitlines() if line.startswith("def ")] == [
-        "def mirrored(grid):", "def upside_down(grid):", "def transform_grid(grid):",
-    ]  # fmt: skip
-    assert outputs([text], inputs=[grid("ab ..")]) == [[grid(".. ba")]]
 
 
 def request(given: dict) -> PlannerRequest:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluator.planners.language_models.automaton import NameAutomaton, shared_automaton
+from evaluator.planners.language_models.automaton import NameAutomaton
 from evaluator.planners.language_models.protocol import Following
 
 NAMES = ("A", "B", "C", "D")
@@ -57,17 +57,7 @@ def test_a_name_that_leads_to_no_end_is_not_offered():
     assert chain().following(()) == Following(names=("A",), may_end=False)
 
 
-def test_no_completion_is_longer_than_allowed():
-    assert chain(longest=2).following(()).names == ("A",)
-    assert chain(longest=1).following(()).names == ()
-
-
 @pytest.mark.parametrize("written", [("B",), ("A", "A"), ("A", "C"), ("A", "E")])
 def test_names_that_cannot_be_written_are_refused_by_name(written):
     with pytest.raises(ValueError, match=f"{written[-1]!r} cannot follow {written[0] if written[1:] else 'nothing'}"):
         chain().following(written)
-
-
-def test_equal_automata_share_what_was_found_out():
-    assert shared_automaton(chain()) is shared_automaton(chain())
-    assert shared_automaton(chain()) is not shared_automaton(chain(longest=3))

@@ -2,9 +2,8 @@
 
 import pytest
 
-from evaluator.planners.language_models import shipped
 from evaluator.planners.language_models.chat.model import ChatModel
-from evaluator.planners.language_models.choosing import DeferredModel, ModelNameError, language_model
+from evaluator.planners.language_models.choosing import ModelNameError, language_model
 from evaluator.planners.language_models.fetching import fetch_model
 from evaluator.planners.language_models.protocol import Ability, FailureKind
 from evaluator.planners.language_models.scripted import ScriptedModel
@@ -51,16 +50,6 @@ def test_chat_and_scripted_models_have_names_too(tmp_path):
     path = tmp_path / "script.jsonl"
     path.write_text('{"pattern": "", "text": "x"}\n')
     assert isinstance(language_model(f"scripted:{path}"), ScriptedModel)
-
-
-def test_bundled_models_are_those_that_came_with_this_installation(folder, monkeypatch):
-    (folder.parent / "lilliput-planner").mkdir()
-    folder.rename(folder.parent / "lilliput-planner" / "pretrained")
-    monkeypatch.setattr(shipped, "FOLDER", folder.parent / "lilliput-planner")
-    assert isinstance(language_model("lilliput-planner"), DeferredModel)
-    assert language_model("lilliput-planner/pretrained", device="cpu").prepare().name == "lilliput-planner/pretrained"
-    with pytest.raises(ModelNameError, match="there are: lilliput-planner, lilliput-planner/pretrained"):
-        language_model("lilliput-planner/other")
 
 
 @pytest.mark.parametrize(

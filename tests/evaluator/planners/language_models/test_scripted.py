@@ -77,9 +77,3 @@ def test_a_text_that_breaks_the_constraint_is_refused(text):
 def test_a_bad_line_is_named(tmp_path, line, says):
     with pytest.raises(ScriptError, match=says):
         ScriptedModel.from_file(script(tmp_path, {"pattern": "", "text": "x"}, line))
-
-
-def test_the_identity_follows_the_lines(tmp_path):
-    one = ScriptedModel.from_file(script(tmp_path, {"pattern": "", "text": "x"})).identity()
-    two = ScriptedModel.from_file(script(tmp_path, {"pattern": "", "text": "y"})).identity()
-    assert one["script"] != two["script"]

@@ -5,7 +5,6 @@ from functools import cache, partial
 
 import pytest
 
-from evaluator.planners.language_models.protocol import Following
 from evaluator.planners.language_models.spelling import Grammar, Speller, UnspellableError
 from tests.fakes.tiny_models import END, AnyOrder, byte_level_bpe, completions, unigram
 
@@ -89,28 +88,6 @@ def test_the_constraint_is_asked_again_after_every_name():
     assert ("A", "B") not in found
     assert ("B", "A") in found
     assert ("A",) in constraint.asked
-
-
-def test_a_name_without_a_way_on_is_not_begun():
-    class Blind(AnyOrder):
-        def following(self, written):
-            found = super().following(written)
-            return Following(names=(), may_end=False) if written[-1:] == ("Colorization",) else found
-
-    found = {grammar(tokenizer_of("unigram"), Blind()).names(walk)[0] for walk in
-             walks(grammar(tokenizer_of("unigram"), Blind()))}  # fmt: skip
-    assert found
-    assert not any("Colorization" in names for names in found)
-
-
-def test_without_any_completion_nothing_is_allowed():
-    assert grammar(tokenizer_of("unigram"), AnyOrder(names=(), least=1)).allowed(()) == ()
-
-
-def test_after_what_is_not_allowed_nothing_is():
-    trie = grammar(tokenizer_of("byte-level"), AnyOrder())
-    assert trie.allowed((END,)) == ()
-    assert trie.names((END, END)) == ((), False)
 
 
 def test_a_first_name_after_a_prompt_has_the_space_that_the_model_knows():

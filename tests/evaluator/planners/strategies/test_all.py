@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from evaluator.episodes.judgement import JudgementEvaluator
 from evaluator.episodes.parts import ask_all
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.language_models.protocol import Answer, Call, Failure, ScoreCall, Scores
@@ -17,7 +16,6 @@ from evaluator.planners.strategies.registry import StrategyEntry, strategies
 from evaluator.plans import check_plan, read_plan
 from evaluator.records import Outcome, Reason
 from evaluator.suites import suite_of
-from evaluator.suites.toolbench.judging import ToolJudge
 from tests.evaluator.planners.strategies.conversing import prompt_of
 
 Script = Callable[[Call], Answer | Failure | str]
@@ -188,16 +186,3 @@ def test_it_plans_a_few_tasks_and_solves_the_one_that_its_script_answers(entry, 
     parsed = read_plan(value=reply.plan, context=context(task))
     assert check_plan(plan=parsed.plan, context=context(task)) == ()
     assert sorted(parsed.plan.tools()) == sorted(task.gold.tools())
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("entry", "slug", "with_model"),
-    [run for run in RUNS if not suite_of(run.values[1]).conditions.experts],
-)
-def test_what_it_plans_is_judged(entry, slug, with_model):
-    evaluator = JudgementEvaluator(suite=suite_of(slug), judge=ToolJudge())
-    records = list(evaluator.run(planner=planner(entry, slug, with_model=with_model), tasks=TASKS[slug]))
-    solved = {record.task: record.score for record in records}
-    assert len(solved) == len(TASKS[slug])
-    assert solved[solved_task(entry, slug)] == 1.0

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from evaluator.planners.strategies import program_plans, program_text, visprog
 from evaluator.planners.strategies.program_text import read_program
-from evaluator.planners.strategies.visprog import ViperGPT, VisProg, vocabulary
+from evaluator.planners.strategies.visprog import ViperGPT, VisProg
 from evaluator.plans import PlanSyntaxError
-from evaluator.suites import suite_of
 from tests.evaluator.planners.strategies.conversing import (
     NOISY_QUESTION,
     REMOVE_KEYBOARD,
@@ -66,17 +65,6 @@ def test_a_code_fence_and_what_stands_around_it_are_left_out_and_recorded():
     draft, _ = function(f"Here:\n```python\n{FUNCTION}```\nIt removes the keyboard.")
     assert is_solved(draft, REMOVE_KEYBOARD[1])
     assert "characters around the program" in draft.notes["tolerated"][0]
-
-
-def test_places_in_a_fenced_program_are_those_of_the_whole_text():
-    draft, _ = function("Here:\n```\nimport os\n```")
-    assert draft.unreadable.startswith("line 3, column 1: 'import' cannot stand here")
-
-
-def test_without_a_return_the_answers_are_the_unused_outputs_and_that_is_recorded():
-    draft, _ = lines("A=IMAGE_CAPTIONING(image=IMAGE1)")
-    assert draft.plan["answers"] == ["s1.text"]
-    assert draft.notes["tolerated"] == ["the program returns nothing; took the outputs that no step uses"]
 
 
 def test_a_tool_that_nobody_offers_stays_in_the_plan():
@@ -185,24 +173,3 @@ def test_any_text_is_a_program_or_an_error_with_a_place(text):
     except PlanSyntaxError as error:
         where = error.where
     assert where.startswith("line ")
-
-
-@settings(deadline=None)
-@given(st.text(max_size=200))
-def test_texts_of_any_characters_are_read_as_python_reads_them(value):
-    quoted = "'" + value.encode("unicode_escape").decode().replace("'", "\\'") + "'"
-    if "\\U" in quoted:
-        return
-    program = read_program(f"A = {quoted}")
-    assert program.statements[0].value.value == ast.literal_eval(quoted)
-
-
-@pytest.mark.parametrize("slug", ["openagi", "toolmini"])
-@pytest.mark.parametrize("spelled", [str.upper, str.lower])
-def test_no_two_names_of_a_suite_are_spelled_alike(slug, spelled):
-    for task in suite_of(slug).tasks:
-        request = request_of(slug, task.key)
-        words = vocabulary(request, spelled=spelled, answer="RESULT")
-        assert len(words.tools) == len(request.tools)
-        assert len(words.given) == len(request.task.resources)
-        assert not words.given.keys() & words.tools.keys() - {"text"}

@@ -12,7 +12,7 @@ from evaluator.planners.trials import Verdict, small_task, try_endpoint
 from evaluator.planners.trials.empty_plans import example_plan
 from evaluator.plans import check_plan, plan_to_json, read_plan
 from evaluator.records import Reason
-from evaluator.suites import suite_names, suite_of
+from evaluator.suites import suite_of
 from tests.evaluator.planners.test_endpoint import endpoint
 
 SUITE = suite_of("openagi")
@@ -141,33 +141,6 @@ def test_an_empty_plan_is_not_called_good_and_says_what_it_would_score_and_how_a
     (step,) = found.example["steps"]
     assert step["tool"] in SUITE.catalogue.tools
     assert step["tool"] != SOUND, "the example is not the answer"
-
-
-@pytest.mark.parametrize("plan", [[], {"steps": []}, {"steps": [], "answers": []}, "[]"])
-def test_an_empty_plan_that_would_be_judged_is_not_called_good_either(plan):
-    with endpoint((200, json.dumps({"plan": plan}).encode())) as (url, _):
-        found = try_endpoint(suite=MINI, settings=EndpointSettings(url=url, timeout_seconds=5, allow_private=True))
-    assert (found.passed, found.reason) == (False, None)
-    assert found.problem == (
-        "The plan has no steps. It would count like a missing plan: every indicator would have its worst value."
-    )
-    assert found.example is not None
-
-
-@pytest.mark.parametrize("answer", [{"plan": None}, {"plan": None, "reason": "There is no such tool."}])
-def test_an_abstention_is_read_and_does_not_pass(answer):
-    with endpoint((200, json.dumps(answer).encode())) as (url, _):
-        settings = EndpointSettings(url=url, timeout_seconds=5, allow_private=True)
-        judged, executed = (try_endpoint(suite=suite, settings=settings) for suite in (MINI, SUITE))
-    for found, reason in ((judged, None), (executed, Reason.ABSTAINED)):
-        assert (found.passed, found.reason) == (False, reason)
-        assert found.problem.startswith("The planner abstained, but the tools can meet this request. ")
-        assert found.plan["steps"] == []
-    assert judged.problem.endswith("It would count like a missing plan: every indicator would have its worst value.")
-
-
-def test_a_test_call_sends_a_request_that_tools_can_meet():
-    assert all(small_task(suite_of(slug)).gold.steps for slug in suite_names())
 
 
 def test_an_empty_plan_that_answers_with_the_input_is_not_called_good():

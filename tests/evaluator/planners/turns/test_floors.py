@@ -5,10 +5,8 @@ from types import MappingProxyType
 
 import pytest
 
-from evaluator.planners.bundled import BUNDLED, KNOW_GOLD, bundled_planner, each_once
 from evaluator.planners.turns.floors import LastNumberPlanner, MajorityPlanner
 from evaluator.planners.turns.protocol import TurnResponse
-from evaluator.suites import suite_of
 from evaluator.suites.base import Suite
 from evaluator.suites.lumos.mini.draws import Source
 from evaluator.suites.lumos.mini.groups import draw_group
@@ -49,15 +47,6 @@ def test_the_majority_is_that_of_the_tasks_metric_or_nothing():
     other = replace(toy(), majority=lambda: MappingProxyType({"another": "12"}))
     assert {reply.stop for reply in replies(MajorityPlanner(other), suite=other)} == {True}
     assert {reply.stop for reply in replies(MajorityPlanner(toy()), suite=toy())} == {True}
-
-
-def test_floors_are_anchors_only_where_a_suite_names_them():
-    assert "majority" in each_once("lumos-mini")
-    assert "majority" not in each_once("openagi")
-    assert {"gsm8k", "svamp"} <= {*BUNDLED["last-number"].suites}
-    assert not {"majority", "last-number"} & KNOW_GOLD
-    with pytest.raises(LookupError, match=r"majority is an anchor of .*lumos-mini.*; openagi does not name it"):
-        bundled_planner(name="majority", suite=suite_of("openagi"))
 
 
 def test_the_majority_of_the_small_suite_is_that_of_training_tasks():

@@ -115,12 +115,6 @@ def test_errors_name_the_place_and_what_would_be_right(text, offset, words):
     assert words in error.message
 
 
-def test_an_apostrophe_is_no_quote():
-    first, second = read_actions(text="R1 = QA(the farmers' market; it's 5\" wide); R2 = QA('tis late)").actions
-    assert first.raw == "the farmers' market; it's 5\" wide"
-    assert second.raw == "'tis late"
-
-
 def test_a_quote_does_not_reach_into_another_action():
     found = read_actions(text="R1 = QA('tis late); R2 = QA(the boys' team)")
     assert [action.raw for action in found.actions] == ["'tis late", "the boys' team"]
@@ -156,10 +150,6 @@ def test_more_actions_than_allowed_are_refused():
     text = "; ".join(f"R{number} = Count(a)" for number in range(1, MAX_ACTIONS + 1))
     assert len(read_actions(text=text).actions) == MAX_ACTIONS
     assert f"at most {MAX_ACTIONS} actions" in error_of(f"{text}; R0 = Count(a)").message
-
-
-def test_a_longer_text_is_refused():
-    assert "characters; at most" in error_of("R1 = A(" + "x" * MAX_TEXT + ")").message
 
 
 def test_a_value_that_does_not_exist_is_an_error():
@@ -203,3 +193,7 @@ def test_a_tool_without_parameters_takes_no_arguments():
     assert not bind_arguments(action=only("R1 = Stop()"), parameters=())
     with pytest.raises(BindingError, match="takes no arguments"):
         bind_arguments(action=only("R1 = Stop(now)"), parameters=())
+
+
+def test_a_longer_text_is_refused():
+    assert "characters; at most" in error_of("R1 = A(" + "x" * MAX_TEXT + ")").message

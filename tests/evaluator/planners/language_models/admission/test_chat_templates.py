@@ -220,16 +220,3 @@ def test_a_prompt_longer_than_any_is_refused_before_the_tokenizer_reads_it():
         FailureKind.REFUSED,
         "The prompt has 400001 characters; at most 400000 are read.",
     )
-
-
-def test_a_token_that_the_model_does_not_know_is_refused():
-    from evaluator.planners.language_models.local.model import LocalModel
-    from evaluator.planners.language_models.local.network import Network
-
-    tokenizer = byte_level_bpe()
-    module = gpt2(tokenizer)
-    tokenizer.add_tokens(["surplus"])
-    model = LocalModel(network=Network(module=module, tokenizer=tokenizer), name="tiny")
-    (found,) = model.answer([generate("surplus", max_tokens=2)])
-    assert found.kind is FailureKind.REFUSED
-    assert "do not belong together" in found.message

@@ -57,13 +57,6 @@ def test_a_checkpoint_may_lie_at_the_top_or_in_one_folder(files, tmp_path, folde
     assert model.answer([generate("text", max_tokens=2)])[0].usage.completion_tokens
 
 
-def test_what_file_managers_add_is_left_out(files, tmp_path):
-    added = {"m/.DS_Store": b"x", "__MACOSX/m/._config.json": b"x"}
-    path = packed(tmp_path / "a.zip", {**{f"m/{name}": data for name, data in files.items()}, **added})
-    unpack(path, folder=tmp_path / "out", most_unpacked_bytes=ROOM)
-    assert {found.name for found in (tmp_path / "out").iterdir()} == set(files)
-
-
 def test_weights_may_come_in_parts_with_their_index(tmp_path):
     tokenizer = unigram()
     t5(tokenizer).save_pretrained(tmp_path / "m", max_shard_size="100KB")
@@ -241,14 +234,6 @@ def test_a_header_that_does_not_fit_its_file_is_named(files, tmp_path):
     text = json.dumps(header).encode()
     data = len(text).to_bytes(8, "little") + text + weights[8 + length :]
     assert "is damaged" in refusal(packed(tmp_path / "b.zip", {**files, "model.safetensors": data}))
-
-
-def test_a_folder_is_replaced_as_a_whole(files, tmp_path):
-    out = tmp_path / "out"
-    out.mkdir()
-    (out / "old.txt").write_text("old")
-    unpack(packed(tmp_path / "a.zip", files), folder=out, most_unpacked_bytes=ROOM)
-    assert {path.name for path in out.iterdir()} == set(files)
 
 
 def test_a_zip_whose_list_says_it_is_huge_is_not_read(files, tmp_path):

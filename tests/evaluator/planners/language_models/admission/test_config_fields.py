@@ -159,19 +159,6 @@ def test_generation_settings_are_not_opened(tmp_path):
         assert loaded.answer([generate("text", max_tokens=6)]) == plain.answer([generate("text", max_tokens=6)])
 
 
-def test_an_end_of_the_tokenizer_that_the_model_cannot_give_is_left_out(tmp_path):
-    from evaluator.planners.language_models.local.model import LocalModel, ModelUnusableError
-
-    tokenizer = byte_level_bpe()
-    tokenizer.add_special_tokens({"eos_token": "<beyond>"})
-    model = gpt2(tokenizer)
-    model.resize_token_embeddings(len(tokenizer) - 1)
-    folder = saved(tmp_path / "m", model=model, tokenizer=tokenizer)
-    assert LocalModel.from_folder(with_ends(folder, eos_token_id=[3, 4])).network.ends == (3, 4)
-    with pytest.raises(ModelUnusableError, match="and the model knows 330"):
-        LocalModel.from_folder(with_ends(folder, eos_token_id=None))
-
-
 HOSTILE_GENERATION = {
     "max_length": 1, "max_new_tokens": 1, "num_beams": 64, "num_return_sequences": 8, "do_sample": True,
     "temperature": 99.0, "bad_words_ids": [[at] for at in range(4, 300)], "suppress_tokens": list(range(4, 300)),

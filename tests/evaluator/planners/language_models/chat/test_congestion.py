@@ -63,27 +63,6 @@ def test_a_refusal_of_what_was_borne_is_one_of_rate():
     assert fresh.refused(epoch=fresh.epoch) is Refusal.OF_NUMBER
 
 
-def test_who_waited_before_goes_first():
-    async def run():
-        gate = Gate(ConcurrencyLimit(highest=1), name="gate")
-        order = []
-
-        async def one(name, *, first):
-            async with gate.place(first=first):
-                order.append(name)
-                await asyncio.sleep(0)
-
-        async with gate.place(first=False):
-            tasks = [asyncio.create_task(one("new", first=False)), asyncio.create_task(one("again", first=True))]
-            await asyncio.sleep(0.01)
-        await asyncio.gather(*tasks)
-        return order, gate.progress
-
-    order, progress = asyncio.run(run())
-    assert order == ["again", "new"]
-    assert (progress.running, progress.waiting) == (0, 0)
-
-
 def test_a_pause_that_outlives_its_event_loop_holds_nobody_back_for_ever():
     gate = Gate(ConcurrencyLimit(highest=1), name="gate")
 

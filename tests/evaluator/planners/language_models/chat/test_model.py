@@ -10,14 +10,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.language_models.chat.model import KEY_VARIABLE, SHOWN, ChatModel, ChatSettings
 from evaluator.planners.language_models.chat.trial_server import ChatServer, ServerSettings
 from evaluator.planners.language_models.protocol import FailureKind, Message, ScoreCall
-from evaluator.planners.protocol import PlannerError
 from evaluator.planners.secret_header import SecretHeader
-from evaluator.records import Reason
-from tests.fakes.strategies import FakeStrategy, asks_once, generate, request
+from tests.fakes.strategies import generate
 from tests.fakes.tiny_models import AnyOrder
 
 KEY = "sk-very-secret"
@@ -168,23 +165,6 @@ def test_what_will_not_change_is_not_asked_again(answer, kind, says):
     assert len(seen) == 1
 
 
-@pytest.mark.parametrize(
-    ("content", "finish", "text"),
-    [
-        (None, "length", ""),
-        (None, "stop", ""),
-        ([{"type": "text", "text": "Image "}, {"type": "text", "text": "Denoising"}], "stop", "Image Denoising"),
-        ([{"type": "reasoning", "text": "hm"}, {"type": "text", "text": "Colorization"}], "stop", "Colorization"),
-        ([], "stop", ""),
-    ],
-)
-def test_a_message_may_have_no_text_or_parts_of_one(content, finish, text):
-    with endpoint((200, body(content, finish=finish))) as (url, seen):
-        (answer,) = asked(url)
-    assert (answer.text, answer.truncated) == (text, finish == "length")
-    assert len(seen) == 1
-
-
 @pytest.mark.parametrize("usage", [(-1, 3), ("7", 3), (True, 3), (7, None), (2**40, 1)])
 def test_counts_that_are_none_are_not_believed(usage):
     with endpoint((200, body("abcd", usage=usage))) as (url, _):
@@ -328,35 +308,6 @@ def test_what_a_chat_endpoint_cannot_do_is_refused_without_a_call():
     assert seen == []
 
 
-@pytest.mark.parametrize(
-    ("bad", "reason"),
-    [
-        ((429, b""), Reason.ENDPOINT_UNAVAILABLE),
-        ((500, b""), Reason.ENDPOINT_UNAVAILABLE),
-        ((200, b"garbage"), Reason.INVALID_RESPONSE),
-        ((400, b""), Reason.REFUSED_BY_ENDPOINT),
-        (cut_off, Reason.ENDPOINT_UNAVAILABLE),
-        (hang_up, Reason.ENDPOINT_UNAVAILABLE),
-    ],
-    ids=["429", "500", "garbage", "400", "half", "nothing"],
-)
-def test_it_costs_exactly_the_tasks_that_it_failed(bad, reason):
-    def answers(handler, sent):
-        number = int(sent["messages"][0]["content"].split()[-1])
-        if number % 7 == 0:
-            return bad(handler, sent) if callable(bad) else bad
-        return (200, body(f"plan of {number}"))
-
-    with endpoint(answers) as (url, _):
-        planner = StrategyPlanner(strategy=FakeStrategy(asks_once), model=model(url))
-        found = dict(planner.plan_all(map(request, range(40))))
-        planner.close()
-    faulty = {index: end for index, end in found.items() if isinstance(end, PlannerError)}
-    assert sorted(faulty) == [0, 7, 14, 21, 28, 35]
-    assert {end.reason for end in faulty.values()} == {reason}
-    assert all(found[index].plan == f"plan of {index}" for index in found if index not in faulty)
-
-
 def test_it_finds_out_how_much_an_endpoint_bears():
     async def run():
         async with ChatServer(ServerSettings(latency_seconds=0.03, capacity=12)) as server:
@@ -371,18 +322,6 @@ def test_it_finds_out_how_much_an_endpoint_bears():
     assert server.refused < 100
 
 
-def test_the_limit_is_told(caplog):
-    caplog.set_level(logging.INFO)
-    with endpoint((429, b""), GOOD) as (url, _):
-        chat = model(url)
-        chat.answer([generate(str(number)) for number in range(5)])
-    progress = chat.progress()
-    assert (progress["answered"], progress["failed"], progress["retried"]) == (5, 0, 1)
-    assert progress["limit"] <= progress["highest_limit"] <= progress["bound"] == 64
-    assert "it answered HTTP 429; at most 4 calls at once, before 8" in caplog.text
-    assert '"highest_limit"' in caplog.text
-
-
 def test_an_endpoint_that_fails_some_tries_in_a_row_is_not_called_for_the_other_calls():
     calls = [generate(f"image {number}") for number in range(40)]
     with endpoint((500, b"")) as (url, seen):
@@ -392,16 +331,16 @@ def test_an_endpoint_that_fails_some_tries_in_a_row_is_not_called_for_the_other_
     assert len(seen) <= 6 + 1, "and a probe"
 
 
-def test_an_endpoint_that_wants_fewer_calls_is_not_given_up():
-    calls = [generate(f"image {number}") for number in range(10)]
-    with endpoint(*[(429, b"")] * 12, GOOD) as (url, _):
-        found = asked(url, *calls, tries=20, highest=1, give_up_tries=6)
-    assert {answer.text for answer in found} == {"Image Denoising"}
-
-
 def test_an_endpoint_that_is_not_there_is_unavailable():
     with endpoint(GOOD) as (url, _):
         pass
     (failure,) = asked(url)
     assert failure.kind is FailureKind.UNAVAILABLE
     assert "no connection" in failure.message
+
+
+def test_an_endpoint_that_wants_fewer_calls_is_not_given_up():
+    calls = [generate(f"image {number}") for number in range(10)]
+    with endpoint(*[(429, b"")] * 12, GOOD) as (url, _):
+        found = asked(url, *calls, tries=20, highest=1, give_up_tries=6)
+    assert {answer.text for answer in found} == {"Image Denoising"}

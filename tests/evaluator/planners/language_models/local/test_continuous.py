@@ -4,7 +4,7 @@ import pytest
 
 from evaluator.planners.language_models.protocol import FailureKind, Message
 from tests.fakes.strategies import generate
-from tests.fakes.tiny_models import TEXTS, AnyOrder, byte_level_bpe, gpt2, livelier, llama, opt
+from tests.fakes.tiny_models import TEXTS, byte_level_bpe, gpt2, livelier, llama, opt
 from tests.rings import usual
 
 SMALL = {"page_size": 16, "pages": 64, "batch_tokens": 256}
@@ -62,20 +62,6 @@ def test_what_prompts_share_at_their_beginning_is_read_once(network):
     finally:
         hook.remove()
     assert sum(read) < 0.7 * sum(len(work.prompt.ids) for work in works)
-
-
-def test_calls_that_draw_or_are_constrained_are_answered_in_plain_batches(network):
-    from evaluator.planners.language_models.local.continuous import CacheSize
-
-    calls = [
-        generate("text", max_tokens=4, temperature=1.0, seed=3),
-        generate("text", max_tokens=4),
-        generate("plan:", constraint=AnyOrder()),
-        generate("image", max_tokens=4),
-    ]
-    found, plain = model(network, continuous=CacheSize(**SMALL)).answer(calls), model(network).answer(calls)
-    assert texts(found) == texts(plain)
-    assert found[2].beams
 
 
 @pytest.mark.full

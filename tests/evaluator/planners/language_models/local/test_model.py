@@ -8,7 +8,6 @@ import pytest
 from evaluator.planners.language_models.protocol import FailureKind, Message, ScoreCall
 from tests.fakes.strategies import generate
 from tests.fakes.tiny_models import (
-    END,
     TEXTS,
     AnyOrder,
     byte_level_bpe,
@@ -54,6 +53,12 @@ def network_of(family):
     make, train = FAMILIES[family]
     tokenizer = trained(train)
     return Network(module=endless(livelier(make(tokenizer))), tokenizer=tokenizer)
+
+
+@pytest.fixture(params=usual(FAMILIES, of=["GPT-2"]))
+def one_network(request):
+    """For tests with many passes."""
+    return network_of(request.param)
 
 
 def model(network, **settings):
@@ -120,26 +125,17 @@ def test_a_prompt_that_is_too_long_is_refused_with_both_numbers(network):
     assert good.usage.completion_tokens > 0
 
 
-def test_a_completion_ends_where_the_context_does():
-    network = network_of("GPT-2")
-    prompt = "summarize the text and return " * 20
-    left = 256 - len(network.prompt(user(prompt)).ids)
-    near, far = model(network).answer([generate(prompt, max_tokens=500), generate("text", max_tokens=150)])
-    assert near.usage.completion_tokens <= left
-    assert far.usage.completion_tokens <= 150
-
-
-def test_a_poisonous_call_costs_only_itself(network):
+def test_a_poisonous_call_costs_only_itself(one_network):
     calls = [generate(text, max_tokens=4) for text in TEXTS]
-    good = model(network).answer(calls)
-    poison = network.prompt(user(TEXTS[8])).ids
+    good = model(one_network).answer(calls)
+    poison = one_network.prompt(user(TEXTS[8])).ids
     hook = failing_forward(
-        network.module,
-        when=lambda ids: any(tuple(poison) == tuple(row[row != network.pad].tolist()) for row in ids),
+        one_network.module,
+        when=lambda ids: any(tuple(poison) == tuple(row[row != one_network.pad].tolist()) for row in ids),
         error=lambda: ValueError("poison"),
     )
     try:
-        found = model(network).answer(calls)
+        found = model(one_network).answer(calls)
     finally:
         hook.remove()
     assert found[8].kind is FailureKind.UNAVAILABLE
@@ -147,7 +143,7 @@ def test_a_poisonous_call_costs_only_itself(network):
     assert [one.text for at, one in enumerate(found) if at != 8] == [one.text for at, one in enumerate(good) if at != 8]
 
 
-def test_batches_shrink_for_good_where_memory_ends(network):
+def test_batches_shrink_for_good_where_memory_ends(one_network):
     sizes = []
 
     def too_large(ids):
@@ -155,9 +151,9 @@ def test_batches_shrink_for_good_where_memory_ends(network):
         return len(ids) > 3
 
     hook = failing_forward(
-        network.module, when=too_large, error=lambda: RuntimeError("DefaultCPUAllocator: can't allocate memory")
+        one_network.module, when=too_large, error=lambda: RuntimeError("DefaultCPUAllocator: can't allocate memory")
     )
-    limited = model(network, rows=8)
+    limited = model(one_network, rows=8)
     try:
         answers = limited.answer([generate(text, max_tokens=2) for text in TEXTS * 2])
         sizes_then = len(sizes)
@@ -169,15 +165,17 @@ def test_batches_shrink_for_good_where_memory_ends(network):
     assert max(sizes[sizes_then:]) <= 3
 
 
-def test_a_call_that_alone_is_too_large_for_memory_is_unavailable(network):
+def test_a_call_that_alone_is_too_large_for_memory_is_unavailable(one_network):
     import torch
 
     long = "summarize the text " * 8
     hook = failing_forward(
-        network.module, when=lambda ids: ids.shape[1] > 40, error=lambda: torch.OutOfMemoryError("CUDA out of memory")
+        one_network.module,
+        when=lambda ids: ids.shape[1] > 40,
+        error=lambda: torch.OutOfMemoryError("CUDA out of memory"),
     )
     try:
-        failed, good = model(network).answer([generate(long, max_tokens=2), generate("text", max_tokens=2)])
+        failed, good = model(one_network).answer([generate(long, max_tokens=2), generate("text", max_tokens=2)])
     finally:
         hook.remove()
     assert failed.kind is FailureKind.UNAVAILABLE
@@ -260,16 +258,6 @@ def test_of_a_chat_model_the_template_makes_the_prompt():
     assert network.template_digest != network_of("GPT-2").template_digest
     going_on = (Message(role="user", content="text"), Message(role="assistant", content="Text Gen"))
     assert tokenizer.decode(network.prompt(going_on).ids) == "<user>text\n<assistant>Text Gen"
-
-
-def test_a_model_that_began_to_end_texts_in_its_tokenizer_still_goes_on():
-    """Some tokenizers end every text; a causal model that reads the end has nothing to add."""
-
-    from evaluator.planners.language_models.local.network import Network
-
-    network = Network(module=gpt2(trained(unigram)), tokenizer=trained(unigram))
-    assert END not in network.prompt(user("text")).ids
-    assert network_of("T5").prompt(user("text")).ids[-1] == END
 
 
 def test_a_folder_is_loaded_and_says_what_it_is(tmp_path):

@@ -11,7 +11,6 @@ from evaluator.planners.language_models.admission.rules import ModelRefusedError
 from evaluator.planners.language_models.admission.tokenizer_settings import (
     MOST_TOKENIZER_BYTES,
     check_tokenizer_file,
-    read_special_tokens_map,
     read_tokenizer_config,
 )
 from evaluator.planners.language_models.protocol import FailureKind, ScoreCall
@@ -144,27 +143,10 @@ def test_a_setting_of_a_wrong_kind_is_named(settings, complaint):
         read_tokenizer_config(json.dumps(settings).encode())
 
 
-def test_of_several_chat_templates_the_default_is_used():
-    templates = [{"name": "rag", "template": "other"}, {"name": "default", "template": "this"}]
-    assert read_tokenizer_config(json.dumps({"chat_template": templates}).encode()) == {"chat_template": "this"}
-
-
 def test_an_oversized_tokenizer_is_refused_before_it_is_read():
     check_tokenizer_file(has=True, size=MOST_TOKENIZER_BYTES)
     with pytest.raises(ModelRefusedError, match="at most"):
         check_tokenizer_file(has=True, size=MOST_TOKENIZER_BYTES + 1)
-
-
-def test_older_maps_of_special_tokens_give_what_the_configuration_leaves_out(folder):
-    from evaluator.planners.language_models.local.tokenizer_loading import load_tokenizer
-
-    config = json.loads((folder / "tokenizer_config.json").read_text())
-    del config["eos_token"]
-    (folder / "tokenizer_config.json").write_text(json.dumps(config))
-    change(folder / "special_tokens_map.json", eos_token={"content": "</s>", "lstrip": False}, bos_token="other")
-    loaded = load_tokenizer(folder)
-    assert (loaded.eos_token, loaded.bos_token) == ("</s>", "<s>")
-    assert read_special_tokens_map(b"{}") == {}
 
 
 @pytest.mark.parametrize("kind", [byte_level_bpe, unigram])
@@ -267,14 +249,6 @@ def test_a_text_at_which_the_native_code_gives_up_costs_its_own_call(folder):
         model.count_tokens(poison)
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit, ValueError])
-def test_what_is_no_panic_stays_what_it_is(error):
-    from evaluator.planners.language_models.local.tokenizer_loading import panics_as_errors
-
-    with pytest.raises(error), panics_as_errors():
-        raise error
-
-
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
@@ -301,3 +275,11 @@ def test_an_index_names_weights_beside_it_only(name):
     index = json.dumps({"weight_map": {"a": "model-00001-of-00001.safetensors", "b": name}}).encode()
     with pytest.raises(ModelRefusedError, match="no safetensors file beside it"):
         shards_named(index, name="model.safetensors.index.json")
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit, ValueError])
+def test_what_is_no_panic_stays_what_it_is(error):
+    from evaluator.planners.language_models.local.tokenizer_loading import panics_as_errors
+
+    with pytest.raises(error), panics_as_errors():
+        raise error

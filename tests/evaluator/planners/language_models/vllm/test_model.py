@@ -135,19 +135,6 @@ def test_probabilities_of_all_allowed_completions_sum_to_one(models):
     assert math.fsum(math.exp(beam.log_probability) for beam in found.beams) == pytest.approx(1.0, abs=1e-5)
 
 
-def test_drawn_completions_keep_to_the_constraint_and_to_their_seed(models):
-    _, there = models
-    calls = [
-        generate(messages=said("Text"), constraint=AnyOrder(most=2), temperature=2.0, top_p=0.9, seed=seed,
-                 max_tokens=60)
-        for seed in range(6)
-    ]  # fmt: skip
-    found = there.answer(calls)
-    assert all(answer.beams[0].names in set(completions(AnyOrder(most=2))) for answer in found)
-    assert len({answer.text for answer in found}) > 1
-    assert there.answer(calls[:2]) == found[:2]
-
-
 @pytest.mark.parametrize(
     ("call", "kind"),
     [
@@ -164,31 +151,6 @@ def test_what_cannot_be_asked_is_refused_and_costs_its_own_call_only(models, cal
     refused, answered = there.answer([call, generate(messages=said("Text"))])
     assert refused.kind is kind
     assert isinstance(answered, Completion)
-
-
-def test_a_constraint_that_fails_costs_its_own_call_only(models):
-    class Failing:
-        separator = ", "
-
-        def following(self, written):
-            raise LookupError("no such tool")
-
-    _, there = models
-    failed, answered = there.answer([generate(messages=said("T"), constraint=Failing()), generate(messages=said("T"))])
-    assert failed.kind is FailureKind.UNAVAILABLE
-    assert "LookupError: no such tool" in failed.message
-    assert isinstance(answered, Completion)
-
-
-def test_each_choice_is_scored_in_one_request_and_forced_tokens_in_none(fake, model_of):
-    model = model_of()
-    constraint = AnyOrder(names=("Text Generation", "Colorization"), least=1, most=1)
-    (found,) = model.answer([generate(messages=said("Text"), constraint=constraint, max_tokens=60)])
-    assert isinstance(found, Completion)
-    scored = [body for path, body in fake.requests if path == "/v1/completions"]
-    assert len(scored) == 1
-    assert len(scored[0]["prompt"]) == 2
-    assert scored[0]["prompt_logprobs"] == 0
 
 
 def answered(path, body, **changes):
@@ -275,13 +237,6 @@ def test_a_server_that_takes_too_long_is_given_up_within_its_deadline(model_of):
     (failure,) = model.answer([FREE])
     assert failure.kind is FailureKind.TIMEOUT
     assert model.is_broken
-
-
-def test_calls_together_have_one_deadline_however_many_requests_they_take(fake, model_of):
-    model = model_of(misbehave=lambda path, body: time.sleep(0.2))
-    model._seconds = (0.5, 0.1)
-    (failure,) = model.answer([generate(messages=said("Text"), constraint=AnyOrder(most=2), max_tokens=60)])
-    assert failure.kind is FailureKind.TIMEOUT
 
 
 def test_a_server_that_is_gone_is_an_infrastructure_fault():

@@ -63,15 +63,6 @@ def test_wrong_programs_are_corrected_as_a_whole():
     assert len(asked[3].messages) == 3
 
 
-def test_all_views_are_asked_and_one_reply_is_no_feedback():
-    asked = []
-    draft = play(Experts(option="style=compact;samples=2;loops=1"), lambda *_: fenced(REVERSE), asked=asked)
-    first = [call.messages[0].content.partition("\n")[0] for call in asked]
-    assert first == [f"view {name}" for name in ("grid", "objects", "objects_multicolor", "pixels") for _ in range(2)]
-    assert {call.max_tokens for call in asked} == {256}
-    assert draft.notes["fitting"] == 0
-
-
 def test_no_output_of_a_test_is_in_a_request():
     asked = []
     play(Experts(option="style=compact"), lambda *_: fenced(REVERSE), asked=asked)

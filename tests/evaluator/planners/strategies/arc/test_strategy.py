@@ -8,7 +8,6 @@ import pytest
 from evaluator.planners.language_models.protocol import Completion
 from evaluator.planners.protocol import Expected, PlannerRequest, RequestedTask
 from evaluator.planners.strategies.arc import trying
-from evaluator.planners.strategies.arc.agents import AGENTS
 from evaluator.planners.strategies.arc.strategy import Experts, Single
 from evaluator.planners.strategies.registry import PlannerNameError, named_strategy, split_name
 from evaluator.programs import Failed, Failure, Program, Runner
@@ -76,18 +75,6 @@ def test_all_agents_are_sampled_and_a_program_that_fits_ends_its_sample():
     assert len({call.seed for call in asked}) == 63
 
 
-def test_agents_see_the_grid_and_the_views_that_they_are_called_by():
-    asked = []
-    play(Experts(option="samples=1;loops=1"), lambda *_: reply(WHOLE), asked=asked)
-    assert len(asked) == len(AGENTS) == 21
-    for agent, call in zip(AGENTS, asked, strict=True):
-        prompt = call.messages[0].content
-        assert '"input": [["a", "."], [".", "b"]]' in prompt
-        assert ('"input_objects"' in prompt) is (agent.objects is not None)
-        assert ('"input_pixel_coords"' in prompt) is agent.pixels
-    assert len({call.messages for call in asked}) > 15
-
-
 def test_no_output_of_a_test_and_nothing_else_of_the_task_is_in_a_request():
     asked = []
     play(Experts(option="samples=1"), lambda _, number: reply(REVERSE if number < 21 else BROKEN), asked=asked)
@@ -144,18 +131,6 @@ def test_three_programs_are_drawn_by_the_seed():
         return [draft.plan["program"], *(one["program"] for one in draft.alternatives)]
 
     assert programs(1) == programs(1) != programs(2)
-
-
-def test_where_none_fits_the_one_with_the_most_right_demonstrations_is_given():
-    partly = "def transform_grid(grid):\n    return rotate_clockwise(grid, 180)"
-    draft = play(Single(option="objects"), lambda _, number: reply(partly if number == 1 else REVERSE))
-    assert draft.plan == {"program": partly}
-    assert draft.notes["demonstrations_right"] == 1
-
-
-def test_without_any_program_the_reply_is_the_planner_s_fault():
-    draft = play(Single(option="objects"), lambda *_: "no idea")
-    assert (draft.plan, draft.unreadable) == ("no idea", "no reply holds a program that runs")
 
 
 def test_programs_that_cannot_be_run_are_nobodys_fault(monkeypatch):

@@ -99,11 +99,6 @@ def test_subtasks_come_after_what_they_depend_on_and_else_keep_their_order():
     assert [one.id for one in typed_subtasks(in_order)] == [5, 3, 4]
 
 
-def test_the_released_codes_types_are_read():
-    (one,) = typed_subtasks(parse_decomposition(answer(raw(args=(("image.mask", "a.png"),)))))
-    assert str(one.args[0].type) == "mask"
-
-
 # --- by rules -----------------------------------------------------------------------------------------------------
 
 
@@ -120,15 +115,6 @@ def test_a_thing_to_be_found_becomes_the_text():
     assert shape(one) == ([("image", "ice.png"), ("text", "polar bear")], "mask")
     assert "`image_instance_segmentation`" in one.description
     assert "`select_mask`" in one.description
-
-
-def test_a_question_is_answered_about_the_image_or_without_one():
-    (about,) = offline("Who painted the ceiling in hall.png?", hall_png="image")
-    assert about.domains == ("visual-question-answering",)
-    assert ("text", "Who painted the ceiling in the image?") in shape(about)[0]
-    (without,) = offline("Who painted the Sistine Chapel?")
-    assert without.domains == ("question-answering",)
-    assert shape(without) == ([("text", "Who painted the Sistine Chapel?")], "text")
 
 
 def test_what_is_asked_of_several_files_is_a_subtask_for_each():

@@ -88,20 +88,6 @@ def test_at_a_node_a_tool_that_closes_the_gap_of_types_becomes_a_candidate():
     assert found["text_to_image"] == 2.0
 
 
-@pytest.mark.parametrize(
-    "step",
-    [
-        at(idle=("bbox",), missing=("image",)),
-        at("object_detection", idle=("mask",), missing=("image",)),
-        at("object_detection", idle=("bbox",), missing=("text",)),
-    ],
-)
-def test_elsewhere_the_score_is_that_of_the_subtask(step):
-    scores = {tool.name: 2.0 for tool in ALL}
-    found = assessment.assess_step(step=step, scores=scores, tools=tools("highlight_object_on_image"))
-    assert found == {"highlight_object_on_image": 2.0}
-
-
 def test_the_search_asks_for_the_scores_of_each_node():
     steps = []
 
@@ -149,16 +135,3 @@ def test_the_others_have_15_judged():
     asked, planned, _ = judged_by_model(partial(adaptive, least=1))
     assert len(planned.searching.found.paths) > solutions.MOST_JUDGED
     assert len(asked) == planned.judged == solutions.MOST_JUDGED
-
-
-def test_a_solution_that_the_words_rank_last_can_win():
-    ranked = plan_offline(subtasks=[MASK], toolbox=TOOLBOX, choose=exhaustive)[0].searching.ranked
-    last = solutions.describe(ranked[-1].path)
-
-    def answer(call):
-        text = call.messages[-1].content
-        return json.dumps({"thought": "t", "score": 5 if text.endswith(f"Solution:\n{last}") else 2})
-
-    (planned,), _ = converse(plan_by_asking(request="r", subtasks=[MASK], toolbox=TOOLBOX, choose=exhaustive), answer)
-    assert planned.candidates[0].path == tuple(tool.name for tool in ranked[-1].path)
-    assert len(ranked) > solutions.MOST_JUDGED

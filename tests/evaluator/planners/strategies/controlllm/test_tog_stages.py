@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluator.planners.strategies.controlllm import assessment, resources, responding
+from evaluator.planners.strategies.controlllm import assessment, resources
 from evaluator.planners.strategies.controlllm.binding import bind, solution_json
 from evaluator.planners.strategies.controlllm.search import exhaustive, search, tools_in_domains
-from evaluator.planners.strategies.controlllm.solutions import Ranked, keep, rank_by_answers, score_offline
+from evaluator.planners.strategies.controlllm.solutions import Ranked, rank_by_answers, score_offline
 from evaluator.planners.strategies.controlllm.subtasks import Resource, TypedSubtask
 from evaluator.planners.strategies.controlllm.words import Lexicon
 from evaluator.plans import PlanContext, check_plan, read_plan
@@ -19,15 +19,6 @@ SCORES = dict.fromkeys(CONTROLLLM.tools, 3.0)
 
 
 # --- words --------------------------------------------------------------------------------------------------------
-
-
-def test_a_text_names_a_tool_by_identifier_or_by_adjacent_words():
-    detection, mask_image = tools("object_detection", "mask_image")
-    assert LEXICON.names(text="Use `object_detection` here.", tool=detection)
-    assert LEXICON.names(text="Use object detection to find the dogs", tool=detection)
-    assert not LEXICON.names(text="Detect the big object", tool=detection)
-    # The end of one identifier and the beginning of the next are no name of a third tool.
-    assert not LEXICON.names(text="`select_mask`, `image_inpainting`", tool=mask_image)
 
 
 # --- assessment ---------------------------------------------------------------------------------------------------
@@ -87,16 +78,6 @@ def test_an_argument_that_only_one_resource_fits_is_bound_and_the_others_are_lef
     assert draw.open_inputs == ("bbox",)
 
 
-def test_results_of_two_subtasks_never_share_a_name():
-    path = tools("object_detection", "select_bbox")
-    outputs = [
-        action.outputs["object"]
-        for number in (0, 1)
-        for action in bind(path=path, subtask=subtask("x", returns="bbox", number=number, image="a.png", text="d"))[:1]
-    ]
-    assert len(set(outputs)) == 2
-
-
 @settings(max_examples=60, deadline=None)
 @given(
     domains=st.lists(st.sampled_from(sorted({tool.domain for tool in ALL})), min_size=1, max_size=2),
@@ -146,16 +127,6 @@ def test_answers_rank_solutions_and_an_unreadable_one_comes_last():
     ranked = rank_by_answers(solutions=given, answers=answers)
     assert [one.path[0].name for one in ranked] == ["title_generation", "image_captioning", "summarization"]
     assert ranked[-1].thought.startswith("not JSON")
-
-
-def test_the_best_solution_is_kept_whatever_its_score_and_alternatives_need_three():
-    def ranked(*scores):
-        return [Ranked(path=tools("image_captioning"), score=score) for score in scores]
-
-    assert [one.score for one in keep(ranked(2, 1))] == [2]
-    assert [one.score for one in keep(ranked(5, 3, 2.9))] == [5, 3]
-    assert [one.score for one in keep(ranked(5, 5, 4, 4, 3, 3, 3))] == [5, 5, 4, 4, 3]
-    assert keep([]) == ()
 
 
 # --- resources ----------------------------------------------------------------------------------------------------
@@ -219,10 +190,3 @@ def test_a_text_may_be_written_but_a_reference_may_not_be_invented():
 
 
 # --- response -----------------------------------------------------------------------------------------------------
-
-
-def test_the_response_says_what_failed():
-    text = responding.respond_offline(calls=["a()", "b()"], results={"r.png": "x"}, failures=["Count it (no boxes)"])
-    assert text == "I called 2 tools: a(); b(). The results: r.png is x. I could not do: Count it (no boxes)."
-    call = responding.response_call(request="q", calls=[], results={}, failures=["Count it (no boxes)"])
-    assert call.messages[-1].content.endswith("Failed:\n- Count it (no boxes)")

@@ -8,7 +8,6 @@ from evaluator.planners.language_models.protocol import Ability, Failure, Failur
 from evaluator.planners.strategies.controlllm import (
     SEARCHING,
     AdaptiveControlLLM,
-    BeamControlLLM,
     ExhaustiveControlLLM,
     GreedyControlLLM,
 )
@@ -117,16 +116,6 @@ def test_the_resource_expert_fills_what_the_search_left_open():
     assert draw.inputs["bbox"] == "<TOOL-GENERATED>-object_detection-bbox-0"
 
 
-def test_calls_of_all_subtasks_go_together():
-    (one,) = json.loads(DECOMPOSITION)
-    two = [one, one | {"id": 1, "returns": [{"type": "image", "value": "<GENERATED>-1"}]}]
-    model = Model(**{"Split a request": json.dumps(two)})
-    _, rounds = converse(BeamControlLLM(with_model=True).converse(REQUEST), model)
-    _, single = converse(BeamControlLLM(with_model=True).converse(REQUEST), Model())
-    assert len(rounds[1]) == 2 * len(single[1])
-    assert len(rounds) == len(single)
-
-
 def test_a_decomposition_that_nobody_can_read_is_handed_on_as_it_is():
     model = Model(**{"Split a request": "I would rather not."})
     draft, rounds = converse(AdaptiveControlLLM(with_model=True).converse(REQUEST), model)
@@ -151,24 +140,6 @@ def test_a_subtask_without_a_solution_does_not_stop_the_others():
     assert planned[0].candidates == ()
     (first, *_) = plans_of(planned)
     assert parsed(first, **{"a.png": "image"}).plan.answers == ("<GENERATED>-1",)
-
-
-def test_plans_come_in_the_order_of_what_they_lose():
-    subtasks = [
-        subtask("Detect the objects and count the boxes.", returns="text", number=number, image="a.png")
-        for number in (0, 1)
-    ]
-    planned = plan_offline(subtasks=subtasks, toolbox=TOOLBOX, choose=exhaustive)
-    plans = plans_of(planned)
-    scores = {
-        json.dumps([[action["tool_name"] for action in part] for part in plan]): sum(
-            next(one.score for one in own.candidates if list(one.path) == [action["tool_name"] for action in part])
-            for own, part in zip(planned, plan, strict=True)
-        )
-        for plan in plans
-    }
-    assert len(plans) == MOST_PLANS
-    assert list(scores.values()) == sorted(scores.values(), reverse=True)
 
 
 def test_only_offered_tools_are_called():

@@ -37,15 +37,6 @@ def test_a_quoted_text_is_passed_on_whole_to_the_tool_that_is_asked_for(wording,
     assert planned(wording.format(TEXT)) == [([TEXT], (tool,))]
 
 
-def test_the_sentence_after_a_quotation_may_speak_of_something_else():
-    rest = planned(f'Summarize "{TEXT}" Then trace the edges of a.png.', a_png="image")
-    assert rest == [([TEXT], ("summarization",)), (["a.png"], ("image_to_edge",))]
-    assert planned(f'Summarize "{TEXT}" Then paint a lighthouse.')[1] == (
-        ["Then paint a lighthouse."],
-        ("text_to_image",),
-    )
-
-
 @pytest.mark.parametrize(
     "wording",
     [
@@ -73,15 +64,6 @@ def test_a_text_that_a_picture_or_a_clip_must_give_is_made_first():
         "text_to_tags",
     )
     assert planned("What is the mood of the person in a.png?", a_png="image")[0][1] == ("image_question_answering",)
-
-
-def test_a_quoted_term_is_the_thing_and_a_quoted_question_is_what_is_asked():
-    (found,) = planned('Highlight the "fire hydrant" in a.png.', a_png="image")
-    assert found[0] == ["a.png", "fire hydrant"]
-    (asked,) = planned('Answer about a.png: "How many doors are there?"', a_png="image")
-    assert asked == (["a.png", "How many doors are there?"], ("image_question_answering",))
-    (about,) = planned('Who wrote this? "To be or not to be. That is the question."')
-    assert about[0] == ['Who wrote this? "To be or not to be. That is the question."']
 
 
 @pytest.mark.parametrize(

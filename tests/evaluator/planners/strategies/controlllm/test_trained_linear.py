@@ -15,10 +15,8 @@ from evaluator.planners.strategies.controlllm.trained.linear import (
     Grammar,
     LinearSubtask,
     Text,
-    back,
     kind_token,
     linear_tokens,
-    marker,
     parsed,
     written,
 )
@@ -83,14 +81,6 @@ def test_without_a_video_nothing_may_be_asked_of_one():
     assert END not in allowed
 
 
-def test_the_last_word_is_never_before_the_first_and_results_have_the_type_that_is_taken():
-    grammar = Grammar(reading_of())
-    begun = [kind_token("mask"), "<image0>", "<text-one>", marker(3)]
-    assert grammar.allowed(begun)[0] == marker(3)
-    done = [*begun, marker(4), kind_token("erase"), "<image0>"]
-    assert grammar.allowed(done) == ["<mask0>", back(1)]
-
-
 def test_a_sequence_is_read_back_as_it_was_written():
     subtasks = (
         LinearSubtask("mask", ("<image0>", Text(Form.ONE, 2, 3))),
@@ -138,14 +128,3 @@ def test_a_kind_is_written_as_the_gold_of_our_own_suite_writes_it(name):
     text = written(subtasks=[LinearSubtask(name, arguments)], reading=reading_of())
     verdict = judge_decomposition(predicted=text, gold=parse_decomposition(gold.text()))
     assert verdict.right, verdict.why
-
-
-def test_a_name_neither_begins_nor_ends_with_function_words_and_holds_no_file():
-    text = "Please remove the walking stick, and the dog in a.png."
-    reading = reading_of(text)
-    grammar = Grammar(reading)
-    begun = [kind_token("mask"), "<image0>", "<text-say>"]
-    said = [reading.positions[int(token[2:-1])].text for token in grammar.allowed(begun)]
-    assert said == ["remove", "walking", "stick", "dog"]
-    walking = [one.text for one in reading.positions].index("walking")
-    assert grammar.allowed([*begun, marker(walking)]) == [marker(walking), marker(walking + 1)]

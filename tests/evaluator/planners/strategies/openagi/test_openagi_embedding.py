@@ -114,20 +114,6 @@ def test_it_is_the_cosine_of_the_pooled_states(tmp_path, pooling, pool):
     assert found == pytest.approx(float(torch.cosine_similarity(line, name, dim=0)), abs=1e-5)
 
 
-def test_a_line_is_most_similar_to_the_name_whose_words_it_has(bag_of_words):
-    found = cosines(EmbeddingSimilarity(folder=bag_of_words, threshold=0.5), "apply denoising please")
-    assert max(found, key=found.get) == "Image Denoising"
-    assert all(-1.0001 <= value <= 1.0001 for value in found.values())
-
-
-def test_a_line_does_not_depend_on_the_others(bert):
-    similarity = EmbeddingSimilarity(folder=bert, threshold=0.5)
-    lines = ["apply denoising", "please", "weather weather weather image"]
-    together = similarity.compare(lines=lines, tools=TOOLS)
-    fresh = EmbeddingSimilarity(folder=bert, threshold=0.5)
-    assert together[2] == fresh.compare(lines=lines[2:], tools=TOOLS)[0]
-
-
 def test_without_a_threshold_it_takes_the_one_that_is_best_on_our_sentences(bag_of_words):
     similarity = EmbeddingSimilarity(folder=bag_of_words)
     best = right_decisions(similarity, threshold=similarity.threshold)

@@ -17,7 +17,6 @@ from evaluator.planners.strategies.openagi.demonstrations import (
     digest_of,
     read_demonstrations,
 )
-from evaluator.planners.strategies.openagi.mapping import map_text
 from evaluator.planners.strategies.openagi.similarity import LexicalSimilarity
 from evaluator.planners.strategies.protocol import Draft
 from evaluator.records import Outcome, Reason
@@ -33,9 +32,6 @@ from tests.evaluator.planners.strategies.openagi.openagi_tasks import (
 from tests.fakes.constrained_model import held
 
 FREE = (ZeroShot, BareZeroShot, FewShot)
-CLOZED_TWICE = task_like(
-    text="Given clozed English document and clozed English query, how to answer the question in English"
-)
 
 
 def said(strategy, task, text):
@@ -125,12 +121,6 @@ def test_nonsense_costs_its_own_task_only():
     ]
 
 
-def test_a_plan_whose_types_do_not_agree_is_handed_on_for_the_checks():
-    task = task_like(text="Given noisy image, how to return the regular image")
-    _, problems = read(said(ZeroShot(), task, steps("Sentiment Analysis"))[0], task)
-    assert {problem.code for problem in problems} >= {"missing_input"}
-
-
 def test_no_demonstration_is_a_request_of_the_suite():
     texts = {task.text.casefold().rstrip("?") for task in TASKS}
     for shown in OWN:
@@ -138,16 +128,6 @@ def test_no_demonstration_is_a_request_of_the_suite():
         assert not any(
             phrase in shown.request for phrase in ("step by step", "clozed", "low-resolutioned", "grayscale")
         )
-
-
-def test_every_line_of_our_demonstrations_is_mapped_by_its_name():
-    mentioned = set()
-    for shown in OWN:
-        text = steps(*shown.steps)
-        lines = map_text(text=text, request=request(CLOZED_TWICE.key), similarity=LexicalSimilarity())
-        assert [line.mapper for line in lines] == ["name"] * len(shown.steps)
-        mentioned |= {line.best for line in lines}
-    assert len(mentioned) == len(request("0").tools) - 1, "all tools but Text Generation, which no request needs"
 
 
 def test_demonstrations_can_come_from_a_file(tmp_path, monkeypatch):

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.planners.protocol import offered_tools
 from evaluator.planners.strategies.openagi.calibration import (
     SENTENCES,
     calibrated_threshold,
@@ -16,7 +15,6 @@ from evaluator.planners.strategies.openagi.reading import step_lines
 from evaluator.planners.strategies.openagi.similarity import LexicalSimilarity
 from evaluator.planners.strategies.prompting import context_of
 from evaluator.plans import parse_comma
-from evaluator.tools.openagi import OPENAGI
 from tests.evaluator.planners.strategies.openagi.openagi_tasks import TASKS, context, request, task_like
 from tests.evaluator.planners.strategies.openagi.unseen_sentences import UNSEEN
 
@@ -38,10 +36,6 @@ class Opinion:
 
 def mapped(text, *, task=TASKS[0], similarity=None):
     return map_text(text=text, request=request(task.key), similarity=similarity or LexicalSimilarity())
-
-
-def tools_of(text, **settings):
-    return [line.best if line.is_mapped else None for line in mapped(text, **settings)]
 
 
 @pytest.mark.parametrize(
@@ -80,10 +74,6 @@ def test_a_line_that_holds_one_name_is_that_tool_whatever_the_measure_says():
     assert (line.best, line.mapper, line.similarity, line.is_mapped) == ("Image Denoising", "name", 1.0, True)
 
 
-def test_a_name_inside_of_another_does_not_count():
-    assert tools_of("Step 1: Visual Question Answering") == ["Visual Question Answering"]
-
-
 @pytest.mark.parametrize(("value", "is_mapped"), [(0.5, True), (0.49, False)])
 def test_a_line_below_the_threshold_is_unmapped_but_shown(value, is_mapped):
     (line,) = mapped("Step 1: make it nice", similarity=Opinion("Colorization", value))
@@ -106,13 +96,6 @@ def test_repeats_are_kept_unless_they_are_to_be_dropped():
     assert dropped == ["Colorization", "Image Denoising"]
 
 
-def test_the_same_tool_on_two_inputs_is_no_repeat():
-    lines = mapped(
-        "Step 1: Fill Mask on the document\nStep 2: Fill Mask on the query", task=task_like(text=CLOZED_TWICE)
-    )
-    assert [call.mentioned for call in calls_of(lines, drops_repeats=True)] == [("document",), ("query",)]
-
-
 def test_lexical_similarity_decides_sentences_it_has_not_seen():
     lexical = LexicalSimilarity()
     assert right_decisions(lexical, threshold=lexical.threshold, sentences=UNSEEN) >= 42
@@ -125,14 +108,6 @@ def test_the_lexical_threshold_is_among_the_best_on_the_sentences_it_was_chosen_
     assert chosen == right_decisions(lexical, threshold=calibrated_threshold(lexical)) >= 60
     assert chosen > right_decisions(lexical, threshold=0.0)
     assert chosen > right_decisions(lexical, threshold=0.9)
-
-
-def test_lexical_similarity_of_a_line_does_not_depend_on_the_others():
-    lexical, tools = LexicalSimilarity(), offered_tools(OPENAGI)
-    lines = [text for text, _ in SENTENCES]
-    together = lexical.compare(lines=lines, tools=tools)
-    assert together == [lexical.compare(lines=[line], tools=tools)[0] for line in lines]
-    assert all(0 <= value <= 1 for row in together for value in row)
 
 
 def test_no_request_of_the_suite_is_among_the_sentences():
@@ -158,10 +133,3 @@ def test_a_call_takes_what_has_become_of_the_input_that_was_named():
         {"text": "$document"},
         {"document": "s2.text", "query": "s1.text"},
     ]
-
-
-def test_an_input_of_another_type_that_was_named_changes_nothing():
-    task = task_like(text="Given noisy image and clozed English query, how to answer the question in English")
-    calls = [NamedCall("Image Denoising", ("query",)), NamedCall("Fill Mask", ("image", "query"))]
-    plan = plan_of_calls(calls=calls, context=context_of(request(task.key)))
-    assert [dict(step.inputs) for step in plan.steps] == [{"image": "$image"}, {"text": "$query"}]

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.planners.language_models.protocol import Beam, Completion, FailureKind, LanguageModelError
-from evaluator.planners.protocol import Expected, RequestedTask
 from evaluator.planners.strategies.openagi import Constrained, Nonlinear
 from evaluator.planners.strategies.openagi.teaching import NoTreeError, as_tree, examples
 from evaluator.plans import Plan, Step
@@ -105,47 +104,6 @@ def test_branches_are_asked_for_together_then_the_join_then_the_rest():
     end = "Visual Question Answering,Machine Translation,"
     assert asked == [[" Input: image", " Input: query"], [f" {branches}"], [f" {branches}{end}"]]
     assert draft.plan == branches + end
-
-
-def test_of_an_input_that_no_tool_can_change_nothing_is_asked():
-    task = task_like(text=BOTH.format(image="blurry image", query="English", language="English"))
-    offered = frozenset({"Image Deblurring", "Visual Question Answering"})
-    draft, model = answer(task, offered=offered)
-    assert draft.plan == "(Image Deblurring,)()Visual Question Answering,"
-    assert not any("Input: query" in prompt for prompt in model.prompts)
-
-
-def other_request(*, text, resources, expects):
-    """A request that is not in the suite, with the suite's tools."""
-    task = RequestedTask(id="x", request=text, resources=resources)
-    return request("0").model_copy(update={"task": task, "expects": Expected(type=expects)})
-
-
-def test_a_name_of_a_branch_comes_again_where_nothing_else_leads_to_the_end():
-    asked = other_request(text="Draw the answer.", resources={"a": "text", "b": "text"}, expects="image")
-    wanted = {
-        "Draw the answer. Input: a": ("Text to Image Generation", "Image Captioning"),
-        "Draw the answer. (Text to Image Generation,Image Captioning,)()": (
-            "Question Answering",
-            "Text to Image Generation",
-        ),
-    }
-    draft = held(strategy=Nonlinear(), request=asked, answer=ConstrainedModel(taught(wanted)).answer)
-    assert draft.plan == "(Text to Image Generation,Image Captioning,)()Question Answering,Text to Image Generation,"
-
-
-def test_three_inputs_are_joined_in_turn():
-    """No request of the suite has three; the recursion is not about two."""
-    three = other_request(text="Three.", resources={"a": "image", "b": "text", "c": "text"}, expects="text")
-    wanted = {
-        "Three. Input: a": ("Image Denoising",),
-        "Three. Input: b": (),
-        "Three. Input: c": ("Fill Mask",),
-        "Three. (Image Denoising,)()(Fill Mask,)": ("Visual Question Answering",),
-        "Three. (Image Denoising,)()(Fill Mask,)Visual Question Answering,": ("Question Answering",),
-    }
-    draft = held(strategy=Nonlinear(), request=three, answer=ConstrainedModel(taught(wanted)).answer)
-    assert draft.plan == "(Image Denoising,)()(Fill Mask,)Visual Question Answering,Question Answering,"
 
 
 def test_the_further_beams_of_a_sequence_are_alternatives():
