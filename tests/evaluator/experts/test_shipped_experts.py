@@ -180,6 +180,11 @@ def test_a_larger_picture_of_a_sign_is_read_the_same(experts):
     assert answers(experts["optical_character_recognition"], {"image": enlarged}) == ["cake"]
 
 
+def test_a_word_that_the_model_never_learnt_is_no_error(experts):
+    (found,) = answers(experts["text_to_tags"], {"text": "Anna lost a [MASK] in the mill."})
+    assert isinstance(found, Labels)
+
+
 def test_a_list_has_each_item_once(monkeypatch, experts):
     tags = experts["text_to_tags"]
     monkeypatch.setattr(type(tags), "answer", lambda self, rows: ["mill, cake,, mill , "] * len(rows))
