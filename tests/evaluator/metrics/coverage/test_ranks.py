@@ -54,7 +54,7 @@ def test_equal_planners_are_rarely_told_apart_one_by_one_and_as_a_board(measured
         tables = equal_planners(measured)
     rng, pairs = np.random.default_rng(5), np.triu_indices(EQUAL, k=1)
     singly, together = 0.0, 0
-    for _ in range():
+    for _ in range(REPLICATIONS):
         tests = board(planners=tables, method=method, strata=measured.strata, rng=rng)
         singly += float((tests.p_values[pairs] < 0.05).mean())
         together += rank_ranges(tests) != [RankRange(1, EQUAL)] * EQUAL
@@ -65,7 +65,7 @@ def test_equal_planners_are_rarely_told_apart_one_by_one_and_as_a_board(measured
 def test_of_shares_equal_planners_are_rarely_told_apart():
     rng, pairs = np.random.default_rng(6), np.triu_indices(EQUAL, k=1)
     singly, together = 0.0, 0
-    for _ in range():
+    for _ in range(REPLICATIONS):
         scores = (rng.random((EQUAL, TASKS, 1)) < 0.8).astype(float)
         tests = pair_tests(scores, method=IntervalMethod.WILSON, strata=["a"] * TASKS)
         singly += float((tests.p_values[pairs] < 0.05).mean())
