@@ -10,7 +10,6 @@ from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.registry import PlannerNameError, split_name, strategies, strategy_of
 from evaluator.suites import suite_names, suite_of
 from evaluator.suites.registry import suites_in_turns
-from tests.evaluator.planners.strategies.conversing import request_of
 
 TOOLMINI = suite_of("toolmini")
 
@@ -89,14 +88,3 @@ def test_a_strategy_is_refused_for_a_suite_whose_requests_it_does_not_understand
             else:
                 with pytest.raises(PlannerNameError, match="does not understand requests of"):
                     strategy_of(name=name, suite=suite_of(slug))
-
-
-def test_a_strategy_may_work_without_a_model_and_with_one(tmp_path):
-    script = tmp_path / "script.jsonl"
-    script.write_text('{"pattern": "", "text": "[]"}\n')
-    alone = planner_named(name="controlllm/adaptive", suite=TOOLMINI)
-    asking = planner_named(name=f"controlllm/adaptive:scripted:{script}", suite=TOOLMINI)
-    request = request_of("toolmini", "image_editing/5")
-    assert alone.plan(request).call.completion_tokens is None
-    assert asking.identity()["language_model"]
-    assert asking.plan(request).call.completion_tokens

@@ -4,12 +4,12 @@ import pytest
 
 from evaluator.planners.strategies.arc.agents import agent_named
 from evaluator.planners.strategies.arc.compact import feedback_text, task_text
-from evaluator.planners.strategies.arc.strategy import Experts, Single
+from evaluator.planners.strategies.arc.strategy import Experts
 from evaluator.planners.strategies.registry import PlannerNameError, named_strategy
 from evaluator.programs import Failure
 from evaluator.suites.arc.candidates.running import Wrong
 from evaluator.suites.arc.demonstrations import Demonstration
-from tests.evaluator.planners.strategies.arc.test_strategy import BROKEN, HIDDEN, INPUTS, REVERSE, WHOLE, output, play
+from tests.evaluator.planners.strategies.arc.test_strategy import HIDDEN, INPUTS, REVERSE, output, play
 
 SAME_SIZE = Demonstration(input=((1, 0, 0), (0, 2, 2)), output=((1, 0, 1), (0, 3, 3)))
 SMALLER = Demonstration(input=((1, 0), (1, 2)), output=((5,),))
@@ -43,24 +43,6 @@ def test_feedback_has_a_line_for_each_demonstration():
     assert feedback_text(outputs=outputs, rights=rights) == (
         "1 ok\n2 1x1 not 2x3\n3 3: 0:2. not a 1:1b not c 1:2b not c\n4 error\nagain\n"
     )
-
-
-def test_wrong_programs_are_corrected_as_a_whole():
-    asked = []
-    texts = ["Hm.", fenced(BROKEN), fenced(REVERSE), fenced(WHOLE)]
-    draft = play(
-        Single(option="objects;style=compact;samples=1;loops=4"), lambda _, number: texts[number], asked=asked
-    )  # fmt: skip
-    assert draft.plan == {"program": WHOLE}
-    assert draft.notes["prompt"] == "arc-compact/1"
-    assert [one["end"] for one in draft.notes["agents"][0]["replies"]] == [
-        "unreadable", "error", "wrong outputs", "fits all demonstrations",
-    ]  # fmt: skip
-    assert len({call.messages[0].content for call in asked}) == 1
-    assert [call.messages[2].content for call in asked[1:3]] == ["no program\nagain\n", "1 error\n2 error\nagain\n"]
-    assert asked[3].messages[1].content == fenced(REVERSE)
-    assert asked[3].messages[2].content.startswith("1 4: ")
-    assert len(asked[3].messages) == 3
 
 
 def test_no_output_of_a_test_is_in_a_request():

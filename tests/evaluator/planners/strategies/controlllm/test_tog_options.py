@@ -8,7 +8,7 @@ import pytest
 from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.controlllm import AdaptiveControlLLM, assessment, solutions
 from evaluator.planners.strategies.controlllm.planning import plan_by_asking, plan_offline
-from evaluator.planners.strategies.controlllm.search import SearchStep, adaptive, exhaustive, search
+from evaluator.planners.strategies.controlllm.search import SearchStep, adaptive, exhaustive
 from evaluator.planners.strategies.registry import PlannerNameError
 from evaluator.suites.registry import suite_of
 from evaluator.suites.toolbench.search_benchmark import measure_search
@@ -86,26 +86,6 @@ def test_at_a_node_a_tool_that_closes_the_gap_of_types_becomes_a_candidate():
     assert found["highlight_object_on_image"] == assessment.CLOSES_THE_GAP
     assert found["image_cropping"] == 4.5
     assert found["text_to_image"] == 2.0
-
-
-def test_the_search_asks_for_the_scores_of_each_node():
-    steps = []
-
-    def at_node(step):
-        steps.append(step)
-        return {tool.name: 3.0 for tool in ALL}
-
-    some = tools("object_detection", "select_bbox", "highlight_object_on_image")
-    found = search(
-        tools=some, args=kinds("image", "text"), returns=kinds("image"), choose=adaptive, scores={}, step_scores=at_node
-    )
-    assert found == search(
-        tools=some, args=kinds("image", "text"), returns=kinds("image"), choose=exhaustive, scores={}
-    )
-    first, second, *_ = steps
-    assert (first.path, first.idle, first.missing) == ((), frozenset(kinds("image", "text")), frozenset(kinds("image")))
-    assert [tool.name for tool in second.path] == ["object_detection"]
-    assert second.idle == frozenset(kinds("text", "bbox"))
 
 
 # --- what the solution expert is asked ----------------------------------------------------------------------------

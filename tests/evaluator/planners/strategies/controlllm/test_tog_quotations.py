@@ -53,12 +53,6 @@ def test_a_mark_that_is_never_closed_reaches_to_the_end_or_to_a_sentence_with_a_
     assert quoted('Mark the "red star in a.png.', "a.png") == []
 
 
-def test_a_mark_that_was_never_opened_closes_what_follows_the_colon_or_begins_the_request():
-    assert quoted('Tag this: It rained. We left."') == ["It rained. We left."]
-    assert quoted('It rained. We left." Tag this.') == ["It rained. We left."]
-    assert quoted('Look at a.png and read it." Then tag it.', "a.png") == []
-
-
 _MARKS = st.text(alphabet="ab.:, ?\"'\u201c\u201d\u201e\u2018\u2019«»5\nA", max_size=60)
 
 

@@ -50,22 +50,6 @@ def test_writing_is_read_once(wording):
     assert planned(wording, a_png="image") == [(["a.png"], ("optical_character_recognition",))]
 
 
-def test_a_text_that_a_picture_or_a_clip_must_give_is_made_first():
-    assert planned("Tag the writing of a.png.", a_png="image")[0][1] == (
-        "optical_character_recognition",
-        "text_to_tags",
-    )
-    assert planned("Describe b.png and give the description a title.", b_png="image")[0][1] == (
-        "image_captioning",
-        "title_generation",
-    )
-    assert planned("Suggest hashtags for c.mp4 from a description.", c_mp4="video")[0][1] == (
-        "video_captioning",
-        "text_to_tags",
-    )
-    assert planned("What is the mood of the person in a.png?", a_png="image")[0][1] == ("image_question_answering",)
-
-
 @pytest.mark.parametrize(
     "text", ['"', '""', '"a', "\u201c", "'''", '"" ""', 'a" b" c"', "<QUOTE>-0", '"<QUOTE>-1"', '".']
 )
