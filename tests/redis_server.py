@@ -1,15 +1,14 @@
 """A Redis for tests: Debian's `redis-server` on a free port of this machine, in a folder of its own."""
 
 import shutil
-import socket
-import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import redis
+
+from tests.processes import Program, free_port
 
 DATABASES = 256
 
@@ -24,32 +23,21 @@ def redis_server(port: int = 0) -> Iterator[str]:
     program = shutil.which("redis-server")
     assert program is not None, "redis-server is not on the PATH; ./planarena test installs it when run by root"
     folder = Path(tempfile.mkdtemp(prefix="redis-"))
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        probe.bind(("127.0.0.1", port))
-        port = int(probe.getsockname()[1])
+    port = port or free_port()
     options = ["--bind", "127.0.0.1", "--port", str(port), "--dir", str(folder), "--save", "", "--appendonly", "no"]
-    process = subprocess.Popen(
-        [program, *options, "--databases", str(DATABASES)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-    )
+    command = [program, *options, "--databases", str(DATABASES)]
+    server = Program(command, log=folder / "log")
     try:
-        _wait(port=port, process=process)
+        server.wait_for(lambda: _answers(port), what="an answer of redis-server", seconds=15, every=0.05)
         yield f"redis://127.0.0.1:{port}"
     finally:
-        process.terminate()
-        process.wait(timeout=10)
+        server.stop(seconds=10)
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _wait(*, port: int, process: "subprocess.Popen[bytes]") -> None:
-    client = redis.Redis(host="127.0.0.1", port=port)
-    until = time.monotonic() + 15
-    while True:
+def _answers(port: int) -> bool:
+    with redis.Redis(host="127.0.0.1", port=port) as client:
         try:
-            client.ping()
-            client.close()
-            return
+            return bool(client.ping())
         except redis.ConnectionError:
-            assert process.poll() is None, f"redis-server ended with code {process.returncode}"
-            assert time.monotonic() < until, "redis-server does not answer"
-            time.sleep(0.05)
+            return False

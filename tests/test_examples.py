@@ -13,8 +13,8 @@ from django.db import connection
 from evaluator.planners import request_for
 from evaluator.plans import read_plan
 from evaluator.suites import suite_of
-from tests.end_to_end.arena import ROOT
 from tests.end_to_end.endpoints import example
+from tests.processes import ROOT
 from tests.recipes import apply, blocks, changed_files, linked_copy, titles
 
 OPENAGI = suite_of("openagi")
@@ -67,6 +67,7 @@ def test_every_recipe_is_followed():
     assert set(titles()) - PROSE == set(MODULES)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("title", ["An expert", "A strategy", "A plan form"])
 def test_the_commands_of_a_recipe_run_in_a_copy_that_follows_it(title, tmp_path):
     environment = follow(title, folder=tmp_path)
@@ -96,6 +97,7 @@ def in_arrows(record):
     assert [step["tool"] for step in record["plan"]["steps"]] == ["Image Denoising", "Image Captioning"]
 
 
+@pytest.mark.full
 @pytest.mark.django_db
 @pytest.mark.parametrize("title", ["A kind of planner", "A page"])
 def test_the_recipe_of_a_site_works_in_a_copy_that_follows_it(title, tmp_path):

@@ -9,8 +9,10 @@ import torch
 
 from evaluator.rewards import PlanReward
 from evaluator.suites import suite_of
-from tests.end_to_end.arena import ROOT
+from tests.processes import ROOT
 from tests.toy_trl import toy_trl
+
+pytestmark = pytest.mark.full
 
 
 class ShortPlans:

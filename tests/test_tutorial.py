@@ -14,6 +14,8 @@ import pytest
 
 from tests.run import ROOT
 
+pytestmark = pytest.mark.full
+
 TEXT = (ROOT / "docs" / "tutorial.md").read_text()
 CODE = re.findall(r"^```python\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
 COMMANDS = re.findall(r"^    \./planarena ((?:suites|evaluate) .*)$", TEXT, re.MULTILINE)

@@ -18,7 +18,7 @@ from tests.leaderboard.pages.factories import make_evaluation, make_planner, mak
 from tests.leaderboard.serving import server
 from tests.run import find_browser
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.full, pytest.mark.django_db(transaction=True)]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 PATIENCE = 30_000
 """Milliseconds: a page asks every four seconds, and after fifteen seconds of silence."""

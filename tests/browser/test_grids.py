@@ -6,7 +6,7 @@ from playwright.sync_api import Browser, expect
 from tests.browser.looking import Looker
 from tests.browser.site import Site
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.full, pytest.mark.browser]
 
 
 @pytest.mark.parametrize("scripts", [True, False])

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.looking import NARROW, WIDE, Looker
 from tests.browser.site import Site
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.full, pytest.mark.browser]
 LOADED = """image => {
   image.loading = "eager";
   return image.decode().then(() => image.naturalWidth > 0);

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from tests.browser.looking import EVERY_RULE, NARROW, WIDE, Looker
 from tests.browser.site import Site
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.full, pytest.mark.browser]
 BOARD = "/boards/openagi/"
 ROW = "() => document.activeElement.closest('tbody tr')?.rowIndex ?? 0"
 

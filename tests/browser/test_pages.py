@@ -17,7 +17,7 @@ from tests.browser.site import Site
 from tests.routes import SAME, Visit, named_routes, table
 from tests.sampling import Sample
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.full, pytest.mark.browser]
 
 Looks = tuple[dict[int, dict[str, Any] | None], ...]
 """How a page is looked at in light and in dark: it is loaded at the first width and then made the other one, with what

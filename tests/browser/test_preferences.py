@@ -4,7 +4,7 @@ import pytest
 
 from tests.browser.looking import NARROW, WIDE, Looker
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.full, pytest.mark.browser]
 BOARD = "/boards/openagi/"
 _STYLE = "([selector, pseudo, name]) => getComputedStyle(document.querySelector(selector), pseudo)[name]"
 

@@ -7,7 +7,7 @@ from leaderboard.planners.fields import FIELD_TEMPLATE
 from leaderboard.planners.kinds import FIELDS, KINDS, kinds_with
 from tests.browser.looking import EVERY_RULE, HEIGHTS, NARROW, WIDE
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.full, pytest.mark.browser]
 _VISIBLE = (
     "() => [...document.querySelectorAll('.form [name]')].filter(one => one.checkVisibility()).map(one => one.name)"
 )

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.looking import WIDE, Looker
 from tests.browser.site import Site
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.full, pytest.mark.browser]
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from tests.browser.looking import EVERY_RULE, NARROW, WIDE, Looker
 from tests.browser.site import Site
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.full, pytest.mark.browser]
 
 
 def test_from_the_heat_map_to_a_result_and_to_one_task_across_planners(lookers: tuple[Looker, Looker], site: Site):

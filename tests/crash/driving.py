@@ -4,13 +4,12 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,8 +21,10 @@ import psutil
 import psycopg
 
 from leaderboard.site.environment import parse_database_url
-from tests.crash.effects import ROOT, Point, arm, is_armed
+from tests.crash.effects import ROOT, Point, arm, armed
 from tests.crash.roles import FACTS, IN_TURNS, Run
+from tests.processes import free_port, lives, marked, tails, write_stacks
+from tests.processes import kill as kill_all
 
 FINAL = frozenset({"completed", "failed", "cancelled"})
 _KEPT_UP = ("web", "celery", "own_worker")
@@ -37,6 +38,7 @@ class Zygote:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.crash.zygote"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root,
+            env=marked(os.environ),
         )  # fmt: skip
         assert self._process.stdout is not None
         assert self._process.stdout.readline() == "ready\n"
@@ -93,13 +95,6 @@ class Ground:
         return urlsplit(self.postgres_url)._replace(path=f"/{name}").geturl()
 
 
-def lives(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
 def kill(pid: int, number: int = signal.SIGKILL) -> None:
     with suppress(ProcessLookupError):
         os.kill(pid, number)
@@ -112,12 +107,6 @@ def wait_until(condition: Callable[[], Any], *, what: str, seconds: float = 90, 
         assert time.monotonic() < until, f"{what}: not within {seconds} s"
         time.sleep(every)
     return found
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class Site:
@@ -197,7 +186,7 @@ class Site:
         until = time.monotonic() + seconds
         last = time.monotonic()
         while not self.ended():
-            assert time.monotonic() < until, f"not ended after {seconds} s: {self.describe()}"
+            assert time.monotonic() < until, f"not ended after {seconds} s"
             self.keep_up()
             if sweeps and time.monotonic() - last > 0.5:
                 self.tick()
@@ -216,27 +205,30 @@ class Site:
         return [pid for file in files if lives(pid := int(json.loads(file.read_text())["pid"]))]
 
     def describe(self) -> str:
-        """Where it stands, and the ends of the logs, for a failing test."""
+        """Where it stands, and the ends of the logs with the stacks of its processes, which end by that."""
         rows = self.query("SELECT state, reason, reason_text FROM evaluations_evaluation")
         attempts = self.query("SELECT number, state, reason, worker FROM evaluations_attempt ORDER BY leased_at")
-        logs = [*self.run.folder.glob("*.log"), *self.run.folder.glob("workers/*.log")]
-        tails = "\n".join(f"--- {log.name}\n{log.read_text(errors='replace')[-1500:]}" for log in logs)
-        return f"{rows}\n{attempts}\n{tails}"
+        write_stacks(self.processes())
+        return f"{rows}\n{attempts}\n{tails([*self.run.folder.glob('*.log'), *self.run.folder.glob('workers/*.log')])}"
+
+    def processes(self) -> list[psutil.Process]:
+        """Those of this run, the workers that its launcher started included."""
+        forks = psutil.Process(self.ground.zygote.pid).children(recursive=True)
+        return [one for one in forks if one.pid in self.pids.values() or _output_is_in(one, self.run.folder)]
 
     def stop(self) -> None:
         """End every process of this run."""
         if self._database is not None:
             self._database.close()
         self._client.close()
-        for process in psutil.Process(self.ground.zygote.pid).children(recursive=True):
-            with suppress(psutil.NoSuchProcess, OSError):
-                if process.pid in self.pids.values() or _output_is_in(process, self.run.folder):
-                    kill(process.pid)
+        kill_all(self.processes())
 
 
 def _output_is_in(process: psutil.Process, folder: Path) -> bool:
     """Forks have one command line: what tells whose they are is where they write."""
-    return str(Path(f"/proc/{process.pid}/fd/1").readlink()).startswith(f"{folder}{os.sep}")
+    with suppress(OSError):
+        return str(Path(f"/proc/{process.pid}/fd/1").readlink()).startswith(f"{folder}{os.sep}")
+    return False
 
 
 @contextmanager
@@ -255,6 +247,9 @@ def site(*, ground: Ground, broker: str = "filesystem://localhost//", **options:
     made = Site(ground=ground, run=run)
     try:
         yield made
+    except AssertionError as error:
+        error.add_note(made.describe())
+        raise
     finally:
         made.stop()
         with psycopg.connect(ground.postgres_url, autocommit=True) as server:
@@ -313,7 +308,7 @@ def by_sweeps(site: Site) -> None:
     site.start("celery")
     site.submit()
     site.tick()
-    wait_until(lambda: _armed_point_was_reached(site) or _work_is_done(site), what="the tasks are done")
+    wait_until(lambda: _somebody_was_killed(site) or _work_is_done(site), what="the tasks are done")
     site.tick()
 
 
@@ -343,9 +338,10 @@ def _work_is_done(site: Site) -> bool:
     return not site.query("SELECT 1 FROM evaluations_shard WHERE state <> 'done'")
 
 
-def _armed_point_was_reached(site: Site) -> bool:
+def _somebody_was_killed(site: Site) -> bool:
     """Only in runs in which somebody is to be killed."""
-    return (site.run.folder / "was-armed").exists() and not is_armed(site.run.folder)
+    was_armed = site.run.folder / "was-armed"
+    return was_armed.exists() and len(armed(site.run.folder)) < int(was_armed.read_text())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -353,27 +349,26 @@ class Came:
     """How a run ended."""
 
     outcome: dict[str, Any]
-    reached: bool
-    """Whether somebody was killed."""
+    missed: list[Point]
+    """Points to which nobody came."""
     seconds: float
     folder: Path
 
 
-def travel(*, site: Site, journey: str, point: Point | None = None) -> Came:
-    """Go the journey, with somebody killed at the point, and clean up behind him until everything has ended."""
+def travel(*, site: Site, journey: str, points: Sequence[Point] = ()) -> Came:
+    """Go the journey, with somebody killed at each of these points, and clean up behind them until all has ended."""
     started = time.monotonic()
-    if point is not None:
-        arm(folder=site.run.folder, point=point)
-        (site.run.folder / "was-armed").touch()
+    if points:
+        arm(folder=site.run.folder, points=points)
+        (site.run.folder / "was-armed").write_text(str(len(points)))
     JOURNEYS[journey](site)
-    if point is None:
-        site.finish(sweeps=False)
-    else:
-        wait_until(lambda: _armed_point_was_reached(site) or site.ended(), what=f"the point was reached: {point}")
+    if points:
+        what = f"one of these points was reached: {', '.join(map(str, points))}"
+        wait_until(lambda: _somebody_was_killed(site) or site.ended(), what=what)
         # Some messages are sent by the end itself, and what they cause comes after it.
         until = time.monotonic() + _AFTER_THE_END
-        while not _armed_point_was_reached(site) and time.monotonic() < until:
+        while not _somebody_was_killed(site) and time.monotonic() < until:
             time.sleep(0.04)
-        site.finish(sweeps=True)
-    reached = point is not None and not is_armed(site.run.folder)
-    return Came(outcome=site.outcome(), reached=reached, seconds=time.monotonic() - started, folder=site.run.folder)
+    site.finish(sweeps=bool(points))
+    missed = list(armed(site.run.folder).values())
+    return Came(outcome=site.outcome(), missed=missed, seconds=time.monotonic() - started, folder=site.run.folder)

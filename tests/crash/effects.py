@@ -14,16 +14,16 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-ARMED = "crash.json"
-"""File in the folder of a run: the point at which a process kills itself. Whoever does removes it first."""
+ARMED = "armed"
+"""Folder in that of a run: a file for each point at which a process kills itself. Whoever does removes it first."""
 RECORDED = "effects.jsonl"
 
 _PRODUCT = tuple(f"{ROOT / package}{os.sep}" for package in ("leaderboard", "gpu_jobs", "evaluator"))
@@ -55,7 +55,9 @@ class Point:
         return replace(self, effect=replace(self.effect, role=""))
 
     def covers(self, other: "Point") -> bool:
-        """Whether this is the other one, in its role or in any."""
+        """Whether this is the other one, in its role or in any; a name without a place is the beginning of others."""
+        if " @ " not in self.effect.name and other.effect.name.startswith(self.effect.name):
+            other = replace(other, effect=replace(other.effect, name=self.effect.name))
         return other == self or (not self.effect.role and other.of_any_role() == self)
 
     def __str__(self) -> str:
@@ -70,7 +72,7 @@ class Instrument:
         self._folder = folder
         self._counts: Counter[str] = Counter()
         self._lock = threading.Lock()
-        self._armed = _armed(folder)
+        self._armed = armed(folder)
 
     @contextmanager
     def effect(self, what: str) -> Iterator[None]:
@@ -89,38 +91,38 @@ class Instrument:
             file.write(json.dumps(asdict(effect)) + "\n")
 
     def _reach(self, point: Point) -> None:
-        if self._armed is None or not self._armed.covers(point):
-            return
-        try:
-            (self._folder / ARMED).unlink()
-        except FileNotFoundError:
-            # Another process of this role was killed here already.
-            return
-        os.kill(os.getpid(), signal.SIGKILL)
-        time.sleep(60)
+        for file, fatal in self._armed.items():
+            if fatal.covers(point):
+                try:
+                    file.unlink()
+                except FileNotFoundError:
+                    # Another process of this role was killed here already.
+                    continue
+                os.kill(os.getpid(), signal.SIGKILL)
+                time.sleep(60)
 
 
-def arm(*, folder: Path, point: Point) -> None:
-    """Let the next process that comes to this point kill itself there."""
-    (folder / ARMED).write_text(json.dumps(asdict(point)))
+def arm(*, folder: Path, points: Iterable[Point]) -> None:
+    """Let the next process that comes to one of these points kill itself there, once for each."""
+    (folder / ARMED).mkdir()
+    for number, point in enumerate(points):
+        (folder / ARMED / str(number)).write_text(json.dumps(asdict(point)))
 
 
-def is_armed(folder: Path) -> bool:
-    """Whether nobody came to the point yet."""
-    return (folder / ARMED).exists()
+def armed(folder: Path) -> dict[Path, Point]:
+    """The points to which nobody came yet."""
+    found = {}
+    for file in (folder / ARMED).glob("*"):
+        # Somebody may come to it at this moment.
+        with suppress(FileNotFoundError):
+            raw = json.loads(file.read_text())
+            found[file] = Point(effect=Effect(**raw["effect"]), moment=raw["moment"])
+    return found
 
 
 def recorded(folder: Path) -> list[Effect]:
     """The effects of all processes of a run, in order."""
     return [Effect(**json.loads(line)) for line in (folder / RECORDED).read_text().splitlines()]
-
-
-def _armed(folder: Path) -> Point | None:
-    try:
-        raw = json.loads((folder / ARMED).read_text())
-    except FileNotFoundError:
-        return None
-    return Point(effect=Effect(**raw["effect"]), moment=raw["moment"])
 
 
 def _place() -> str:

@@ -9,12 +9,11 @@ from typing import Any
 
 from tests.crash.driving import Came, Ground, options_of, site, travel
 from tests.crash.effects import Effect, Point, recorded
-from tests.sampling import Sample
 
 ONLY = os.environ.get("CRASH_POINTS", "")
-"""Which points are tried: nothing for a sample, or with `--deep` for each place in the code once; `all` for every
-effect; or a regular expression for those whose description it finds, as in
-`CRASH_POINTS=CompleteView ./planarena test tests/crash`."""
+"""Which points a full run tries: nothing for each place in the code once; `all` for every effect; or a regular
+expression for those whose description it finds, as in
+`CRASH_POINTS=CompleteView ./planarena test tests/crash/test_matrix.py`."""
 ALL = ONLY == "all"
 _INNERMOST = 2
 AT_ONCE = 2
@@ -90,20 +89,6 @@ def chosen(runs: Sequence[Undisturbed], *, only: str = ONLY) -> list[tuple[Undis
     return [(run, point) for run, point in found if re.search(only, str(point))]
 
 
-def kind_of(chosen: tuple[Undisturbed, Point]) -> tuple[str, str]:
-    """The role and the kind of the effect, such as `web` and `sql UPDATE`: without table, task and address."""
-    _, point = chosen
-    what, _, _ = point.effect.name.partition(" @ ")
-    return point.effect.role, " ".join(what.split()[:2])
-
-
-def sampled(wanted: Sequence[tuple[Undisturbed, Point]], *, sample: Sample) -> list[tuple[Undisturbed, Point]]:
-    """One point of each kind of effect in each role; all with `--deep`, and all that `CRASH_POINTS` names."""
-    if ONLY:
-        return list(wanted)
-    return sample.one_of_each(wanted, kind=kind_of, name=lambda found: str(found[1]), group="crash points")
-
-
 _NOBODY = "nobody came to this point"
 
 
@@ -136,14 +121,14 @@ def _try(*, ground: Ground, run: Undisturbed, point: Point, broker: str) -> tupl
 def _try_once(*, ground: Ground, run: Undisturbed, point: Point, broker: str) -> tuple[str, float]:
     try:
         with site(ground=ground, broker=broker, **options_of(run.journey)) as going:
-            came = travel(site=going, journey=run.journey, point=point)
+            came = travel(site=going, journey=run.journey, points=[point])
             return _problem(came=came, expected=run.outcome), came.seconds
     except AssertionError as error:
         return str(error), 0.0
 
 
 def _problem(*, came: Came, expected: dict[str, Any]) -> str:
-    if not came.reached:
+    if came.missed:
         return _NOBODY
     differing = [key for key in expected if came.outcome[key] != expected[key]]
     return "; ".join(f"{key} is {came.outcome[key]}, not {expected[key]}" for key in differing)

@@ -10,8 +10,9 @@ import redis
 from tests.crash.driving import Ground, kill, site, wait_until
 from tests.redis_server import redis_server
 
+pytestmark = pytest.mark.full
 
-@pytest.mark.full
+
 def test_the_message_of_a_task_that_was_killed_in_its_middle_comes_again(ground: Ground):
     stuck_launcher = {"LAUNCHER": "tests.crash.roles.stuck_launcher"}
     with redis_server() as broker, site(ground=ground, broker=f"{broker}/0", extra=stuck_launcher) as going:

@@ -16,6 +16,7 @@ from leaderboard.site import embedded
 from tests.crash.driving import Ground, Site, kill, site, travel, wait_until, with_template
 from tests.redis_server import redis_server
 
+pytestmark = pytest.mark.full
 PACE = 0.3
 """Seconds for a task, so that there is a middle."""
 

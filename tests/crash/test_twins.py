@@ -12,6 +12,8 @@ from tests.crash.driving import Ground, kill, site, travel, wait_until
 from tests.crash.test_scenarios import PACE, attempts, results, snapshot, started
 from tests.redis_server import redis_server
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module")
 def expected(ground: Ground):

@@ -1,14 +1,10 @@
 """A whole arena as a user starts it: `manage.py demo` in its own process, with its own data folder and port."""
 
 import json
-import os
 import re
 import signal
-import socket
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,8 +18,8 @@ from evaluator.experts.profile import load_profile
 from evaluator.planners.bundled import each_once
 from evaluator.suites import suite_of
 from evaluator.suites.openagi.data import sample_source
+from tests.processes import Program, clean_environment, free_port, lives
 
-ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = 1
 """Of each task: pictures take most of the time, and more samples run the same code."""
 
@@ -35,25 +31,12 @@ def runnable_count() -> int:
     return len(suite.tasks) - len(not_run_reasons(suite=suite, profile=load_profile("lilliput"), samples=samples))
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @contextmanager
 def data_folder() -> Iterator[Path]:
     """For a demo's data. Outside pytest's own folder: as root PostgreSQL runs as another user, and every pytest that
     starts closes that folder to others."""
     with tempfile.TemporaryDirectory(prefix="planarena-arena-", ignore_cleanup_errors=True) as name:
         yield Path(name) / "data"
-
-
-def clean_environment(**changes: str) -> dict[str, str]:
-    """The environment of a shell in which nobody has set anything of PlanArena's."""
-    names = ("DATABASE_URL", "BROKER_URL", "DJANGO_SETTINGS_MODULE")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PLANARENA_")}
-    return {name: value for name, value in kept.items() if name not in names} | changes
 
 
 class Arena:
@@ -67,39 +50,28 @@ class Arena:
         self.url = f"http://127.0.0.1:{self.port}"
         # One client: making one for each of the thousands of requests would take longer than all answers.
         self._client = httpx.Client(base_url=f"{self.url}/api/v1/", timeout=30, trust_env=False)
-        self._log = data.parent / f"{data.name}.log"
         command = [sys.executable, "manage.py", "demo", "--port", str(self.port)]
         command += [argument for name in planners or each_once("toolmini") for argument in ("--planner", name)]
         own = {"PLANARENA_DEMO": "1", "PLANARENA_DATA": str(data), "PLANARENA_SAMPLES": str(SAMPLES)}
         environment = clean_environment(PYTHONUNBUFFERED="1", **(own | settings))
-        with self._log.open("wb") as output:
-            self.process = subprocess.Popen(
-                command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
-            )
+        log = data.parent / f"{data.name}.log"
+        self._program = Program(command, log=log, environment=environment, logs=self._logs)
+        self.process = self._program.process
 
     @property
     def output(self) -> str:
-        return self._log.read_text(errors="replace")
+        return self._program.output
+
+    def _logs(self) -> list[Path]:
+        return [*self.data.glob("logs/*.log"), *self.data.glob("workers/*.log")]
 
     def wait_for(self, condition: Callable[[], Any], *, what: str, seconds: float = 240) -> Any:
         """Poll until the condition is true, and return its value. Fails at once if the demo ends."""
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            found = condition()
-            if found:
-                return found
-            assert self.process.poll() is None, f"the demo ended while waiting for {what}:\n{self.output}"
-            time.sleep(0.2)
-        raise AssertionError(f"{what} did not happen within {seconds} s:\n{self.output}\n{self.logs()}")
+        return self._program.wait_for(condition, what=what, seconds=seconds, every=0.2)
 
     def wait_published(self) -> None:
         # Random valid plans make many pictures: three minutes of two idle cores.
         self.wait_for(lambda: "All published" in self.output, what="all evaluations published", seconds=600)
-
-    def logs(self) -> str:
-        """The ends of all processes' logs, for a failing test."""
-        files = [*self.data.glob("logs/*.log"), *self.data.glob("workers/*.log")]
-        return "\n".join(f"--- {file.name}\n{file.read_text(errors='replace')[-2000:]}" for file in files)
 
     def get(self, path: str) -> Any:
         response = self._client.get(path)
@@ -126,7 +98,7 @@ class Arena:
     def worker_pids(self) -> list[int]:
         """Process ids of the evaluation workers that run."""
         pids = [json.loads(file.read_text())["pid"] for file in self.data.glob("workers/local-*.json")]
-        return [pid for pid in pids if running(pid)]
+        return [pid for pid in pids if lives(pid)]
 
     def family(self) -> list[psutil.Process]:
         """Every process of this arena: children of the demo, and whatever names its data folder or port."""
@@ -140,16 +112,7 @@ class Arena:
 
     def stop(self, number: signal.Signals = signal.SIGINT) -> int:
         self._client.close()
-        if self.process.poll() is None:
-            self.process.send_signal(number)
-        return self.process.wait(timeout=60)
-
-
-def running(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+        return self._program.stop(number)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.end_to_end.arena import ROOT
+from tests.processes import ROOT
 
 
 def example() -> Any:

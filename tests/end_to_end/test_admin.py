@@ -6,9 +6,9 @@ import sys
 import pytest
 from playwright.sync_api import expect
 
-from tests.end_to_end.arena import ROOT, clean_environment
+from tests.processes import ROOT, clean_environment
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.full, pytest.mark.browser, pytest.mark.timeout(400)]
 PASSWORD = "a difference engine"
 
 

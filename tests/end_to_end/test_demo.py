@@ -14,9 +14,10 @@ import pytest
 
 from evaluator.records import ResultRecord, without_timings
 from leaderboard.demo.places import FIRST_PORT
-from tests.end_to_end.arena import ROOT, clean_environment, data_folder, runnable_count, running, started
+from tests.end_to_end.arena import data_folder, runnable_count, started
+from tests.processes import ROOT, clean_environment, lives
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
 
 def board(arena, *, suite="openagi"):
@@ -97,7 +98,6 @@ def partly_done(arena):
     return None
 
 
-@pytest.mark.full
 def test_a_worker_killed_in_the_middle_changes_no_row_and_doubles_none(arena):
     with data_folder() as data, started(data, planners=DISTURBED) as disturbed:
         disturbed.wait_for(lambda: partly_done(disturbed), what="an evaluation half done")
@@ -113,7 +113,7 @@ def test_a_worker_killed_in_the_middle_changes_no_row_and_doubles_none(arena):
         assert len(family) > 5
         assert disturbed.stop() == 0
         psutil.wait_procs(family, timeout=10)
-        assert [process.pid for process in family if running(process.pid)] == []
+        assert [process.pid for process in family if lives(process.pid)] == []
 
 
 def test_a_port_in_use_is_one_clear_sentence(arena):
@@ -141,7 +141,7 @@ def test_a_second_demo_in_the_same_data_folder_leaves_the_first_alone(arena):
     assert f"A demo already runs in the data folder {arena.data} at {arena.url}" in done.stderr
     assert "Traceback" not in done.stderr
     assert arena.get("boards/openagi/")["content"]["rows"]
-    assert {pid for pid in processes if running(pid)} == processes
+    assert {pid for pid in processes if lives(pid)} == processes
 
 
 def test_a_demo_whose_port_is_taken_takes_another_and_says_so():

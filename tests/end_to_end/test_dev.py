@@ -11,9 +11,10 @@ import httpx
 import psutil
 import pytest
 
-from tests.end_to_end.arena import ROOT, clean_environment, data_folder, free_port
+from tests.end_to_end.arena import data_folder
+from tests.processes import ROOT, clean_environment, free_port
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
 EDITED = ROOT / "leaderboard" / "site" / "clock.py"
 
 

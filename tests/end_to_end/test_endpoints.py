@@ -6,7 +6,7 @@ import pytest
 from tests.end_to_end.arena import Arena, runnable_count, sign_up
 from tests.end_to_end.endpoints import Misbehaving, serving
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = [pytest.mark.full, pytest.mark.timeout(400)]
 
 FAULTS = {
     "0": ("response_too_large", "more than 1024 KiB"),

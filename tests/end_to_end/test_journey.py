@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.end_to_end.arena import ROOT, Arena, runnable_count
+from tests.end_to_end.arena import Arena, runnable_count
 from tests.end_to_end.endpoints import Misbehaving, serving
+from tests.processes import ROOT
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.full, pytest.mark.browser, pytest.mark.timeout(400)]
 PICTURES = ROOT / "test-output" / "journeys"
 PASS_PHRASE = "an analytical engine"
 LOST = "5"

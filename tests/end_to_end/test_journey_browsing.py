@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.end_to_end.arena import Arena
 from tests.end_to_end.hands import Keyboard, Mouse
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.full, pytest.mark.browser, pytest.mark.timeout(400)]
 BUNDLED = ["gold", "random-valid", "no-op"]
 ATOM = "{http://www.w3.org/2005/Atom}"
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.arena import ROOT, Arena, clean_environment, sign_up
+from tests.end_to_end.arena import Arena, sign_up
+from tests.processes import ROOT, clean_environment
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = [pytest.mark.full, pytest.mark.timeout(400)]
 SUITE, METRIC = "toolmini", "SE"
 """Judged and not executed: what is tried here is the way of a pipeline, and plans are judged in milliseconds."""
 

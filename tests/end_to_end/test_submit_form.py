@@ -14,7 +14,7 @@ from evaluator.suites.registry import suite_of
 from tests.end_to_end.arena import Arena
 from tests.leaderboard.planners.servers import TOKEN, guarded
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.full, pytest.mark.browser, pytest.mark.timeout(400)]
 WATCH_SHIFTS = """() => { window.shifts = 0; new PerformanceObserver(
     list => { for (const entry of list.getEntries()) window.shifts += entry.value; }
   ).observe({type: "layout-shift", buffered: false}); }"""

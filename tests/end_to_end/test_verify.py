@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from tests.end_to_end.arena import ROOT, clean_environment
+from tests.processes import ROOT, clean_environment
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = [pytest.mark.full, pytest.mark.timeout(400)]
 
 
 def verify(*arguments: object, **environment: str) -> tuple[int, dict]:

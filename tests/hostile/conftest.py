@@ -4,19 +4,14 @@ import secrets
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 import pytest
 
-from evaluator.planners.language_models.admission.checkpoint_zip import inspect
-from evaluator.planners.language_models.admission.rules import ModelRefusedError
 from tests.fakes.checkpoints import zipped
 from tests.hostile.checkpoints import CASES, Target, honest, layers
 from tests.hostile.checkpoints import Case as Checkpoint
 from tests.hostile.endpoints import ENDPOINTS, HEADER, TIMEOUT_SECONDS, Endpoint, Serving, serving
 from tests.hostile.site import Fate, Site, User, running_site
-from tests.sampling import Sample
 
 _LONGEST_SECONDS = 900.0
 _AT_ONCE = 4
@@ -49,24 +44,17 @@ def endpoints() -> Iterator[Serving]:
 @pytest.fixture(scope="package")
 def target(site: Site) -> Target:
     """What the checkpoints try to read."""
-    secrets_folder = site.arena.data / "secrets"
-    own = {f"the site's {path.name}": path.read_text().strip() for path in secrets_folder.iterdir() if path.is_file()}
-    return Target(
-        path=str(site.bait.path), bait=site.bait.content, secrets=str(secrets_folder), port=str(site.arena.port),
-        canaries=site.bait.canaries, wanted=own | {"bait": site.bait.content, "secret header": site.bait.header},
-    )  # fmt: skip
+    return site.target()
 
 
 @pytest.fixture(scope="package")
-def fates(
-    request: pytest.FixtureRequest, site: Site, target: Target, endpoints: Serving, sample: Sample
-) -> Mapping[str, Fate]:
+def fates(request: pytest.FixtureRequest, site: Site, target: Target, endpoints: Serving) -> Mapping[str, Fate]:
     """What came of each hostile checkpoint and endpoint, by its name. Only those that a chosen test looks at run."""
     names = {value.name for item in request.session.items for value in _parameters(item)}
     checkpoints = [case for case in _CHECKPOINTS if not names or case.name in names]
     servers = [one for one in ENDPOINTS if not names or one.name in names]
     with ThreadPoolExecutor(2) as both:
-        first = both.submit(_enter_checkpoints, site, checkpoints, target, sample)
+        first = both.submit(_enter_checkpoints, site, checkpoints, target)
         second = both.submit(_enter_endpoints, site, servers, endpoints)
         found = first.result() | second.result()
     until = time.monotonic() + _LONGEST_SECONDS
@@ -80,29 +68,12 @@ def _parameters(item: pytest.Item) -> list[Checkpoint | Endpoint]:
     return [] if values is None else [one for one in values.params.values() if isinstance(one, Checkpoint | Endpoint)]
 
 
-def _enter_checkpoints(site: Site, cases: list[Checkpoint], target: Target, sample: Sample) -> dict[str, Fate]:
-    archives = {case.name: zipped(case.build(honest(), target)) for case in cases}
-    left_out = _left_out([case for case in cases if case in CASES], archives=archives, sample=sample)
-    entered = [case for case in cases if case.name not in left_out]
+def _enter_checkpoints(site: Site, cases: list[Checkpoint], target: Target) -> dict[str, Fate]:
+    # What takes longest begins first: what is not of the corpus is loaded for certain.
+    chosen = sorted(cases, key=lambda case: case in CASES)
     with ThreadPoolExecutor(_AT_ONCE) as some:
-        # What takes longest begins first: what is not of the corpus is loaded for certain.
-        chosen = sorted(entered, key=lambda case: case in CASES)
-        found = some.map(lambda case: _checkpoint(site, case, archive=archives[case.name]), chosen)
-        fates = {case.name: fate for case, fate in zip(chosen, found, strict=True)}
-    return fates | {name: Fate(admitted=True) for name in left_out}
-
-
-def _left_out(cases: list[Checkpoint], *, archives: Mapping[str, bytes], sample: Sample) -> set[str]:
-    """Names of the cases that the site would take, but for those that this run loads: loading a model costs seconds of
-    processor time. What the site refuses goes the whole way in every run."""
-    if sample.named:
-        return set()
-    admitted = [case for case in cases if _is_admitted(archives[case.name])]
-    loaded = sample.one_of_each(
-        admitted, kind=lambda case: case.kind, name=lambda case: case.name, group="hostile models"
-    )
-    print(f"\nmodels that are loaded: {', '.join(case.name for case in loaded)}", flush=True)
-    return {case.name for case in admitted} - {case.name for case in loaded}
+        found = some.map(lambda case: _checkpoint(site, case, archive=zipped(case.build(honest(), target))), chosen)
+        return {case.name: fate for case, fate in zip(chosen, found, strict=True)}
 
 
 def _checkpoint(site: Site, case: Checkpoint, *, archive: bytes) -> Fate:
@@ -111,18 +82,6 @@ def _checkpoint(site: Site, case: Checkpoint, *, archive: bytes) -> Fate:
         return user.enter_checkpoint(archive, name=name)
     upload = {"checkpoint_file": ("model.zip", archive, "application/zip")}
     return user.enter_by_form(upload, kind="checkpoint", name=name, strategy="hugginggpt")
-
-
-def _is_admitted(archive: bytes) -> bool:
-    """Whether the site would take this checkpoint."""
-    with NamedTemporaryFile(suffix=".zip") as file:
-        file.write(archive)
-        file.flush()
-        try:
-            inspect(Path(file.name), most_unpacked_bytes=1 << 30)
-        except ModelRefusedError:
-            return False
-    return True
 
 
 def _enter_endpoints(site: Site, servers: list[Endpoint], endpoints: Serving) -> dict[str, Fate]:

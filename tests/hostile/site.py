@@ -11,7 +11,7 @@ import secrets
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import cycle
@@ -20,10 +20,13 @@ from typing import Any
 
 import httpx
 import psutil
+import psycopg
 
 from gpu_jobs.launchers.guard import own_memory
-from tests.end_to_end.arena import ROOT, Arena, data_folder, sign_up, started
+from tests.end_to_end.arena import Arena, data_folder, sign_up, started
 from tests.hostile.canaries import Canaries, canaries
+from tests.hostile.checkpoints import Target
+from tests.processes import ROOT
 
 PASS_PHRASE = "a long pass phrase"
 SUITE = "sums"
@@ -75,10 +78,9 @@ class Fate:
     """The sentence with which the site did not take it; empty: it did."""
     status: int = 0
     """Of the answer to its submission."""
-    admitted: bool = False
-    """Whether it passed the site's checks and was not submitted, since this run's sample loads another one."""
     evaluation: str = ""
-    seconds: float = 0.0
+    created: str = ""
+    finished: str = ""
     state: str = ""
     reason: str = ""
     """The sentence of its evaluation."""
@@ -91,12 +93,8 @@ class Fate:
 class Measured:
     """What the honest user and the operator saw meanwhile."""
 
-    alone_seconds: float = 0.0
-    """How long the honest user's evaluation takes while nobody else submits."""
-    honest_seconds: list[float] = field(default_factory=list)
-    """From submission to publication of each of the honest user's evaluations."""
-    honest_ends: list[str] = field(default_factory=list)
-    page_seconds: list[float] = field(default_factory=list)
+    honest: list[Fate] = field(default_factory=list)
+    """What came of each of the honest users' evaluations."""
     memory: dict[str, int] = field(default_factory=dict)
     """The most bytes that a process held for itself, by what it does."""
     problems: list[str] = field(default_factory=list)
@@ -206,12 +204,19 @@ class Site:
             self._entered += 1
             return self._users[-1]
 
+    def target(self) -> Target:
+        """What the checkpoints try to read."""
+        folder = self.arena.data / "secrets"
+        own = {f"the site's {path.name}": path.read_text().strip() for path in folder.iterdir() if path.is_file()}
+        return Target(
+            path=str(self.bait.path), bait=self.bait.content, secrets=str(folder), port=str(self.arena.port),
+            canaries=self.bait.canaries, wanted=own | {"bait": self.bait.content, "secret header": self.bait.header},
+        )  # fmt: skip
+
     @contextmanager
     def measuring(self) -> Iterator[None]:
         """Evaluate an honest planner again and again, and look at pages and processes."""
         honest = [User(self.arena, "ada") for _ in range(_HONEST_USERS)]
-        self.honest_evaluation(honest[0])
-        self.measured.alone_seconds = self.honest_evaluation(honest[1])
         for run in (lambda: self._evaluate_again(honest), self._look_at_pages, self._look_at_processes):
             thread = threading.Thread(target=run, daemon=True)
             self._threads.append(thread)
@@ -225,28 +230,24 @@ class Site:
             for user in [*honest, *self._users]:
                 user.close()
 
-    def honest_evaluation(self, user: User, *, seconds: float = 120) -> float:
-        """Seconds from submission to the end of an honest planner's evaluation."""
-        began = time.monotonic()
+    def honest_evaluation(self, user: User, *, seconds: float = 120) -> Fate:
+        """What comes of an honest planner."""
         name = f"honest-{secrets.token_hex(4)}"
         fate = user.enter({"name": name, "kind": "bundled", "bundled_name": "gold"})
         assert fate.evaluation, fate.refused
-        ended = self._end_of(fate.evaluation, user=user, until=began + seconds)
-        self.measured.honest_ends.append(ended["state"])
-        return time.monotonic() - began
+        self.finish(fate, user=user, until=time.monotonic() + seconds, every=0.3)
+        return fate
 
-    def finish(self, fate: Fate, *, until: float) -> None:
+    def finish(self, fate: Fate, *, until: float, user: User | None = None, every: float = 1.0) -> None:
         """Wait for the end of an evaluation, and gather all that there is to see of it."""
         if not fate.evaluation:
             return
-        user = self._users[0]
-        began = time.monotonic()
-        ended = self._end_of(fate.evaluation, user=user, until=until, every=1.0)
-        fate.seconds = time.monotonic() - began
+        ended = self._end_of(fate.evaluation, user=user or self._users[0], until=until, every=every)
         fate.state, fate.reason = ended["state"], ended["reason_text"]
+        fate.created, fate.finished = ended["created"], ended["finished"] or ""
         fate.rows = self.arena.results(fate.evaluation)
 
-    def _end_of(self, evaluation: str, *, user: User, until: float, every: float = 0.3) -> dict[str, Any]:
+    def _end_of(self, evaluation: str, *, user: User, until: float, every: float) -> dict[str, Any]:
         while True:
             found = dict(_patient(lambda: user.api.get(f"evaluations/{evaluation}/")).json())
             if found["state"] in ENDED or time.monotonic() > until:
@@ -258,7 +259,7 @@ class Site:
             if self._stop.is_set():
                 return
             try:
-                self.measured.honest_seconds.append(self.honest_evaluation(user))
+                self.measured.honest.append(self.honest_evaluation(user))
             except (httpx.HTTPError, AssertionError, KeyError, ValueError) as error:
                 self.measured.problems.append(f"honest evaluation: {error!r}")
             self._stop.wait(_HONEST_PAUSE_SECONDS)
@@ -268,13 +269,11 @@ class Site:
         fresh = httpx.Limits(max_keepalive_connections=0)
         with httpx.Client(base_url=self.arena.url, timeout=60, trust_env=False, limits=fresh) as client:
             while not self._stop.wait(_PAGES_EVERY_SECONDS):
-                began = time.monotonic()
                 try:
                     for path in ("/", "/api/v1/evaluations/"):
                         client.get(path).raise_for_status()
                 except httpx.HTTPError as error:
                     self.measured.problems.append(f"page: {error!r}")
-                self.measured.page_seconds.append(time.monotonic() - began)
 
     def _look_at_processes(self) -> None:
         while not self._stop.wait(0.5):
@@ -297,6 +296,41 @@ class Site:
         return list(found.values())
 
 
+def all_secrets(site: Site) -> list[str]:
+    """All that nothing may tell: the site's keys, the endpoints' header, and what lies around for the taking."""
+    own = [path.read_text().strip() for path in (site.arena.data / "secrets").iterdir() if path.is_file()]
+    assert own
+    canaries = [] if site.bait.canaries is None else list(site.bait.canaries.texts.values())
+    return [*own, site.bait.content, site.bait.header, *canaries]
+
+
+def files_with(site: Site, texts: Sequence[str]) -> list[str]:
+    """Artefacts, records and logs that hold one of these. Checkpoints name what they want to read, and are their
+    owners'."""
+    places = [site.arena.data / name for name in ("store", "workers", "logs")]
+    files = [path for place in places for path in place.rglob("*") if "checkpoints" not in path.parts]
+    assert any(path.suffix == ".log" for path in files)
+    wanted = [text.encode() for text in texts]
+    return [str(path) for path in files if path.is_file() and any(one in path.read_bytes() for one in wanted)]
+
+
+def tables_with(site: Site, texts: Sequence[str]) -> list[tuple[str, int]]:
+    """Tables of the site's database with a row that holds one of these, by its number."""
+    # Without joining its users, for which it would outlive the site.
+    sockets = (site.arena.data / "postgres" / "postmaster.pid").read_text().splitlines()[4]
+    with psycopg.connect(user="postgres", dbname="postgres", host=sockets) as connection:
+        tables = connection.execute("SELECT relname FROM pg_stat_user_tables").fetchall()
+        return [
+            (table, number)
+            for (table,) in tables
+            for number, text in enumerate(texts)
+            if connection.execute(
+                f'SELECT count(*) FROM "{table}" AS t WHERE t::text LIKE %s',  # type: ignore[arg-type]
+                [f"%{text}%"],
+            ).fetchall() != [(0,)]
+        ]  # fmt: skip
+
+
 def _kind(process: psutil.Process) -> str:
     line = " ".join(process.cmdline())
     for word in ("model_server", "gpu_jobs worker", "uvicorn", "celery", "postgres", "manage.py demo"):
@@ -306,8 +340,13 @@ def _kind(process: psutil.Process) -> str:
 
 
 @contextmanager
-def running_site(**changes: str) -> Iterator[Site]:
-    """A site with workers and a file that hostile planners try to read. `changes`: of `SETTINGS`."""
+def running_site(*, is_idle: bool = False, **changes: str) -> Iterator[Site]:
+    """A site with workers and a file that hostile planners try to read.
+
+    Args:
+        is_idle: whether the demo evaluates nothing, so that no worker starts before somebody submits.
+        changes: of `SETTINGS`.
+    """
     settings = SETTINGS | changes
     workers = int(settings["PLANARENA_LOCAL_WORKERS"])
     with data_folder() as data, tempfile.TemporaryDirectory(prefix="planarena-bait-") as name, canaries() as kept:
@@ -317,9 +356,10 @@ def running_site(**changes: str) -> Iterator[Site]:
         bait = Bait(folder=folder, content=content, header=header, canaries=kept)
         bait.path.write_text(f"{bait.content}\n")
         bait.path.chmod(0o644)
-        with started(data, planners=["no-op"], **(settings | kept.environment)) as arena:
+        with started(data, planners=["identity" if is_idle else "no-op"], **(settings | kept.environment)) as arena:
             arena.wait_for(lambda: "The site is at" in arena.output, what="the site")
             site = Site(arena, bait=bait)
-            arena.wait_for(lambda: len(arena.worker_pids()) == workers, what="the start of all workers")
+            if not is_idle:
+                arena.wait_for(lambda: len(arena.worker_pids()) == workers, what="the start of all workers")
             site.workers_at_first = arena.worker_pids()
             yield site

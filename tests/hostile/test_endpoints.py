@@ -7,6 +7,8 @@ import pytest
 from tests.hostile.endpoints import ENDPOINTS, HOSTILE_TASKS, Endpoint, Serving
 from tests.hostile.site import Fate, Site
 
+pytestmark = pytest.mark.full
+
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda one: one.name.replace(" ", "-"))
 def test_a_hostile_answer_costs_its_own_task_and_nothing_else(endpoint: Endpoint, fates: Mapping[str, Fate]):

@@ -11,14 +11,15 @@ from tests.hostile.checkpoints.layers import CONTROL, EVERYWHERE, NOTHING, PRODU
 from tests.hostile.site import Fate
 from tests.hostile.taken_over.switches import without_part
 
+pytestmark = pytest.mark.full
+
 _YAMA = Path("/proc/sys/kernel/yama/ptrace_scope")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """The whole product of readers and parts with `--deep` only."""
+    """Every reader without every part."""
     if "reader" in metafunc.fixturenames:
-        deep = bool(metafunc.config.getoption("--deep"))
-        cases = [*STRONGEST, *(PRODUCT if deep else [])]
+        cases = [*STRONGEST, *PRODUCT]
         metafunc.parametrize("reader", cases, ids=[case.name.replace(" ", "-") for case in cases])
 
 
@@ -30,7 +31,6 @@ def told(fate: Fate) -> str:
     return f"{fate.reason} {' '.join({row['reason_text'] for row in fate.rows})}"
 
 
-@pytest.mark.sampled(of=4)
 def test_code_in_a_model_server_takes_no_secret_without_any_one_part_of_its_sandbox(
     reader: Case, fates: Mapping[str, Fate], target: Target
 ):

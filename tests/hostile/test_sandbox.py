@@ -17,6 +17,8 @@ from gpu_jobs.model_server.isolation.confinement import Layer
 from tests.gpu_jobs.model_server.hostile import hostile
 from tests.hostile.checkpoints import CASES, Target, honest
 
+pytestmark = pytest.mark.full
+
 OWN = frozenset({Layer.LANDLOCK, Layer.SECCOMP, Layer.LIMITS})
 OUTER = Layer.BUBBLEWRAP if shutil.which("bwrap") else Layer.NAMESPACES
 FULL = OWN | {OUTER} | ({Layer.OWN_USER} if os.geteuid() == 0 else set())
@@ -114,7 +116,6 @@ def loaders(request: pytest.FixtureRequest, corpus: Path, bait: Target) -> Itera
         yield {off: two.submit(told, sets[off], corpus=corpus, bait=bait) for off in sets if off in chosen}
 
 
-@pytest.mark.sampled(of=3)
 @pytest.mark.parametrize("off", ONE_OFF)
 def test_a_careless_loader_tells_no_secret_without_any_one_layer(off: str, loaders: Mapping[str, Future[set[str]]]):
     assert loaders[off].result() == set()

@@ -1,72 +1,33 @@
 """What all hostile planners together may not cost: secrets, other people's time, memory, workers, and the disk."""
 
-import subprocess
-import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.end_to_end.arena import ROOT
-from tests.hostile.site import MODEL_MEMORY, WORKERS, Fate, Site, User
+from tests.hostile.site import MODEL_MEMORY, WORKERS, Fate, Site, User, all_secrets, files_with, tables_with
 
-MOST_DELAY_SECONDS = 30.0
-MOST_PAGE_SECONDS = 10.0
+pytestmark = pytest.mark.full
+
 MOST_WORKER_BYTES = 1_500_000_000
 MARKUP = "<script>alert(1)</script>"
-_ROWS_WITH = """
-import sys
-from pathlib import Path
-import psycopg
-from leaderboard.site import embedded
-secrets = sys.stdin.read().split()
-with psycopg.connect(embedded.start(Path(sys.argv[1]))) as connection:
-    tables = connection.execute("SELECT relname FROM pg_stat_user_tables").fetchall()
-    for (table,) in tables:
-        for number, secret in enumerate(secrets):
-            query = f'SELECT count(*) FROM "{table}" AS t WHERE t::text LIKE %s'
-            if connection.execute(query, [f"%{secret}%"]).fetchone()[0]:
-                print(table, number)
-"""
 
 
 @pytest.fixture(scope="module")
 def secrets(site: Site) -> list[str]:
-    """All that nothing may tell: the site's keys, the endpoints' header, and what lies around for the taking."""
-    own = [path.read_text().strip() for path in (site.arena.data / "secrets").iterdir() if path.is_file()]
-    assert own
-    canaries = [] if site.bait.canaries is None else list(site.bait.canaries.texts.values())
-    return [*own, site.bait.content, site.bait.header, *canaries]
-
-
-def holding(paths: Iterable[Path], *, secrets: list[str]) -> list[str]:
-    """The files that hold one of these."""
-    wanted = [secret.encode() for secret in secrets]
-    return [str(path) for path in paths if path.is_file() and any(one in path.read_bytes() for one in wanted)]
+    return all_secrets(site)
 
 
 def test_no_secret_is_in_a_row(site: Site, secrets: list[str], fates: Mapping[str, Fate]):
     assert fates
     # The first is no secret, and shows that the others would be found.
-    wanted = ["hostile-", *secrets]
-    done = subprocess.run(
-        [sys.executable, "-c", _ROWS_WITH, str(site.arena.data)], input="\n".join(wanted), capture_output=True,
-        text=True, check=True, cwd=ROOT,
-    )  # fmt: skip
-    found = [line.split() for line in done.stdout.splitlines()]
-    assert {number for _, number in found} == {"0"}, found
+    assert {number for _, number in tables_with(site, ["hostile-", *secrets])} == {0}
 
 
 def test_no_secret_is_in_an_artefact_a_record_or_a_log(site: Site, secrets: list[str], fates: Mapping[str, Fate]):
     assert fates
-    data = site.arena.data
-    places = [data / "store", data / "workers", data / "logs"]
-    # The checkpoints themselves name what they want to read, and are their owners'.
-    files = [path for place in places for path in place.rglob("*") if "checkpoints" not in path.parts]
-    assert any(path.suffix == ".log" for path in files)
-    assert holding(files, secrets=secrets) == []
-    assert holding((data / "secrets").iterdir(), secrets=secrets)
+    assert files_with(site, secrets) == []
     assert not [one for one in secrets if one in site.arena.output]
 
 
@@ -81,18 +42,20 @@ def test_no_markup_is_in_a_page(site: Site, fates: Mapping[str, Fate]):
     user.close()
 
 
-def test_no_other_evaluation_is_delayed_by_more_than_30_seconds(site: Site, fates: Mapping[str, Fate]):
-    assert fates
-    measured = site.measured
-    assert len(measured.honest_seconds) > 3
-    assert set(measured.honest_ends) == {"completed"}
-    assert max(measured.honest_seconds) - measured.alone_seconds <= MOST_DELAY_SECONDS, measured.honest_seconds
+def test_honest_evaluations_end_meanwhile_and_overtake_hostile_ones(site: Site, fates: Mapping[str, Fate]):
+    honest = site.measured.honest
+    assert len(honest) > 3
+    assert {one.state for one in honest} == {"completed"}
+    entered = [fate for fate in fates.values() if fate.evaluation]
+    assert [
+        (one.evaluation, other.evaluation) for one in honest for other in entered
+        if other.created < one.created and one.finished < (other.finished or "9")
+    ]  # fmt: skip
 
 
 def test_the_site_answers_all_the_time(site: Site, fates: Mapping[str, Fate]):
     assert fates
     assert site.measured.problems == []
-    assert max(site.measured.page_seconds) < MOST_PAGE_SECONDS
 
 
 def test_memory_is_bounded(site: Site, fates: Mapping[str, Fate]):
@@ -126,5 +89,5 @@ def test_nothing_is_left_outside_of_the_site_s_folder(fates: Mapping[str, Fate])
 def test_an_honest_planner_is_evaluated_after_all_of_them(site: Site, fates: Mapping[str, Fate]):
     assert fates
     user = User(site.arena, "late")
-    assert site.honest_evaluation(user) < MOST_DELAY_SECONDS
+    assert site.honest_evaluation(user).state == "completed"
     user.close()

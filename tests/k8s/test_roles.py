@@ -64,6 +64,7 @@ def main_container(item):
     return found
 
 
+@pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 def test_a_queue_process_runs_every_task_without_the_keys_of_the_web_process(site):
     environment_of, gold, _ = site
@@ -96,6 +97,7 @@ def test_a_queue_process_runs_every_task_without_the_keys_of_the_web_process(sit
     assert not completed.exclude(causes_outdated_since=None).exists()
 
 
+@pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 def test_regular_work_runs_as_its_manifests_say(site, tmp_path):
     environment_of, _, manifests = site

@@ -74,6 +74,7 @@ def until(holds):
         time.sleep(0.02)
 
 
+@pytest.mark.full
 def test_the_engine_runs_while_it_is_wanted_and_starts_again_for_the_next_model(container):
     receiver = Engine(container.folder, look_seconds=0.02)
     for number in (1, 2):
@@ -85,6 +86,7 @@ def test_the_engine_runs_while_it_is_wanted_and_starts_again_for_the_next_model(
     assert container.process.poll() is None
 
 
+@pytest.mark.full
 def test_an_engine_that_ends_by_itself_is_not_started_again_for_the_same_model(container):
     (container.folder / "serve").touch()
     until(lambda: container.started == 1)
@@ -97,6 +99,7 @@ def test_an_engine_that_ends_by_itself_is_not_started_again_for_the_same_model(c
     assert container.started == 1
 
 
+@pytest.mark.full
 def test_a_container_that_was_killed_says_that_its_engine_is_gone(container, tmp_path):
     (container.folder / "serve").touch()
     until(lambda: container.started == 1)
@@ -111,6 +114,7 @@ def test_a_container_that_was_killed_says_that_its_engine_is_gone(container, tmp
         again.kill()
 
 
+@pytest.mark.full
 def test_a_model_that_is_there_before_the_engine_s_container_is_served(tmp_path):
     (tmp_path / "serve").touch()
     found = Container(tmp_path)
@@ -120,6 +124,7 @@ def test_a_model_that_is_there_before_the_engine_s_container_is_served(tmp_path)
         found.kill()
 
 
+@pytest.mark.full
 def test_a_terminated_pod_ends_after_its_model(container):
     (container.folder / "serve").touch()
     until(lambda: container.started == 1)
@@ -131,6 +136,7 @@ def test_a_terminated_pod_ends_after_its_model(container):
     assert {path.name for path in container.folder.iterdir()} == {"started", "stopped"}
 
 
+@pytest.mark.full
 def test_an_idle_engine_ends_at_once(container):
     time.sleep(0.3)
     container.process.send_signal(signal.SIGTERM)

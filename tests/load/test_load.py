@@ -15,6 +15,7 @@ from tests.load.processes import ROOT
 USERS, EVALUATIONS, ENDED, WORKERS, TASKS = 4, 40, 20, 3, 3
 
 
+@pytest.mark.full
 @pytest.mark.timeout(240)
 def test_everything_finishes_and_users_with_unequal_queues_get_the_same(tmp_path):
     out = tmp_path / "report.json"

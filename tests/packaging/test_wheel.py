@@ -16,6 +16,8 @@ from packaging.requirements import Requirement
 from leaderboard.console import EXTRA_OF, usage
 from tests.packaging.conftest import ROOT
 
+pytestmark = pytest.mark.full
+
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 TORCH = {"torch", "transformers", "diffusers", "torchmetrics", "bert-score"}
 EMPTY = "import sys; sys.path.insert(0, sys.argv.pop(1)); from leaderboard.console import main; main()"

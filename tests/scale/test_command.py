@@ -6,9 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from evaluator.suites import suite_names
 from tests.scale.data import FEWEST
 from tests.scale.wide_suite import SLUG
+
+pytestmark = pytest.mark.full
 
 ROOT = Path(__file__).parents[2]
 

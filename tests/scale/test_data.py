@@ -58,6 +58,7 @@ def wide(monkeypatch):
     registry.forget()
 
 
+@pytest.mark.full
 @pytest.mark.django_db
 @pytest.mark.usefixtures("wide")
 def test_the_smallest_installation_has_every_page_for_each_reader():

@@ -15,6 +15,8 @@ from tests.crash.driving import Ground, Zygote, free_port, kill, lives, wait_unt
 from tests.crash.effects import ROOT
 from tests.crash.roles import FACTS, RUN, Run
 
+pytestmark = pytest.mark.full
+
 PAGES = ("/boards/mini/", "/api/v1/boards/mini/", "/boards/mini/snapshots/1/", "/api/v1/evaluations/", "/status/")
 
 
@@ -114,7 +116,6 @@ def hosts(releases, postgres_url, tmp_path):
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.full
 def test_nothing_is_lost_while_two_releases_serve_side_by_side(hosts):
     database, old, new, old_at_new, new_at_old = hosts
     old.zygote.play(role="prepare", folder=old.folder, seconds=180)

@@ -2,8 +2,8 @@
 
 import json
 import os
+import signal
 import socket
-import subprocess
 import sysconfig
 import time
 from collections.abc import Iterator
@@ -13,6 +13,8 @@ from typing import Any
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
+
+from tests.processes import Program
 
 BUCKET = "arena"
 _USER, _SECRET = "key", "secret"
@@ -82,16 +84,14 @@ def seaweed(folder: Path) -> Iterator[SeaweedFS]:
         "-master.telemetry=false", "-master.volumeSizeLimitMB=64", "-volume.max=100",
         *(f"-{server}.port={port}" for server, port in zip(_SERVERS, ports, strict=True)),
     ]  # fmt: skip
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
+    server = Program(command, log=folder / "log", cwd=folder)
     try:
         service = SeaweedFS(f"http://127.0.0.1:{ports[-1]}")
         service.make_bucket()
         yield service
     finally:
-        # It would write down what nobody reads.
-        process.kill()
-        process.wait()
+        # Asked politely it would write down what nobody reads.
+        server.stop(signal.SIGKILL)
 
 
 def _free_ports(count: int) -> list[int]:

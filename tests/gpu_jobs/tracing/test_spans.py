@@ -9,8 +9,8 @@ import pytest
 
 from gpu_jobs.tracing import options, spans
 from leaderboard.site.known_secrets import known_secrets
-from tests.end_to_end.arena import free_port
 from tests.fakes.collector import collecting, tracing_to
+from tests.processes import free_port
 
 STRANGERS = f"00-{'5' * 32}-{'6' * 16}-01"
 

@@ -9,9 +9,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import torch
-from transformers import LlamaConfig, LlamaForCausalLM
-
 from evaluator.suites import suite_of
 from tests.fakes.tiny_models import BEGIN, END, PAD, byte_level_bpe, saved
 from tests.hostile.canaries import Canaries
@@ -68,6 +65,9 @@ def case(*, tries: str, reads: bool = False) -> Callable[[Callable[[Files, Targe
 
 @cache
 def _honest() -> Mapping[str, bytes]:
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
     suite = suite_of("toolmini")
     texts = [task.text for task in suite.tasks] + [str(tool) for tool in suite.catalogue.tools.values()]
     tokenizer = byte_level_bpe(texts=texts, size=1200)

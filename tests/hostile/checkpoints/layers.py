@@ -1,7 +1,7 @@
 """Readers of secrets, each in a sandbox that lacks one part: the other parts must be enough.
 
 The strongest one tries every way to read that the corpus knows and names what it took, so that redaction of the secrets
-themselves hides nothing. With `--deep` each reading program of the corpus runs without each part, too.
+themselves hides nothing. Each reading program of the corpus runs without each part, too.
 """
 
 import os
@@ -196,7 +196,7 @@ def _case(name: str, *, part: str, by: str = "", code: str = "") -> Case:
 
 
 STRONGEST = [_case(EVERYWHERE, part=part) for part in PARTS]
-"""By default: one for each part."""
+"""One for each part."""
 CONTROL = _case(EVERYWHERE, part=EVERYTHING)
 """The same code without a sandbox, which must find the secrets."""
 PRODUCT = [
@@ -204,4 +204,4 @@ PRODUCT = [
     *(_case(EVERYWHERE, part=part, by=Layer.NAMESPACES.value)
       for part in PARTS if _BWRAP and part not in _OF_BUBBLEWRAP),
 ]  # fmt: skip
-"""With `--deep`: every reader without every part, and the layers around our own namespaces instead of bubblewrap's."""
+"""Every reader without every part, and the layers around our own namespaces instead of bubblewrap's."""

@@ -14,6 +14,8 @@ from packaging.utils import canonicalize_name
 
 from tests.k8s.images.dockerfiles import IMAGES, ROOT, locks_of, of, stages
 
+pytestmark = pytest.mark.full
+
 REFUSING = """
 import sys
 

@@ -13,7 +13,7 @@ import pytest
 
 from evaluator.cli import progress_lines
 from leaderboard.site import managing
-from tests.end_to_end.arena import ROOT, clean_environment
+from tests.processes import ROOT, clean_environment
 
 
 @pytest.fixture

@@ -12,13 +12,13 @@ from django.conf import settings as site_settings
 from leaderboard.evaluations.models import Attempt, Evaluation
 from leaderboard.site import celery
 from leaderboard.site.http.one_hop import OneHop
-from tests.end_to_end.arena import ROOT
 from tests.fakes.collector import Collector, ReceivedSpan, collecting, tracing_to
 from tests.leaderboard.factories import make_user
 from tests.leaderboard.monitoring.test_logs import wait_until
 from tests.leaderboard.planning import REAL, make_toolmini
 from tests.leaderboard.serving import server
 from tests.leaderboard.site.api.helpers import client_of
+from tests.processes import ROOT
 
 STRANGERS = f"00-{'5' * 32}-{'6' * 16}-01"
 KEY = "key-of-the-collector"

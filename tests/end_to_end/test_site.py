@@ -1,0 +1,135 @@
+"""One site with a real worker: from a submission to a row of a board, beside a hostile model and a hostile endpoint."""
+
+import json
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+from typer.testing import CliRunner
+
+from evaluator.client.__main__ import app
+from tests.fakes.checkpoints import zipped
+from tests.processes import ROOT, lives
+
+if TYPE_CHECKING:
+    # They import PyTorch, which no module does before a test needs it.
+    from tests.hostile.site import Fate, Site
+
+pytestmark = pytest.mark.timeout(300)
+SECONDS = 150.0
+READER = "without landlock: read everything"
+"""Code that tries every way to read a secret, in a sandbox that lacks one part."""
+REDIRECTING = "a redirect to this machine"
+
+
+@pytest.fixture(scope="module")
+def site() -> "Iterator[Site]":
+    """With one worker, and nothing to evaluate."""
+    from tests.hostile.site import running_site
+
+    with running_site(is_idle=True, PLANARENA_LOCAL_WORKERS="1") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def fates(site: "Site") -> "Iterator[Mapping[str, Fate]]":
+    """What came of an honest planner, a model and an endpoint, which wait for one worker."""
+    from tests.hostile.checkpoints import honest, layers
+    from tests.hostile.endpoints import ENDPOINTS, HEADER, TIMEOUT_SECONDS, serving
+
+    user = site.mallory()
+    reader = next(case for case in layers.STRONGEST if case.name == READER)
+    redirecting = next(one for one in ENDPOINTS if one.name == REDIRECTING)
+    with serving() as servers:
+        endpoint = {
+            "name": f"hostile-{secrets.token_hex(4)}", "kind": "endpoint", "endpoint_url": servers.url(redirecting),
+            "timeout_seconds": TIMEOUT_SECONDS, "header_name": HEADER, "header_value": site.bait.header,
+        }  # fmt: skip
+        found = {
+            "model": user.enter_checkpoint(zipped(reader.build(honest(), site.target())), name="reader"),
+            "endpoint": user.enter(endpoint),
+            "honest": site.mallory().enter({"name": "doubling", "kind": "bundled", "bundled_name": "gold"}),
+        }
+        until = time.monotonic() + SECONDS
+        for fate in found.values():
+            assert fate.evaluation, fate.refused
+            site.finish(fate, until=until, every=0.3)
+        assert servers.internal == [], "a redirect to this machine was followed"
+        yield found
+
+
+def test_a_submission_becomes_a_row_of_a_board_that_a_stranger_verifies(site: "Site", fates: "Mapping[str, Fate]"):
+    honest = fates["honest"]
+    assert (honest.state, len(honest.rows)) == ("completed", 12), honest.reason
+    assert {(row["outcome"], row["score"]) for row in honest.rows} == {("scored", 1.0)}
+    rows = site.arena.wait_for(lambda: site.arena.get("boards/sums/")["content"]["rows"], what="a row", seconds=10)
+    first = next(row for row in rows if row["planner"] == "doubling")
+    assert (first["rank"], first["metrics"]["right"]["mean"], first["evaluation"]) == (1, 1.0, honest.evaluation)
+
+
+def test_a_stranger_verifies_the_board(site: "Site", fates: "Mapping[str, Fate]", tmp_path, monkeypatch):
+    assert fates
+    monkeypatch.setenv("PLANARENA_KNOWN_SITES", str(tmp_path / "known.json"))
+    done = CliRunner().invoke(app, ["verify", "--json", f"{site.arena.url}/boards/sums/", "--sample", "12"])
+    report = json.loads(done.stdout)
+    assert (done.exit_code, report["verdict"]) == (0, "verified"), report["findings"]
+
+
+def test_a_hostile_endpoint_costs_its_own_tasks_and_nothing_else(fates: "Mapping[str, Fate]"):
+    from tests.hostile.endpoints import HOSTILE_TASKS
+
+    fate = fates["endpoint"]
+    assert fate.state == "completed", fate.reason
+    outcomes = {row["task"]: row["outcome"] for row in fate.rows}
+    assert len(outcomes) == 12
+    assert {task for task, outcome in outcomes.items() if outcome == "planner_fault"} == HOSTILE_TASKS
+    assert {outcome for task, outcome in outcomes.items() if task not in HOSTILE_TASKS} == {"scored"}
+
+
+def test_code_in_a_model_server_finds_no_secret(fates: "Mapping[str, Fate]"):
+    from tests.hostile.checkpoints.layers import NOTHING
+
+    fate = fates["model"]
+    said = f"{fate.reason} {' '.join({row['reason_text'] for row in fate.rows})}"
+    assert fate.state in {"completed", "failed"}, said
+    assert {row["outcome"] for row in fate.rows} <= {"planner_fault"}
+    assert NOTHING in said
+    assert "'landlock'" in said, "its sandbox had this part"
+
+
+def test_no_secret_is_in_a_row_an_artefact_or_a_log(site: "Site", fates: "Mapping[str, Fate]"):
+    from tests.hostile.site import all_secrets, files_with, tables_with
+
+    assert fates
+    kept = all_secrets(site)
+    # The first is no secret, and shows that the others would be found.
+    assert {number for _, number in tables_with(site, ["hostile-", *kept])} == {0}
+    assert files_with(site, kept) == []
+    assert not [secret for secret in kept if secret in site.arena.output]
+
+
+def test_a_second_demo_in_the_same_data_folder_leaves_the_first_alone(site: "Site"):
+    from tests.processes import clean_environment
+
+    processes = {process.pid for process in site.arena.family()}
+    done = subprocess.run(
+        [sys.executable, "manage.py", "demo", "--once"], cwd=ROOT, capture_output=True, text=True, timeout=120,
+        env=clean_environment(PLANARENA_DEMO="1", PLANARENA_DATA=str(site.arena.data)),
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert f"A demo already runs in the data folder {site.arena.data} at {site.arena.url}" in done.stderr
+    assert {pid for pid in processes if lives(pid)} == processes
+
+
+def test_stopping_it_leaves_nothing_running(site: "Site"):
+    family = site.arena.family()
+    assert len(family) > 5
+    assert site.arena.stop(signal.SIGINT) == 0, site.arena.output
+    psutil.wait_procs(family, timeout=10)
+    assert [process.pid for process in family if lives(process.pid)] == []
