@@ -17,13 +17,12 @@ from tests.end_to_end.endpoints import example
 from tests.processes import ROOT
 from tests.recipes import apply, blocks, changed_files, linked_copy, titles
 
-OPENAGI = suite_of("openagi")
-
 
 def test_the_example_endpoint_plans_every_request_as_the_gold_does():
-    for task in OPENAGI.tasks:
-        context = OPENAGI.context(task=task, offered=frozenset(OPENAGI.catalogue.tools))
-        request = request_for(suite=OPENAGI, task=task, context=context).model_dump()
+    suite = suite_of("openagi")
+    for task in suite.tasks:
+        context = suite.context(task=task, offered=frozenset(suite.catalogue.tools))
+        request = request_for(suite=suite, task=task, context=context).model_dump()
         plan = read_plan(value=example().make_plan(request), context=context).plan
         assert plan == task.gold, task.text
 

@@ -1,11 +1,9 @@
 """Every page, for everybody who sees it differently, in both colour schemes, wide and narrow.
 
-Each run opens every page once and a part of the pages in all looks (`docs/testing.md`). axe finds nothing, nothing
-moves or scrolls sideways, nothing is asked of other hosts, and scripts raise no error. A picture of each look is kept
-in `test-output/pages`.
+axe finds nothing, nothing moves or scrolls sideways, nothing is asked of other hosts, and scripts raise no error. A
+picture of each look is kept in `test-output/pages`.
 """
 
-import time
 from typing import Any
 
 import httpx
@@ -15,7 +13,6 @@ from django.urls import reverse
 from tests.browser.looking import EVERY_RULE, NARROW, SIZES, WIDE, Looker
 from tests.browser.site import Site
 from tests.routes import SAME, Visit, named_routes, table
-from tests.sampling import Sample
 
 pytestmark = [pytest.mark.full, pytest.mark.browser]
 
@@ -26,12 +23,6 @@ OURS: Looks = ({WIDE: EVERY_RULE, NARROW: SIZES}, {NARROW: EVERY_RULE, WIDE: Non
 ALIKE: Looks = ({WIDE: EVERY_RULE}, {NARROW: EVERY_RULE})
 """For pages of which there are many that are made of one template: those of these routes."""
 FROM_ONE_TEMPLATE = ("admin:", "handbook:", "error")
-SINGLE: tuple[Looks, ...] = tuple(
-    looks for width in (WIDE, NARROW) for looks in (({width: EVERY_RULE}, {}), ({}, {width: EVERY_RULE}))
-)
-"""One scheme and one width."""
-PARTS = 4
-"""One page of so many is looked at in all looks."""
 ERRORS = [
     Visit(name="400", address="/broken/400/", status=400),
     Visit(name="403", address="/broken/403/", status=403),
@@ -53,13 +44,9 @@ def visits() -> list[tuple[str, Visit]]:
 VISITS = visits()
 
 
-def looks_at(place: int, *, sample: Sample) -> Looks:
-    """How the page of this visit is looked at in this run."""
-    if place in sample.part(range(len(VISITS)), of=PARTS, group="pages in all looks"):
-        return ALIKE if VISITS[place][0].startswith(FROM_ONE_TEMPLATE) else OURS
-    first = SINGLE.index(sample.one(SINGLE, group="single looks"))
-    # The second number takes another look in each round of as many pages as there are parts.
-    return SINGLE[(first + place + place // PARTS) % len(SINGLE)]
+def looks_at(route: str) -> Looks:
+    """How the pages of this route are looked at."""
+    return ALIKE if route.startswith(FROM_ONE_TEMPLATE) else OURS
 
 
 def name_of(route: str, visit: Visit) -> str:
@@ -77,15 +64,12 @@ def address_of(route: str, visit: Visit, site: Site) -> str:
 
 
 @pytest.mark.parametrize("place", range(len(VISITS)), ids=[name_of(*each) for each in VISITS])
-def test_page(lookers: tuple[Looker, Looker], site: Site, sample: Sample, place: int):
-    started = time.monotonic()
+def test_page(lookers: tuple[Looker, Looker], site: Site, place: int):
     route, visit = VISITS[place]
     address, name = address_of(route, visit, site), name_of(route, visit)
     session = site.sessions.get(visit.by)
     problems = []
-    for each, looks in zip(lookers, looks_at(place, sample=sample), strict=True):
-        if not looks:
-            continue
+    for each, looks in zip(lookers, looks_at(route), strict=True):
         problems += each.open(
             address, session=session, width=next(iter(looks)), status=visit.status, leads_to=visit.leads_to
         )
@@ -93,20 +77,7 @@ def test_page(lookers: tuple[Looker, Looker], site: Site, sample: Sample, place:
             problems += each.examine(width=width, rules=rules)
             each.picture(name)
         problems += each.said(status=visit.status)
-    print(f"{time.monotonic() - started:.1f} s {name}", flush=True)
     assert not problems, "\n" + "\n".join(problems)
-
-
-def test_every_page_is_opened_and_each_look_comes():
-    def of_run(name: str) -> list[Looks]:
-        return [looks_at(place, sample=Sample(name=name)) for place in range(len(VISITS))]
-
-    runs = [of_run(f"run {number}") for number in range(100)]
-    assert all(any(looks) for run in runs for looks in run)
-    for place in range(len(VISITS)):
-        looks = [run[place] for run in runs]
-        assert all(one in looks for one in SINGLE), VISITS[place]
-        assert sum(len(light) + len(dark) > 1 for light, dark in looks) in range(10, 45), VISITS[place]
 
 
 def test_what_is_said_to_be_no_page_shows_none(site: Site):

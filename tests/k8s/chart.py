@@ -2,7 +2,8 @@
 
 import copy
 import functools
-from collections.abc import Mapping
+import itertools
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,40 @@ VARIANTS: dict[str, Json] = {
     "production with vLLM": merged(PRODUCTION, VLLM),
     "production with everything": merged(PRODUCTION, EVERYTHING),
 }
+
+
+def of_each(**cases: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[[], None]]:
+    """A decorator: a test that runs for every combination of arguments, and names those for which it fails.
+
+    As one case for pytest: a thousand cases of a millisecond each would take seconds to collect.
+    """
+
+    def decorate(check: Callable[..., None]) -> Callable[[], None]:
+        def test() -> None:
+            failed = {}
+            for values in itertools.product(*(list(chosen) for chosen in cases.values())):
+                try:
+                    check(**dict(zip(cases, values, strict=True)))
+                except AssertionError as error:
+                    failed[values] = str(error)
+            assert failed == {}
+
+        # Without `__wrapped__`, by which pytest would look for fixtures.
+        test.__name__, test.__doc__, test.__module__ = check.__name__, check.__doc__, check.__module__
+        return test
+
+    return decorate
+
+
+def of_every_variant(check: Callable[[list[Json]], None]) -> Callable[[], None]:
+    """The test for the manifests of each way to install."""
+
+    @of_each(variant=VARIANTS)
+    def named(variant: str) -> None:
+        check(build(variant))
+
+    named.__name__, named.__doc__, named.__module__ = check.__name__, check.__doc__, check.__module__
+    return named
 
 
 def render(values: Mapping[str, Any], *, revision: int = 1) -> list[Json]:

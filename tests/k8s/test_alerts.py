@@ -3,10 +3,9 @@
 import re
 from pathlib import Path
 
-import pytest
 import yaml
 
-from tests.k8s.chart import CHART, build, named
+from tests.k8s.chart import CHART, build, named, of_each
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 RUNBOOK = (ROOT / "docs" / "runbook.md").read_text(encoding="utf-8")
@@ -22,8 +21,9 @@ def test_the_runbook_names_the_same_alerts_conditions_and_times():
     assert listed == [(name, condition.replace(r"\|", "|"), time) for name, condition, time in ROWS]
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["alert"])
-def test_an_alert_says_what_is_wrong_and_where_the_runbook_has_it(rule):
+@of_each(name=[rule["alert"] for rule in RULES])
+def test_an_alert_says_what_is_wrong_and_where_the_runbook_has_it(name):
+    (rule,) = [one for one in RULES if one["alert"] == name]
     assert rule["labels"]["severity"] in {"critical", "warning"}
     assert rule["annotations"]["summary"].endswith(".")
     path, _, anchor = rule["annotations"]["runbook"].partition("#")

@@ -3,12 +3,21 @@
 import re
 from ipaddress import ip_address, ip_network
 
-import pytest
-
 from evaluator.egress_policy import DEFAULT_PORTS, egress_policy, parse_ports
 from evaluator.planners.public_addresses import is_public
 from tests.evaluator.planners.test_public_addresses import PUBLIC, SPECIAL
-from tests.k8s.chart import EGRESS, PRODUCTION, build, containers_of, environment_of, merged, named, of_kind, render
+from tests.k8s.chart import (
+    EGRESS,
+    PRODUCTION,
+    build,
+    containers_of,
+    environment_of,
+    merged,
+    named,
+    of_each,
+    of_kind,
+    render,
+)
 from tests.k8s.peers import (
     ANYWHERE_IN_VPC,
     CALLING,
@@ -94,18 +103,19 @@ def test_the_proxy_s_rules_refuse_the_addresses_that_the_client_refuses():
     assert [address for address in PUBLIC if squid_refuses(address)] == []
 
 
-@pytest.mark.parametrize("prefix", ["2a01::", "2a01:1:2:3:", "2400:cb00:2048:1:"])
-@pytest.mark.parametrize("bits", ["0", "100", "200", "300"])
-@pytest.mark.parametrize("embedded", ["10.0.0.1", "169.254.169.254", "127.0.0.1", "8.8.8.8"])
+@of_each(
+    prefix=["2a01::", "2a01:1:2:3:", "2400:cb00:2048:1:"],
+    bits=["0", "100", "200", "300"],
+    embedded=["10.0.0.1", "169.254.169.254", "127.0.0.1", "8.8.8.8"],
+)
 def test_the_proxy_refuses_isatap_as_the_client_does(prefix, bits, embedded):
     address = str(ip_address(f"{prefix}{bits}:5efe:{embedded}"))
     assert not is_public(address)
     assert squid_refuses(address)
 
 
-@pytest.mark.parametrize(
-    "address",
-    ["2a01:0:5efe::1", "2a01:1:2:3:400:5efe:808:808", "2a01:1:2:0:5efe:1:2:3", "2a01::5efe:1:2:3", "2a01::5efe"],
+@of_each(
+    address=["2a01:0:5efe::1", "2a01:1:2:3:400:5efe:808:808", "2a01:1:2:0:5efe:1:2:3", "2a01::5efe:1:2:3", "2a01::5efe"]
 )
 def test_the_proxy_refuses_no_public_address_that_only_resembles_isatap(address):
     assert is_public(address)

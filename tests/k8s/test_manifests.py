@@ -19,6 +19,8 @@ from tests.k8s.chart import (
     environment_of,
     labels_of,
     named,
+    of_each,
+    of_every_variant,
     of_kind,
     pod_of,
 )  # fmt: skip
@@ -35,12 +37,6 @@ OPERATORS = SECRETS | {
 CLAIMS = {(JOBS, "weights"), (SITE, "artefacts")}
 
 
-@pytest.fixture(params=VARIANTS)
-def manifests(request):
-    """All manifests of one way to install."""
-    return build(request.param)
-
-
 def names_of(manifests, kind):
     return {(item["metadata"].get("namespace"), item["metadata"]["name"]) for item in of_kind(manifests, kind)}
 
@@ -53,10 +49,9 @@ def with_pods(manifests):
     return of_kind(manifests, "Deployment", "Job", "CronJob")
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_every_manifest_is_valid(manifests, version):
-    assert len(VERSIONS) >= 3
-    for item in manifests:
+@of_each(variant=VARIANTS, version=VERSIONS)
+def test_every_manifest_is_valid(variant, version):
+    for item in build(variant):
         check(item, version=version)
 
 
@@ -72,6 +67,7 @@ def test_every_kind_of_custom_resource_is_among_the_variants_and_a_wrong_one_is_
             check(item, version=VERSIONS[0])
 
 
+@of_every_variant
 def test_every_namespace_is_there_or_the_release_s(manifests):
     spaces = {item["metadata"]["name"] for item in of_kind(manifests, "Namespace")}
     used = {item["metadata"]["namespace"] for item in manifests if "namespace" in item["metadata"]}
@@ -80,6 +76,7 @@ def test_every_namespace_is_there_or_the_release_s(manifests):
         assert item["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
 
 
+@of_every_variant
 def test_what_pods_refer_to_is_there_or_the_operators(manifests):
     own = {item["metadata"]["name"] for item in of_kind(manifests, "Secret") if "stringData" in item}
     secrets = names_of(manifests, "Secret") | {found for found in OPERATORS if found[1] not in own}
@@ -119,6 +116,7 @@ def secrets_of(item):
             yield space, volume["secret"]["secretName"]
 
 
+@of_every_variant
 def test_volumes_and_their_mounts_meet(manifests):
     for item in with_pods(manifests):
         volumes = {volume["name"] for volume in pod_of(item).get("volumes", [])}
@@ -131,6 +129,7 @@ def test_what_the_operator_brings_is_documented():
         assert f"`{name}`" in MANUAL, name
 
 
+@of_every_variant
 def test_every_setting_is_a_documented_one(manifests):
     settings = named(manifests, "ConfigMap", "planarena-settings")["data"]
     documented = {name for name in settings if not name.startswith("PLANARENA_KUBERNETES_")}
@@ -138,6 +137,7 @@ def test_every_setting_is_a_documented_one(manifests):
         assert f"`{name}`" in MANUAL, name
 
 
+@of_every_variant
 def test_pods_are_hardened(manifests):
     for item in with_pods(manifests):
         pod = pod_of(item)
@@ -164,7 +164,7 @@ def test_a_pod_that_is_less_than_restricted_is_told():
     )
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@of_each(variant=VARIANTS)
 def test_programs_run_where_there_is_nothing_to_take(variant):
     manifests = build(variant)
     item = named(manifests, "Deployment", "planarena-programs")
@@ -188,6 +188,7 @@ def test_images_are_named_by_digest_outside_of_development():
             assert all("@sha256:" in container["image"] for container in containers_of(item)), name_of(item)
 
 
+@of_every_variant
 def test_only_what_asks_the_api_server_has_a_token(manifests):
     with_token = {
         item["metadata"]["name"] for item in with_pods(manifests) if pod_of(item)["automountServiceAccountToken"]
@@ -196,6 +197,7 @@ def test_only_what_asks_the_api_server_has_a_token(manifests):
     assert all(item["automountServiceAccountToken"] is False for item in of_kind(manifests, "ServiceAccount"))
 
 
+@of_every_variant
 def test_only_web_pods_have_the_keys_of_the_web_process(manifests):
     for item in with_pods(manifests):
         for container in containers_of(item):
@@ -213,7 +215,9 @@ def test_no_secret_of_the_queue_holds_a_key_of_the_web_process():
     assert not set(ONLY_WEB) & set(named(build("dev"), "Secret", "planarena-secrets")["stringData"])
 
 
-def test_the_role_allows_what_the_controller_does_and_nothing_else(manifests, request):
+@of_each(variant=VARIANTS)
+def test_the_role_allows_what_the_controller_does_and_nothing_else(variant):
+    manifests = build(variant)
     (role,) = of_kind(manifests, "Role")
     pools = sorted(item["metadata"]["name"] for item in of_kind(manifests, "Deployment") if "-pool-" in name_of(item))
     rules = {
@@ -221,7 +225,6 @@ def test_the_role_allows_what_the_controller_does_and_nothing_else(manifests, re
         for rule in role["rules"]
         for resource in rule["resources"]
     }
-    variant = request.node.callspec.params["manifests"]
     expected = {
         ("", "pods"): (["delete", "get", "list", "patch", "watch"], None),
         ("apps", "deployments"): (["list"], None),
@@ -238,6 +241,7 @@ def test_the_role_allows_what_the_controller_does_and_nothing_else(manifests, re
     assert [(one["name"], one["namespace"]) for one in binding["subjects"]] == [("planarena-controller", SITE)]
 
 
+@of_every_variant
 def test_everything_that_runs_is_probed(manifests):
     for item in of_kind(manifests, "Deployment"):
         if labels_of(item).get("planarena.io/pool"):
@@ -248,6 +252,7 @@ def test_everything_that_runs_is_probed(manifests):
         assert ("readinessProbe" in container) is ("ports" in container), name_of(item)
 
 
+@of_every_variant
 def test_selectors_meet_pods(manifests):
     pods = [(item["metadata"]["namespace"], labels_of(item)) for item in with_pods(manifests)]
     # The operator's, if there is one.
@@ -260,6 +265,7 @@ def test_selectors_meet_pods(manifests):
         assert any(space == where and matches(selector, labels) for where, labels in pods), name_of(item)
 
 
+@of_every_variant
 def test_no_deployment_takes_the_pods_of_another(manifests):
     for item in of_kind(manifests, "Deployment"):
         selector, space = item["spec"]["selector"], item["metadata"]["namespace"]
@@ -270,6 +276,7 @@ def test_no_deployment_takes_the_pods_of_another(manifests):
         assert met == [name_of(item)]
 
 
+@of_every_variant
 def test_what_is_scaled_or_budgeted_is_there_and_budgets_leave_room(manifests):
     deployments = {item["metadata"]["name"]: item for item in of_kind(manifests, "Deployment")}
     for item in of_kind(manifests, "ScaledObject", "HorizontalPodAutoscaler"):
@@ -288,6 +295,7 @@ def test_what_is_scaled_or_budgeted_is_there_and_budgets_leave_room(manifests):
     assert {name for name, item in deployments.items() if "replicas" not in item["spec"]} == scaled
 
 
+@of_every_variant
 def test_services_and_ingress_lead_to_ports_that_are_there(manifests):
     for service in of_kind(manifests, "Service"):
         (item,) = [
@@ -308,6 +316,7 @@ def test_services_and_ingress_lead_to_ports_that_are_there(manifests):
     assert path["backend"]["service"] == {"name": "planarena-web", "port": {"name": "http"}}
 
 
+@of_every_variant
 def test_only_readiness_depends_on_anything_but_the_process(manifests):
     container = pod_of(named(manifests, "Deployment", "planarena-web"))["containers"][0]
     asked = {probe: container[probe]["httpGet"]["path"] for probe in container if probe.endswith("Probe")}
@@ -323,6 +332,7 @@ def test_only_readiness_depends_on_anything_but_the_process(manifests):
             assert f"find {alive} " in container[probe]["exec"]["command"][-1], name
 
 
+@of_every_variant
 def test_prometheus_may_ask_each_pod_by_its_address(manifests):
     container = pod_of(named(manifests, "Deployment", "planarena-web"))["containers"][0]
     names = [variable["name"] for variable in container["env"]]
@@ -333,6 +343,7 @@ def test_prometheus_may_ask_each_pod_by_its_address(manifests):
     assert hosts[:-2] == shared
 
 
+@of_every_variant
 def test_commands_are_there(manifests):
     from django.core.management import get_commands
 

@@ -3,7 +3,7 @@
 import helm_python
 import pytest
 
-from tests.k8s.chart import JOBS, merged, named, of_kind, render
+from tests.k8s.chart import JOBS, merged, named, of_each, of_kind, render
 from tests.k8s.chart import SITE as SITE_NAMESPACE
 from tests.k8s.peers import (
     ANYWHERE_IN_VPC,
@@ -42,51 +42,60 @@ from tests.k8s.peers import (
 from tests.k8s.policies import Host, Pod, allowed
 
 
-@pytest.fixture(params=WAYS, scope="module")
-def policies(request):
-    """The policies of one way to install."""
-    return policies_of(request.param)
+def in_every_way(**cases):
+    """A test of the policies of each way to install, and of each combination of further arguments."""
+
+    def decorate(check):
+        def of_way(way, **further):
+            check(policies_of(way), **further)
+
+        of_way.__name__, of_way.__module__ = check.__name__, check.__module__
+        return of_each(way=WAYS, **cases)(of_way)
+
+    return decorate
 
 
-@pytest.mark.parametrize("port", [80, 443, 1024, 8000, 65535])
-@pytest.mark.parametrize("target", [PLANNER, PLANNER_6], ids=["IPv4", "IPv6"])
+@in_every_way(port=[80, 443, 1024, 8000, 65535], target=[PLANNER, PLANNER_6])
 def test_web_pods_make_test_calls_to_public_endpoints_at_any_port_that_planners_use(policies, target, port):
     assert calls(policies, source=WEB, target=target, port=port)
 
 
-@pytest.mark.parametrize("port", [80, 443, 8000])
+@in_every_way(port=[80, 443, 8000])
 def test_web_pods_reach_no_private_or_reserved_address(policies, port):
     for address in PRIVATE:
         assert not calls(policies, source=WEB, target=Host(address=address), port=port), address
 
 
-@pytest.mark.parametrize("port", [22, 25, 445])
+@in_every_way(port=[22, 25, 445])
 def test_web_pods_reach_no_other_service_of_the_internet(policies, port):
     assert not calls(policies, source=WEB, target=PLANNER, port=port)
 
 
+@in_every_way()
 def test_people_sign_in_with_github(policies):
     assert calls(policies, source=WEB, target=GITHUB, port=443)
 
 
+@in_every_way()
 def test_web_pods_ask_the_hub_or_its_mirror_about_a_submitted_model(policies):
     assert calls(policies, source=WEB, target=HUB, port=443)
     assert all(allowed(policies, source=one, target=MIRROR, port=8080) for one in (WEB, PLAIN, CALLING))
     assert not allowed(policies, source=BEAT, target=MIRROR, port=8080)
 
 
-@pytest.mark.parametrize("port", [443, 8443])
+@in_every_way(port=[443, 8443])
 def test_webhooks_leave_from_queue_pods(policies, port):
     assert calls(policies, source=QUEUE, target=PLANNER, port=port)
     assert not calls(policies, source=BEAT, target=PLANNER, port=port)
 
 
-@pytest.mark.parametrize("source", PROMETHEUS)
+@in_every_way(source=PROMETHEUS)
 def test_prometheus_reads_the_figures_wherever_it_runs(policies, source):
     assert allowed(policies, source=source, target=WEB, port=8000)
     assert not allowed(policies, source=source, target=QUEUE, port=8000)
 
 
+@in_every_way()
 def test_nobody_else_in_the_cluster_reaches_the_site_but_ingress_and_workers(policies):
     strangers = [Pod(namespace="default"), Pod(namespace="monitoring", labels={"app.kubernetes.io/name": "grafana"})]
     assert not any(allowed(policies, source=one, target=WEB, port=8000) for one in strangers)
@@ -95,13 +104,12 @@ def test_nobody_else_in_the_cluster_reaches_the_site_but_ingress_and_workers(pol
     assert not allowed(policies, source=PLAIN, target=QUEUE, port=8000)
 
 
-@pytest.mark.parametrize("source", [*SITE, PLAIN, CALLING], ids=lambda pod: pod.labels["app.kubernetes.io/component"])
-@pytest.mark.parametrize("protocol", ["UDP", "TCP"])
-@pytest.mark.parametrize("server", [*DNS, NODE_LOCAL_DNS])
+@in_every_way(source=[*SITE, PLAIN, CALLING], protocol=["UDP", "TCP"], server=[*DNS, NODE_LOCAL_DNS])
 def test_every_pod_asks_any_name_server_of_the_cluster(policies, source, server, protocol):
     assert allowed(policies, source=source, target=server, port=53, protocol=protocol)
 
 
+@in_every_way()
 def test_of_kube_system_and_the_link_local_network_nothing_but_dns_is_open(policies):
     for source in (PLAIN, CALLING):
         assert not allowed(policies, source=source, target=DNS[0], port=443)
@@ -110,12 +118,12 @@ def test_of_kube_system_and_the_link_local_network_nothing_but_dns_is_open(polic
         assert not allowed(policies, source=source, target=PLANNER, port=53, protocol="UDP")
 
 
-@pytest.mark.parametrize("source", SITE, ids=lambda pod: pod.labels["app.kubernetes.io/component"])
-@pytest.mark.parametrize("port", [5432, 6379, 5671, 5672, 587])
+@in_every_way(source=SITE, port=[5432, 6379, 5671, 5672, 587])
 def test_the_site_reaches_database_broker_and_mail_server_wherever_they_are(policies, source, port):
     assert allowed(policies, source=source, target=ANYWHERE_IN_VPC, port=port)
 
 
+@in_every_way()
 def test_only_queue_and_watch_reach_the_api_server(policies):
     server = Host(address="10.0.0.1")
     assert [allowed(policies, source=one, target=server, port=6443) for one in SITE] == [
@@ -128,12 +136,13 @@ def test_only_queue_and_watch_reach_the_api_server(policies):
     assert not allowed(policies, source=PLAIN, target=server, port=443)
 
 
-@pytest.mark.parametrize("port", [53, 80, 443, 5432, 6379])
+@in_every_way(port=[53, 80, 443, 5432, 6379])
 def test_workers_of_planners_without_an_endpoint_reach_nothing_outside(policies, port):
     for address in (PLANNER.address, *PRIVATE):
         assert not calls(policies, source=PLAIN, target=Host(address=address), port=port), address
 
 
+@in_every_way()
 def test_workers_that_call_endpoints_reach_no_private_or_reserved_address(policies):
     for address in PRIVATE:
         assert not calls(policies, source=CALLING, target=Host(address=address), port=443), address
@@ -151,6 +160,7 @@ def test_workers_that_call_endpoints_go_out_by_the_proxy_the_gateway_or_directly
     assert not any(allowed(found, source=PLAIN, target=GATEWAY, port=443) for found in of.values())
 
 
+@in_every_way()
 def test_a_worker_reaches_the_model_servers_of_its_own_pool_on_their_one_port(policies):
     assert allowed(policies, source=LOADING, target=MODEL_SERVER, port=PORT)
     assert allowed(policies, source=OTHER_LOADING, target=OTHER_MODEL_SERVER, port=PORT)
@@ -159,6 +169,7 @@ def test_a_worker_reaches_the_model_servers_of_its_own_pool_on_their_one_port(po
     assert not allowed(policies, source=LOADING, target=MODEL_SERVER, port=PORT, protocol="UDP")
 
 
+@in_every_way()
 def test_nobody_else_reaches_a_model_server(policies):
     strangers = [
         OTHER_LOADING, OTHER_MODEL_SERVER, MODEL_SERVER, *SITE, MIRROR, GATEWAY, *DNS, *PROMETHEUS,
@@ -169,7 +180,7 @@ def test_nobody_else_reaches_a_model_server(policies):
         assert not allowed(policies, source=source, target=MODEL_SERVER, port=PORT), source
 
 
-@pytest.mark.parametrize("protocol", ["TCP", "UDP"])
+@in_every_way(protocol=["TCP", "UDP"])
 def test_a_model_server_reaches_nothing_not_even_a_name_server(policies, protocol):
     targets = [
         LOADING, OTHER_LOADING, OTHER_MODEL_SERVER, *SITE, MIRROR, GATEWAY, *DNS, *PROMETHEUS, NODE_LOCAL_DNS, GITHUB,
@@ -180,12 +191,14 @@ def test_a_model_server_reaches_nothing_not_even_a_name_server(policies, protoco
             assert not allowed(policies, source=MODEL_SERVER, target=target, port=port, protocol=protocol), target
 
 
+@in_every_way()
 def test_the_policies_of_one_pool_open_nothing_for_workers_of_another(policies):
     assert not allowed(policies, source=LOADING, target=OTHER_MODEL_SERVER, port=PORT)
     for target in (OTHER_LOADING, LOADING, QUEUE):
         assert not allowed(policies, source=LOADING, target=target, port=PORT)
 
 
+@in_every_way()
 def test_workers_reach_the_pods_of_programs_on_one_port_and_nobody_else_does(policies):
     for source in (PLAIN, CALLING, LOADING):
         assert allowed(policies, source=source, target=PROGRAMS, port=7071)
@@ -199,7 +212,7 @@ def test_workers_reach_the_pods_of_programs_on_one_port_and_nobody_else_does(pol
         assert not allowed(policies, source=source, target=PROGRAMS, port=7071), source
 
 
-@pytest.mark.parametrize("protocol", ["TCP", "UDP"])
+@in_every_way(protocol=["TCP", "UDP"])
 def test_programs_reach_nothing_not_even_a_name_server(policies, protocol):
     targets = [
         PLAIN, LOADING, MODEL_SERVER, *SITE, MIRROR, GATEWAY, PROXY, *DNS, *PROMETHEUS, NODE_LOCAL_DNS, GITHUB, HUB,
@@ -222,6 +235,7 @@ def test_only_vllm_s_engine_has_a_second_port():
     assert not allowed(found, source=OTHER_LOADING, target=OTHER_MODEL_SERVER, port=ENGINE_PORT)
 
 
+@in_every_way()
 def test_keda_reads_the_numbers_of_the_pools(policies):
     assert allowed(policies, source=KEDA, target=WEB, port=8000)
     assert not allowed(policies, source=KEDA, target=QUEUE, port=8000)
@@ -261,8 +275,9 @@ WAYS_OF_VALUES = [
 ]
 
 
-@pytest.mark.parametrize(("value", "source", "target", "port"), WAYS_OF_VALUES)
-def test_each_way_is_a_value_that_closes_it(value, source, target, port):
+@of_each(way=WAYS_OF_VALUES)
+def test_each_way_is_a_value_that_closes_it(way):
+    value, source, target, port = way
     side, name = value.split(".")
     further = {"network": {"to": {"s3": S3, "traces": TO_COLLECTOR}}, "tracing": TRACES}
     opened = policies_of("production without proxy", **further)
@@ -333,6 +348,7 @@ def test_a_collector_without_its_addresses_is_refused():
         policies_of("production", tracing=TRACES)
 
 
+@in_every_way()
 def test_nothing_is_allowed_that_is_not_named(policies):
     denied = [item for item in policies if item["metadata"]["name"] == "default-deny"]
     spaces = {item["metadata"]["namespace"] for item in policies}

@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from gpu_jobs.__main__ import parser as worker_options
 from gpu_jobs.model_server.serving import parser as server_options
 from tests.k8s.chart import (
@@ -19,6 +17,7 @@ from tests.k8s.chart import (
     labels_of,
     merged,
     named,
+    of_every_variant,
     of_kind,
     pod_of,
     render,
@@ -26,12 +25,6 @@ from tests.k8s.chart import (
 
 LOG_FORMAT = "PLANARENA_LOG_FORMAT"
 QUEUE, PRIORITY = "kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/priority-class"
-
-
-@pytest.fixture(params=VARIANTS)
-def manifests(request):
-    """All manifests of one way to install."""
-    return build(request.param)
 
 
 def pools(manifests, component="worker"):
@@ -58,6 +51,7 @@ def pool_with(**values):
     return named(manifests, "Deployment", "planarena-pool-gpu")
 
 
+@of_every_variant
 def test_the_site_knows_every_pool_in_the_order_of_the_values(manifests):
     names = [f"planarena-pool-{name}" for name in told(manifests)]
     assert names == [item["metadata"]["name"] for item in pools(manifests)]
@@ -68,6 +62,7 @@ def test_the_site_knows_every_pool_in_the_order_of_the_values(manifests):
         assert set(pool["takes"]) <= {"executed", "judged", "models"}
 
 
+@of_every_variant
 def test_what_a_pool_takes_its_pods_can_do(manifests):
     for item in pools(manifests):
         pool = told(manifests)[item["metadata"]["labels"]["planarena.io/pool"]]
@@ -81,6 +76,7 @@ def test_what_a_pool_takes_its_pods_can_do(manifests):
             assert labels_of(item)["planarena.io/egress"] == "endpoint"
 
 
+@of_every_variant
 def test_a_worker_gets_its_token_as_a_file_that_the_site_writes(manifests):
     for item in pools(manifests):
         name = item["metadata"]["name"]
@@ -99,6 +95,7 @@ def test_a_worker_gets_its_token_as_a_file_that_the_site_writes(manifests):
         assert "TOKEN" not in str([one["env"] for one in containers_of(item)])
 
 
+@of_every_variant
 def test_workers_are_told_where_the_site_is_and_a_name_by_pod(manifests):
     for item in pools(manifests):
         worker = container(item, "worker")
@@ -114,6 +111,7 @@ def test_workers_are_told_where_the_site_is_and_a_name_by_pod(manifests):
         assert parsed.evaluation is None
 
 
+@of_every_variant
 def test_workers_log_and_trace_as_the_site_does(manifests):
     (settings,) = [
         one["data"] for one in of_kind(manifests, "ConfigMap") if one["metadata"]["name"] == "planarena-settings"
@@ -133,6 +131,7 @@ def test_those_of_everything_are_there():
     assert given["OTEL_EXPORTER_OTLP_ENDPOINT"] == "http://collector.observability.svc:4318"
 
 
+@of_every_variant
 def test_pods_of_a_pool_are_spread_and_a_rollout_waits_for_a_worker_that_has_started(manifests):
     for item in [*pools(manifests), *pools(manifests, "model-server")]:
         spread = pod_of(item)["topologySpreadConstraints"]
@@ -147,6 +146,7 @@ def test_pods_of_a_pool_are_spread_and_a_rollout_waits_for_a_worker_that_has_sta
         assert any(alive.startswith(mount["mountPath"]) for mount in worker["volumeMounts"])
 
 
+@of_every_variant
 def test_torch_has_shared_memory_everywhere_it_runs(manifests):
     for item in [*pools(manifests), *pools(manifests, "model-server")]:
         for one in containers_of(item):
@@ -157,6 +157,7 @@ def test_torch_has_shared_memory_everywhere_it_runs(manifests):
             assert volume["emptyDir"]["medium"] == "Memory"
 
 
+@of_every_variant
 def test_a_model_server_has_nothing_of_the_worker(manifests):
     workers = {item["metadata"]["labels"]["planarena.io/pool"]: item for item in pools(manifests)}
     for item in pools(manifests, "model-server"):
@@ -304,6 +305,7 @@ def test_without_keda_a_pool_is_scaled_by_a_metric_or_has_a_number():
     assert not of_kind(only, "ScaledObject", "TriggerAuthentication")
 
 
+@of_every_variant
 def test_a_worker_is_replaced_only_when_its_gpu_is_free(manifests):
     for item in [*pools(manifests), *pools(manifests, "model-server")]:
         assert item["spec"]["strategy"]["rollingUpdate"] == {"maxSurge": 0, "maxUnavailable": 1}

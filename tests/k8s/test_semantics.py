@@ -1,14 +1,12 @@
 """No manifest is refused for what its schema does not say."""
 
-import pytest
-
-from tests.k8s.chart import GPU, PRODUCTION, VARIANTS, build, merged, named, pod_of, render
+from tests.k8s.chart import GPU, PRODUCTION, build, merged, named, of_every_variant, pod_of, render
 from tests.k8s.semantics import problems
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_no_manifest_is_refused_for_more_than_its_types(variant):
-    for item in build(variant):
+@of_every_variant
+def test_no_manifest_is_refused_for_more_than_its_types(manifests):
+    for item in manifests:
         assert list(problems(item)) == [], item["metadata"]["name"]
 
 

@@ -17,6 +17,7 @@ from tests.k8s.chart import (
     labels_of,
     merged,
     named,
+    of_each,
     of_kind,
     pod_of,
     render,
@@ -37,7 +38,7 @@ def refusals(before, after):
     }
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@of_each(variant=VARIANTS)
 def test_a_new_release_new_settings_and_the_same_again_are_applied_over_what_is_there(variant):
     steps = [
         render(values, revision=revision)
@@ -55,12 +56,9 @@ def test_a_new_release_new_settings_and_the_same_again_are_applied_over_what_is_
         assert refusals(before, after) == {}
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [pair for pair in itertools.permutations(VARIANTS, 2) if "dev" not in pair],
-    ids=lambda name: name.removeprefix("production").strip() or "production",
-)
-def test_one_way_to_install_can_become_any_other(before, after):
+@of_each(change=[pair for pair in itertools.permutations(VARIANTS, 2) if "dev" not in pair])
+def test_one_way_to_install_can_become_any_other(change):
+    before, after = change
     assert refusals(build(before), render(VARIANTS[after], revision=2)) == {}
 
 
@@ -82,8 +80,9 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize("change", CHANGES, ids=lambda change: str(change)[:60])
-def test_any_value_can_be_changed_and_changed_back(change):
+@of_each(number=range(len(CHANGES)))
+def test_any_value_can_be_changed_and_changed_back(number):
+    change = CHANGES[number]
     first, second = build("production"), render(merged(PRODUCTION, change), revision=2)
     for item in second:
         check(item, version=VERSIONS[-1])
@@ -116,7 +115,7 @@ def test_each_revision_has_a_migration_job_of_its_own_and_so_has_each_content_wi
     assert name(PRODUCTION, 1) == name(merged(PRODUCTION, {"web": {"replicas": 9}}), 1)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@of_each(variant=VARIANTS)
 def test_one_job_migrates_and_all_pods_of_the_site_wait_for_it(variant):
     migrating, waiting = [], []
     for item in of_kind(build(variant), "Deployment", "Job"):

@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import helm_python
-import pytest
 import yaml
 
 from tests.k8s.chart import (
@@ -75,10 +74,16 @@ WRONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("values", "message"), WRONG, ids=[str(values)[:60] for values, _ in WRONG])
-def test_a_wrong_value_is_refused_with_its_place(values, message):
-    with pytest.raises(helm_python.HelmError, match=message):
+def test_a_wrong_value_is_refused_with_its_place():
+    assert [(values, message) for values, message in WRONG if not re.search(message, refusal_of(values))] == []
+
+
+def refusal_of(values):
+    try:
         render(merged(PRODUCTION, values))
+    except helm_python.HelmError as error:
+        return str(error)
+    return ""
 
 
 def test_the_schema_knows_exactly_the_values_of_the_chart():

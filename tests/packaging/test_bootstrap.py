@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from tests.packaging.conftest import ROOT
+from tests.rings import usual
 
 _COPIED = ("planarena", "pyproject.toml", "constraints.txt")
 
@@ -33,25 +34,26 @@ def planarena(folder, *arguments):
     )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "meant"),
-    [
-        (["demoo"], "Did you mean 'demo'?"),
-        (["mange", "migrate"], "Did you mean 'manage'?"),
-        (["--verbose", "evalute"], "Did you mean 'evaluate'?"),
-        (["tets"], "Did you mean 'test' or 'suites'?"),
-        (["qqqq"], "planarena --help lists them."),
-    ],
-)
-def test_a_mistyped_command_is_refused_before_anything_is_installed(bare, arguments, meant):
-    done = planarena(bare, *arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert meant in done.stderr
-    assert "MiB" not in done.stderr
+MISTYPED = {
+    "demoo": "Did you mean 'demo'?",
+    "mange migrate": "Did you mean 'manage'?",
+    "--verbose evalute": "Did you mean 'evaluate'?",
+    "tets": "Did you mean 'test' or 'suites'?",
+    "qqqq": "planarena --help lists them.",
+}
+COMMANDS = ("demo", "dev", "manage", "wheel", "lock", "worker", "evaluate", "submit", "test")
+
+
+def test_a_mistyped_command_is_refused_before_anything_is_installed(bare):
+    for line, meant in MISTYPED.items():
+        done = planarena(bare, *line.split())
+        assert (done.returncode, done.stdout) == (2, ""), line
+        assert meant in done.stderr
+        assert "MiB" not in done.stderr, line
     assert not (bare / ".venv").exists()
 
 
-@pytest.mark.parametrize("command", ["demo", "dev", "manage", "wheel", "lock", "worker", "evaluate", "submit", "test"])
+@pytest.mark.parametrize("command", usual(COMMANDS, of=("submit",)))
 def test_every_command_gets_to_its_installation(bare, command):
     done = planarena(bare, command)
     assert "MiB of free disk are needed for the Python packages" in done.stderr

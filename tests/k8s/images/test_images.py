@@ -5,27 +5,22 @@ import json
 import re
 from importlib import metadata
 
-import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from leaderboard.site.secret_keys import ONLY_WEB
+from tests.k8s.chart import of_each
 from tests.k8s.images.dockerfiles import IMAGES, MACHINES, ROOT, instructions, locks_of, of, python_of, stages
 
 COMPOSE = ROOT / "k8s" / "compose.yaml"
-
-
-@pytest.fixture(params=IMAGES, ids=lambda path: path.stem)
-def dockerfile(request):
-    """Each Dockerfile."""
-    return request.param
 
 
 def test_there_is_one_for_the_site_and_one_for_workers():
     assert [path.name for path in IMAGES] == ["web.Dockerfile", "worker.Dockerfile"]
 
 
+@of_each(dockerfile=IMAGES)
 def test_it_ends_as_a_user_by_number_that_is_not_root(dockerfile):
     last = stages(dockerfile)[-1]
     user, group = of(last, "USER")[-1].split(":")
@@ -37,12 +32,14 @@ def test_it_ends_as_a_user_by_number_that_is_not_root(dockerfile):
         assert volume == "/tmp" or volume in made, "a folder that is written must be the user's"
 
 
+@of_each(dockerfile=IMAGES)
 def test_it_is_built_in_stages_and_the_last_has_no_build_tools(dockerfile):
     found = stages(dockerfile)
     assert len(found) >= 3
     assert not [run for run in of(found[-1], "RUN") if re.search(r"\b(pip|npm|curl|git)\b", run)]
 
 
+@of_each(dockerfile=IMAGES)
 def test_base_images_are_named_by_version_and_digest(dockerfile):
     arguments = dict(rest.partition("=")[::2] for name, rest in instructions(dockerfile) if name == "ARG")
     earlier = set()
@@ -55,6 +52,7 @@ def test_base_images_are_named_by_version_and_digest(dockerfile):
         earlier |= set(words[2:])
 
 
+@of_each(dockerfile=IMAGES)
 def test_what_it_copies_is_there_and_is_let_through(dockerfile):
     names = {stage[0][1].split()[-1] for stage in stages(dockerfile)}
     for stage in stages(dockerfile):
@@ -82,24 +80,20 @@ def let_through(source):
     return let
 
 
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        (".git", False), (".data", False), (".venv", False), ("k8s/compose.env", False), ("arena.env", False),
-        ("frontend/node_modules", False), ("frontend/dist", False), ("evaluator", True),
-        ("requirements", True), ("frontend/src", True),
-    ],
-)  # fmt: skip
-def test_the_context_holds_no_data_and_no_secrets(path, expected):
-    assert let_through(path) is expected
+def test_the_context_holds_no_data_and_no_secrets():
+    kept_out = (".git", ".data", ".venv", "k8s/compose.env", "arena.env", "frontend/node_modules", "frontend/dist")
+    assert [path for path in kept_out if let_through(path)] == []
+    assert all(let_through(path) for path in ("evaluator", "requirements", "frontend/src"))
 
 
+@of_each(dockerfile=IMAGES)
 def test_no_secret_is_built_in(dockerfile):
     for name, rest in instructions(dockerfile):
         if name in {"ENV", "ARG"}:
             assert not re.search(r"(TOKEN|SECRET|PASSWORD|SEED|DATABASE_URL)", rest), rest
 
 
+@of_each(dockerfile=IMAGES)
 def test_its_commands_name_modules_that_are_there(dockerfile):
     last = stages(dockerfile)[-1]
     lines = of(last, "CMD") + [re.sub(r"^.*?CMD ", "", rest) for rest in of(last, "HEALTHCHECK")]
@@ -113,6 +107,7 @@ def test_its_commands_name_modules_that_are_there(dockerfile):
         assert module.split(".")[0] + "/" in copied
 
 
+@of_each(dockerfile=IMAGES)
 def test_every_package_is_installed_by_hash_and_none_is_built(dockerfile):
     installing = [run for stage in stages(dockerfile) for run in of(stage, "RUN") if "pip install" in run]
     files = {"web": ["site.txt"], "worker": ["torch-${TORCH}.txt", "worker.txt"]}[dockerfile.stem]
@@ -123,6 +118,7 @@ def test_every_package_is_installed_by_hash_and_none_is_built(dockerfile):
         assert (ROOT / name.replace("${TORCH}", "cuda")).is_file()
 
 
+@of_each(dockerfile=IMAGES)
 def test_compiled_modules_are_the_same_in_every_build(dockerfile):
     for stage in stages(dockerfile):
         names = [name for name, _ in stage]
@@ -142,7 +138,7 @@ def environment_of(dockerfile, machine):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("machine", MACHINES)
+@of_each(dockerfile=IMAGES, machine=MACHINES)
 def test_nothing_that_an_image_s_packages_need_on_its_python_is_missing(dockerfile, machine):
     """`pip install --no-deps` asks for nothing by itself. Whether each has a wheel there: tests/packaging, `--deep`."""
     environment = environment_of(dockerfile, machine)
@@ -213,7 +209,7 @@ def test_the_worker_knows_no_secret_but_its_token():
     assert set(worker["environment"]) == {"PLANARENA_API_URL", "PLANARENA_DEVICE", "PLANARENA_WORKER_TOKEN"}
 
 
-@pytest.mark.parametrize("name", ["queue", "beat"])
+@of_each(name=["queue", "beat"])
 def test_the_queue_s_services_get_no_key_of_the_web_process(name):
     environment = services()[name]["environment"]
     assert environment["PLANARENA_ROLE"] == "queue"
