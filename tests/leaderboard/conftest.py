@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from django.db import connections, transaction
 
 from leaderboard.monitoring.messages import BROKER
 from leaderboard.site.celery import app
@@ -38,6 +39,19 @@ def celery_messages(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
 
     monkeypatch.setattr(app, "send_task", send_task)
     return sent
+
+
+@pytest.fixture(scope="module")
+def module_rows(django_db_setup: None, django_db_blocker) -> Iterator[None]:
+    """For fixtures of modules that make rows: all tests of the module read them, and what a test changes is undone.
+
+    Not for modules whose tests commit (`transaction=True`).
+    """
+    with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patch, transaction.atomic():
+        # Each test ends by closing its connection, which is this one.
+        patch.setattr(connections["default"], "close", lambda: None)
+        yield
+        transaction.set_rollback(True)
 
 
 @pytest.fixture(autouse=True)

@@ -6,12 +6,15 @@ that `member` is in and `stranger` is invited to.
 """
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
+from http.cookies import SimpleCookie
+from pathlib import Path
 
 import pytest
 from django.conf import settings
 from django.db import transaction
-from django.test import Client
+from django.test import Client, override_settings
 from django.urls import URLResolver, get_resolver, reverse
 
 from evaluator.suites.hidden import HIDDEN
@@ -34,6 +37,7 @@ from leaderboard.rewards.services import REWARDS
 from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST
 from leaderboard.submissions.pending import SUBMISSION
 from leaderboard.uploads import services as upload_tickets
+from tests.fakes.launcher import reset_launcher
 from tests.leaderboard.factories import (
     make_evaluation,
     make_season,
@@ -59,11 +63,25 @@ class World:
     things: dict[str, object]
     users: dict[str, User]
     tokens: dict[str, str]
+    sessions: dict[str, SimpleCookie]
+
+
+@pytest.fixture(scope="module")
+def made(module_rows, tmp_path_factory) -> Iterator[tuple[Path, World]]:
+    """A store, and a world in it."""
+    folder = tmp_path_factory.mktemp("world")
+    reset_launcher()
+    with override_settings(STORE_DIR=folder / "store"):
+        yield folder / "store", make_world(folder)
 
 
 @pytest.fixture
-def world(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
+def world(made, settings) -> World:
+    settings.STORE_DIR, found = made
+    return found
+
+
+def make_world(tmp_path: Path) -> World:
     owner, member, stranger, staff = (make_user(name) for name in ("owner", "member", "stranger", "staff"))
     User.objects.filter(pk=staff.pk).update(is_staff=True)
     lab = make_team(owner, member, name="lab")
@@ -105,7 +123,14 @@ def world(settings, tmp_path, launcher):
     }  # fmt: skip
     users = {"stranger": stranger, "member": member, "owner": owner, "staff": User.objects.get(pk=staff.pk)}
     tokens = {role: create_token(user=user, scopes=Scope.values).token for role, user in users.items()}
-    return World(things, users, {**tokens, "worker": session_of(settings.WORKER_TOKEN), "attempt": lease.token})
+    tokens |= {"worker": session_of(settings.WORKER_TOKEN), "attempt": lease.token}
+    return World(things, users, tokens, {role: cookies_of(user) for role, user in users.items()})
+
+
+def cookies_of(user: User) -> SimpleCookie:
+    client = Client()
+    client.force_login(user)
+    return client.cookies
 
 
 def address(route: Route, parameters, world: World) -> str:
@@ -120,7 +145,7 @@ def ask(role: str, *, name: str, path: str, method: str, world: World) -> int:
         enrols = (name, role) == ("api:worker-session", "worker")
         headers = {"Authorization": f"Bearer {settings.WORKER_TOKEN if enrols else world.tokens[role]}"}
     elif role in world.users:
-        client.force_login(world.users[role])
+        client.cookies = world.sessions[role].copy()
     elif role in world.tokens:
         headers = {"Authorization": f"Bearer {world.tokens[role]}"}
     kwargs = {"headers": headers}

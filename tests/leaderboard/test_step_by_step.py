@@ -26,7 +26,7 @@ from tests.leaderboard.planning import REAL
 from tests.leaderboard.serving import server
 
 MODULE = "tests.evaluator.episodes.turns.few_pictures"
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.full, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture

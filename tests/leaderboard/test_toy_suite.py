@@ -21,6 +21,7 @@ from leaderboard.queue.reconcile import sweep
 from tests.leaderboard.factories import make_submission
 from tests.leaderboard.planning import REAL
 from tests.leaderboard.serving import server
+from tests.rings import usual
 
 MODULE = "tests.toy_suite"
 LINES = 150
@@ -68,7 +69,7 @@ def test_the_command_line_evaluates_it(tmp_path):
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize(("name", "right"), [("gold", 1.0), ("no-op", 0.0)])
+@pytest.mark.parametrize(("name", "right"), usual([("gold", 1.0), ("no-op", 0.0)], of=[("gold", 1.0)]))
 def test_a_worker_evaluates_it_and_the_site_shows_it(registered, settings, launcher, tmp_path, name, right):
     settings.EVALUATOR, settings.STORE_DIR = REAL, tmp_path / "store"
     call_command("register_suites", verbosity=0)

@@ -128,6 +128,7 @@ class TestSignUp:
         client.post("/accounts/login/", {"login": FREE, "password": PASSWORD})
         assert client.get("/tokens/").context["user"].username == "newcomer"
 
+    @pytest.mark.full
     def test_both_take_about_the_same_time(self, owner, settings):
         # Slow enough that leaving the hash out would show, with hashes as slow as on a site.
         settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.PBKDF2PasswordHasher"]

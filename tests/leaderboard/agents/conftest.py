@@ -1,9 +1,9 @@
 """The site with suites in turns."""
 
 import pytest
-from django.core.management import call_command
 
 from evaluator.suites import registry
+from leaderboard.catalog.services import register_suite
 from tests.evaluator.episodes.turns import toy
 from tests.leaderboard.planning import REAL
 
@@ -14,6 +14,6 @@ def turns(monkeypatch, settings, launcher, tmp_path):
     monkeypatch.setenv(registry.VARIABLE, toy.__name__)
     registry.forget()
     settings.EVALUATOR, settings.STORE_DIR = REAL, tmp_path / "store"
-    call_command("register_suites", verbosity=0)
+    register_suite(toy.suite())
     yield
     registry.forget()

@@ -54,6 +54,7 @@ def rest(url, *, token):
     return anyio.run(run)
 
 
+@pytest.mark.full
 def test_no_worker_waits_for_an_agent_that_is_away_and_it_goes_on_where_it_was(turns, settings, tmp_path):
     settings.AGENT_PRESENT_SECONDS = 2
     user = make_user()
@@ -77,6 +78,7 @@ def test_no_worker_waits_for_an_agent_that_is_away_and_it_goes_on_where_it_was(t
     assert [len(turn.actions) for turn in record.transcripts[0].turns] == [1, 0]
 
 
+@pytest.mark.full
 def test_a_silent_agent_has_given_no_answer_in_time(turns, settings, tmp_path):
     settings.AGENT_PRESENT_SECONDS, settings.AGENT_SILENCE_SECONDS = 1, 3
     user = make_user()

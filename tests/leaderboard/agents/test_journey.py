@@ -12,6 +12,7 @@ from evaluator.episodes.turns.episode import UNREADABLE_IN_A_ROW
 from evaluator.suites.registry import suite_of
 from leaderboard.accounts.services import create_token
 from leaderboard.agents.models import AgentPresence, AgentTurn
+from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import EvaluationState, TaskResult
 from leaderboard.queue.reconcile import sweep
 from tests.evaluator.agents.agent import Solve, gold_solver, solve_toy, text_of, work
@@ -44,7 +45,7 @@ def test_an_agent_works_through_a_suite_to_a_row_of_its_board(turns, settings, t
     assert row_of("toy-turns", solve=solve_toy, settings=settings, folder=tmp_path) > 0
 
 
-@pytest.mark.sampled(of=2)
+@pytest.mark.full
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("slug", "each", "solved"), [("openagi-turns", 9, 20), ("lumos-mini", 4, 20)])
 @pytest.mark.django_db(transaction=True)
@@ -55,6 +56,7 @@ def test_an_agent_runs_tools_and_experts_of_a_suite(slug, each, solved, turns, s
 def row_of(slug: str, *, solve: Solve, settings, folder) -> int:
     """Enter an agent for a suite, let it work until its row is on the board, and count the tasks with a score."""
     settings.SAMPLES = 1
+    register_suite(suite_of(slug))
     user = make_user()
     evaluation, token = entered(slug, user=user), create_token(user=user, scopes=["submit"]).token
     evaluation.refresh_from_db()

@@ -98,6 +98,7 @@ def wait_for(calls, *, count):
     return [call.result() for call in done]
 
 
+@pytest.mark.full
 def test_endpoints_that_never_answer_hold_a_share_and_another_user_s_test_is_made(settings, hang):
     settings.DEMO = True
     make_suite(slug="openagi")
@@ -129,6 +130,7 @@ def test_endpoints_that_never_answer_hold_a_share_and_another_user_s_test_is_mad
         hang.set()
 
 
+@pytest.mark.full
 def test_a_hub_and_plans_that_hang_hold_a_share_and_another_user_s_are_done(settings, hang, monkeypatch):
     make_suite(slug="openagi")
     eve, ada = make_user("eve"), make_user("ada")

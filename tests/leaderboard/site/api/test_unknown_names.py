@@ -10,10 +10,18 @@ from leaderboard.evaluations.models import Submission
 from leaderboard.queue.worker_api import urls as worker_api_urls
 from tests.leaderboard.factories import make_evaluation, make_suite, make_user
 from tests.leaderboard.site.api.helpers import client_of
-from tests.leaderboard.test_permissions import World, address, world  # noqa: F401 - a fixture
+from tests.leaderboard.test_permissions import World, address, make_world
 from tests.routes import ROLES, Route, named_routes, table
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world(settings, tmp_path, launcher) -> World:
+    settings.STORE_DIR = tmp_path / "store"
+    return make_world(tmp_path)
+
+
 CHANGING = ("post", "put", "patch", "delete")
 MAY = frozenset({200, 201, 202, 204, 400, 409, 415, 429, 503})
 
@@ -36,7 +44,7 @@ def role_for(route: Route, method: str) -> str:
     return next(possible, "owner")
 
 
-def call(world: World, *, role: str, path: str, method: str, **kwargs):  # noqa: F811
+def call(world: World, *, role: str, path: str, method: str, **kwargs):
     with transaction.atomic():
         headers = {"Authorization": f"Bearer {world.tokens[role]}"}
         answer = getattr(Client(), method)(path, headers=headers, **kwargs)
@@ -44,7 +52,7 @@ def call(world: World, *, role: str, path: str, method: str, **kwargs):  # noqa:
     return answer
 
 
-def test_every_body_refuses_unknown_fields_by_name(world):  # noqa: F811
+def test_every_body_refuses_unknown_fields_by_name(world):
     silent, walked = [], 0
     for route, parameters in for_people():
         for method in CHANGING:
@@ -62,7 +70,7 @@ def test_every_body_refuses_unknown_fields_by_name(world):  # noqa: F811
     assert walked > 25
 
 
-def test_every_address_refuses_unknown_parameters_by_name(world):  # noqa: F811
+def test_every_address_refuses_unknown_parameters_by_name(world):
     silent, walked = [], 0
     for route, parameters in for_people():
         for method in route.statuses:

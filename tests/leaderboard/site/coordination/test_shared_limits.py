@@ -133,6 +133,7 @@ class TestTwoProcesses:
             form = {"login": "ada", "password": password, "csrfmiddlewaretoken": client.cookies["csrftoken"]}
             return client.post("/accounts/login/", data=form, headers={"Referer": site}).text
 
+    @pytest.mark.full
     def test_streams_count_together_and_those_of_a_killed_process_expire(self, settings):
         evaluation = make_evaluation(state="launching")
         path = f"/evaluations/{evaluation.pk}/events/"

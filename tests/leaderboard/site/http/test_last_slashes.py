@@ -8,10 +8,16 @@ from leaderboard.evaluations.models import Submission
 from leaderboard.site.http.requests import api_with_slash
 from tests.leaderboard.factories import make_suite, make_user
 from tests.leaderboard.site.api.helpers import client_of
-from tests.leaderboard.test_permissions import address, ask, world  # noqa: F401 - a fixture
+from tests.leaderboard.test_permissions import World, address, ask, make_world
 from tests.routes import METHODS, named_routes, table
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world(settings, tmp_path, launcher) -> World:
+    settings.STORE_DIR = tmp_path / "store"
+    return make_world(tmp_path)
 
 
 def test_a_submission_is_taken_without_the_slash(launcher):
@@ -22,7 +28,8 @@ def test_a_submission_is_taken_without_the_slash(launcher):
     assert Submission.objects.count() == 1
 
 
-def test_every_address_of_the_api_answers_the_same_without_its_slash(world):  # noqa: F811
+@pytest.mark.full
+def test_every_address_of_the_api_answers_the_same_without_its_slash(world):
     differing, walked = [], 0
     for name, parameters in named_routes():
         route = table()[name]

@@ -20,6 +20,7 @@ from tests.leaderboard.serving import server
 from tests.leaderboard.site.api.helpers import client_of
 from tests.processes import ROOT
 
+pytestmark = [pytest.mark.full, pytest.mark.django_db(transaction=True)]
 STRANGERS = f"00-{'5' * 32}-{'6' * 16}-01"
 KEY = "key-of-the-collector"
 HEADERS = {"OTEL_EXPORTER_OTLP_HEADERS": f"authorization=Bearer%20{KEY}"}
@@ -71,7 +72,6 @@ def above(span: ReceivedSpan, spans: list[ReceivedSpan]) -> list[str]:
     return names
 
 
-@pytest.mark.django_db(transaction=True)
 def test_one_evaluation_is_one_trace_of_all_processes_without_secrets(collected: Collector, tmp_path):
     submitted = collected.one("POST api:submissions")
     trace = [span for span in collected.spans if span.trace == submitted.trace]
