@@ -1,15 +1,18 @@
 """What all tests share: a PostgreSQL of their own, started when the first test needs one."""
 
+import os
 import re
+import shlex
 import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Generator, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from uuid import uuid4
 
+import psutil
 import pytest
 from django.conf import settings
 from django.db import connection
@@ -31,8 +34,10 @@ _REAL_PROCESSES = ("end_to_end", "hostile", "browser", "crash", "load", "scale")
 _KEPT = frozenset({"auth_permission", "django_content_type"})
 """Tables that migrations fill."""
 
-# A machine may be busy: how long an example takes says nothing about it.
-hypothesis_settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Equal commits run equal examples. A machine may be busy: how long an example takes says nothing about it.
+hypothesis_settings.register_profile(
+    "shared", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 hypothesis_settings.load_profile("shared")
 
 
@@ -80,11 +85,18 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
 
 
 @pytest.fixture(autouse=True)
-def a_process_that_has_just_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tasks that never ran are late in a process that runs for long; one process runs thousands of tests."""
+def a_process_that_has_just_started(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Give each test the process as the first one found it, although thousands run in it.
+
+    Tasks that never ran are late in a process that runs for long; and commands make their process create files that no
+    other user may read, which sandboxes of other users need to.
+    """
     facts = sys.modules.get("leaderboard.monitoring.facts")
     if facts is not None:
         monkeypatch.setattr(facts, "_STARTED", time.monotonic())
+    mask = os.umask(0o022)
+    yield
+    os.umask(mask)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -93,6 +105,13 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     report = yield
     report.sections = [(name, text.encode(errors="backslashreplace").decode()) for name, text in report.sections]
     return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how to run what failed by itself."""
+    failed = {report.nodeid for kind in ("failed", "error") for report in terminalreporter.stats.get(kind, ())}
+    for test in sorted(failed):
+        terminalreporter.write_line(f"Run it alone: ./planarena test {shlex.quote(test)}")
 
 
 @pytest.hookimpl(trylast=True)
@@ -160,8 +179,19 @@ def _folder_of_run(config: pytest.Config) -> Path:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Remove the data folder of this process, and that of the run."""
+    """Remove the data folder of this process and that of the run, and end what tests left running."""
+    if config.option.numprocesses is None:
+        _end_children()
     if Path(settings.DATA_DIR).name.startswith("planarena-tests-"):
         shutil.rmtree(settings.DATA_DIR, ignore_errors=True)
     if not hasattr(config, "workerinput"):
         shutil.rmtree(_folder_of_run(config), ignore_errors=True)
+
+
+def _end_children() -> None:
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            command = shlex.join(child.cmdline())
+            if "multiprocessing" not in command:
+                print(f"A test left this running, which is ended now: {command[:300]}", file=sys.stderr)
+            child.kill()

@@ -1,6 +1,6 @@
 """`./planarena test`: sets up what the tests need, then runs every check. CI runs this and nothing else.
 
-Each check runs even if an earlier one failed, so that one run shows everything; the exit code is 0 only if all passed.
+Each check runs even if another one failed, so that one run shows everything; the exit code is 0 only if all passed.
 `--full` runs the tests that are marked `full` too (docs/testing.md). Other arguments are for pytest, and then only
 pytest runs: `./planarena test tests/evaluator -k engine`.
 """
@@ -12,12 +12,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
-PROCESSES = min(4, os.cpu_count() or 1)
+PROCESSES = min(4, (os.cpu_count() or 1) + 1)
 """Of pytest: one more than there are cores, since the tests with real sites wait much of their time."""
+Check = tuple[str, list[str]]
+"""A name and a command."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -47,18 +50,17 @@ def main(arguments: Sequence[str]) -> int:
         return run_all([("pytest", [*pytest, *arguments])])
     # Else each process would have as many threads as there are cores, which wait for each other most of the time.
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // PROCESSES)))
-    return run_all(
-        [
-            ("lint", ["ruff", "check", "."]),
-            ("format", ["ruff", "format", "--check", "."]),
-            ("types", ["mypy"]),
-            ("import contracts", ["lint-imports"]),
-            ("migrations", [sys.executable, "manage.py", "makemigrations", "--check", "--dry-run"]),
-            ("front-end types", ["npm", "--prefix", "frontend", "run", "--silent", "check"]),
-            # The longest groups come first as they are collected (`conftest.py`).
-            ("pytest", [*pytest, "-n", str(PROCESSES), "--no-loadscope-reorder", *arguments]),
-        ]
-    )
+    checks = [
+        ("lint", ["ruff", "check", "."]),
+        ("format", ["ruff", "format", "--check", "."]),
+        ("types", ["mypy"]),
+        ("import contracts", ["lint-imports"]),
+        ("migrations", [sys.executable, "manage.py", "makemigrations", "--check", "--dry-run"]),
+        ("front-end types", ["npm", "--prefix", "frontend", "run", "--silent", "check"]),
+    ]
+    # The longest groups come first as they are collected (`conftest.py`).
+    tests = ("pytest", [*pytest, "-n", str(PROCESSES), "--no-loadscope-reorder", *arguments])
+    return run_all([tests], beside=checks)
 
 
 def keep_bytecode() -> None:
@@ -69,21 +71,37 @@ def keep_bytecode() -> None:
     subprocess.run([sys.executable, "-m", "compileall", "-q", "-j", "0", *packages], check=False)
 
 
-def run_all(checks: Sequence[tuple[str, list[str]]]) -> int:
-    """Run each check, print how it went and how long it took, and return 1 if any failed."""
-    failed = []
-    with tempfile.TemporaryDirectory(prefix="planarena-checks-") as data:
-        environment = os.environ | {"PLANARENA_DATA": data, "PLANARENA_DEMO": "1"}
-        for name, command in checks:
-            print(f"\n== {name}: {' '.join(Path(part).name for part in command[:4])}", flush=True)
-            started = time.monotonic()
-            done = subprocess.run(command, cwd=ROOT, env=environment if name == "migrations" else None, check=False)
-            verdict = "ok" if done.returncode == 0 else f"FAILED (exit code {done.returncode})"
-            print(f"== {name}: {verdict}, {time.monotonic() - started:.0f} s", flush=True)
-            if done.returncode:
-                failed.append(name)
+def run_all(checks: Sequence[Check], *, beside: Sequence[Check] = ()) -> int:
+    """Run each check, print how it went and how long it took, and return 1 if any failed.
+
+    Args:
+        checks: one after the other, with their output as it comes.
+        beside: one after the other beside them; the output of those that fail comes at the end.
+    """
+    with ThreadPoolExecutor(1) as thread:
+        others = [thread.submit(run, check, quiet=True) for check in beside]
+        failed = [name for name, code in (run(check) for check in checks) if code]
+        failed += [name for name, code in (other.result() for other in others) if code]
     print(f"\n== failed: {', '.join(failed)}" if failed else "\n== all checks passed", flush=True)
     return 1 if failed else 0
+
+
+def run(check: Check, *, quiet: bool = False) -> tuple[str, int]:
+    """Run a check, and return its name and exit code."""
+    name, command = check
+    if not quiet:
+        print(f"\n== {name}: {' '.join(Path(part).name for part in command[:4])}", flush=True)
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="planarena-checks-") as data:
+        environment = os.environ | {"PLANARENA_DATA": data, "PLANARENA_DEMO": "1"} if name == "migrations" else None
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, check=False, text=True,
+            stdout=subprocess.PIPE if quiet else None, stderr=subprocess.STDOUT if quiet else None,
+        )  # fmt: skip
+    verdict = "ok" if done.returncode == 0 else f"FAILED (exit code {done.returncode})"
+    output = f"{done.stdout}" if quiet and done.returncode else ""
+    print(f"{output}\n== {name}: {verdict}, {time.monotonic() - started:.0f} s", flush=True)
+    return name, done.returncode
 
 
 def find_or_install_browser() -> str | None:
