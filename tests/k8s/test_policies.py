@@ -170,6 +170,13 @@ def test_a_worker_reaches_the_model_servers_of_its_own_pool_on_their_one_port(po
 
 
 @in_every_way()
+def test_model_servers_refuse_workers_of_other_pools_whatever_those_may_call(policies):
+    own = [item for item in policies if item["metadata"]["name"].startswith("models-")]
+    assert allowed(own, source=LOADING, target=MODEL_SERVER, port=PORT)
+    assert not allowed(own, source=OTHER_LOADING, target=MODEL_SERVER, port=PORT)
+
+
+@in_every_way()
 def test_nobody_else_reaches_a_model_server(policies):
     strangers = [
         OTHER_LOADING, OTHER_MODEL_SERVER, MODEL_SERVER, *SITE, MIRROR, GATEWAY, *DNS, *PROMETHEUS,
