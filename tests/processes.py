@@ -130,9 +130,11 @@ def marked(environment: Mapping[str, str]) -> dict[str, str]:
 def _watched(pid: int) -> str:
     """The variable of this process's programs, for which a watcher runs from now on."""
     variable = f"{_MARK}{pid}"
-    # Its input ends with this process, which keeps the other end open and unused.
+    # Its input ends with this process, which keeps the other end open and unused. It is nobody's child, so that whoever
+    # looks for children that tests left does not find it.
     end, kept = os.pipe()
-    subprocess.Popen([sys.executable, "-m", "tests.processes", variable], stdin=end, cwd=ROOT, start_new_session=True)
+    command = [sys.executable, "-m", "tests.processes", variable]
+    subprocess.run(command, stdin=end, cwd=ROOT, start_new_session=True, check=True)
     os.close(end)
     os.set_inheritable(kept, False)
     return variable
@@ -171,7 +173,9 @@ def clean_environment(**changes: str) -> dict[str, str]:
 
 
 def main(variable: str) -> None:
-    """Wait for the end of the process that started this one, and kill what it left."""
+    """Go to the background, wait for the end of the process that started this one, and kill what it left."""
+    if os.fork():
+        return
     sys.stdin.buffer.read()
     while left := started_with(variable):
         kill(left)
