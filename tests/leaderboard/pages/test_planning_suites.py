@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from django.test import Client
+from django.test import Client, override_settings
 from django.utils.html import escape
 
 from evaluator.records import Outcome
@@ -11,6 +11,7 @@ from evaluator.suites import suite_of
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation, TaskResult
+from tests.fakes.launcher import reset_launcher
 from tests.fakes.planners import FALSE_FILE, NO_PLAN
 from tests.leaderboard.factories import make_user
 from tests.leaderboard.planning import MISTAKES, REAL, make_clumsy_evaluation, make_toolmini
@@ -21,11 +22,18 @@ BADGE = '<span class="outcome" data-outcome="empty_plan"'
 PAPER = ["SE", "IR", "NR", "HR", "CR"]
 
 
-@pytest.fixture
-def evaluation(settings, launcher) -> Evaluation:
+@pytest.fixture(scope="module")
+def made(module_rows) -> Evaluation:
     """120 judged plans, four of them wrong as `MISTAKES` says."""
+    reset_launcher()
+    with override_settings(EVALUATOR=REAL):
+        return make_clumsy_evaluation()
+
+
+@pytest.fixture
+def evaluation(made, settings) -> Evaluation:
     settings.EVALUATOR = REAL
-    return make_clumsy_evaluation()
+    return Evaluation.objects.get(pk=made.pk)
 
 
 def read(client: Client, address: str, **query: str) -> str:
@@ -278,7 +286,11 @@ def test_a_planner_is_entered_for_suites_of_both_kinds_at_once(client, settings)
     client.force_login(make_user("ada"))
     form = {"kind": "bundled", "bundled_name": "gold", "name": "both", "suites": ["openagi", "toolmini"]}
     assert client.post("/submit/", form).status_code == 302
-    found = Evaluation.objects.order_by("suite__slug").values_list("suite__slug", "profile", "split", "samples")
+    found = (
+        Evaluation.objects.filter(submission__submitted_by__username="ada")
+        .order_by("suite__slug")
+        .values_list("suite__slug", "profile", "split", "samples")
+    )
     assert list(found) == [
         ("openagi", settings.PROFILE, settings.SPLIT, settings.SAMPLES),
         ("toolmini", "none", "all", 1),
@@ -295,9 +307,10 @@ def test_a_strategy_is_chosen_from_groups_and_entered_for_a_suite_that_it_unders
     assert anchors < html.index(radio("no-op")) < strategies < html.index(radio("controlllm/adaptive"))
     form = {"kind": "bundled", "bundled_name": "controlllm/adaptive", "name": "searcher", "suites": ["toolmini"]}
     assert client.post("/submit/", form).status_code == 302
-    assert Evaluation.objects.get().submission.planner.bundled_name == "controlllm/adaptive"
-    assert "<code" in detail(client, Evaluation.objects.get()).split("controlllm/adaptive")[0][-30:]
+    evaluations = Evaluation.objects.filter(submission__submitted_by__username="ada")
+    assert evaluations.get().submission.planner.bundled_name == "controlllm/adaptive"
+    assert "<code" in detail(client, evaluations.get()).split("controlllm/adaptive")[0][-30:]
     page = client.post("/submit/", {**form, "name": "other", "suites": ["toolmini", "openagi"]})
     assert page.status_code == 400
     assert "controlllm/adaptive does not support requests of openagi" in page.content.decode()
-    assert Evaluation.objects.count() == 1
+    assert evaluations.count() == 1

@@ -79,6 +79,7 @@ def test_help_needs_neither_settings_nor_a_database(data, arguments, code, said)
     assert not (data / "secrets").exists()
 
 
+@pytest.mark.full
 def test_an_empty_database_of_the_operators_is_left_as_it_is_and_told_in_one_sentence(data, postgres_url):
     done = manage(*SUPERUSER, data=data, PLANARENA_DEMO="1", DATABASE_URL=postgres_url)
     assert done.returncode == 1
@@ -100,6 +101,7 @@ def test_settings_that_are_wrong_are_one_sentence(data):
     )
 
 
+@pytest.mark.full
 def test_ctrl_c_ends_a_command_without_a_traceback(data, postgres_url):
     program = "import time; print('up', flush=True); time.sleep(60)"
     process = subprocess.Popen(
@@ -116,6 +118,7 @@ def test_ctrl_c_ends_a_command_without_a_traceback(data, postgres_url):
     assert (process.returncode, errors) == (130, "")
 
 
+@pytest.mark.full
 def test_tables_of_an_earlier_layout_are_refused_in_one_sentence(data):
     assert manage("migrate", "-v0", data=data, PLANARENA_DEMO="1").returncode == 0
     written = "from django.db.migrations.recorder import MigrationRecorder as R; from django.db import connection; "

@@ -168,6 +168,7 @@ def test_without_traces_there_is_no_middleware():
         trace_requests(lambda _: HttpResponse())
 
 
+@pytest.mark.full
 def test_without_traces_neither_site_nor_queue_imports_anything_for_them():
     program = """
 import os, sys
