@@ -162,13 +162,6 @@ def test_nobody_else_on_the_machine_can_read_a_backup(tmp_path):
     assert mode_of(tmp_path / "made") == 0o700
 
 
-def test_what_a_killed_backup_left_behind_goes_with_the_next_one(tmp_path):
-    left = tmp_path / "database-20260101T000000000000Z.partial"
-    left.write_bytes(b"half a dump")
-    call_command("back_up", str(tmp_path))
-    assert not left.exists()
-
-
 @pytest.mark.parametrize(
     "dump",
     [None, {}, {"name": "../elsewhere.dump", "sha256": ""}, {"name": "/etc/passwd"}, {"name": "database-1.dump"}],

@@ -57,22 +57,6 @@ def whole_dumps(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.glob("database-*.dump"))
 
 
-def test_a_damaged_object_that_is_asked_for_is_kept_and_not_served(record):
-    left = damage(record)
-    assert Client().get(f"/objects/{record}").status_code == 404
-    assert Client().get(f"/objects/{record}").status_code == 404
-    (kept,) = server_store(split="").quarantine.entries()
-    assert kept.path.read_bytes() == left
-    assert (kept.digest, kept.reason[:14]) == (record, "has the digest")
-
-
-def test_a_backup_after_a_damaged_record_was_read_fails_and_names_it(record, tmp_path):
-    damage(record)
-    Client().get(f"/objects/{record}")
-    with pytest.raises(CommandError, match=f"have lost 1 record .public/{record}"):
-        run("back_up", tmp_path / "backup")
-
-
 def test_a_backup_fails_for_a_record_of_which_nothing_is_left(record, tmp_path):
     file_of(record).unlink()
     with pytest.raises(CommandError, match=f"have lost 1 record .public/{record}"):

@@ -40,21 +40,6 @@ def ask(site: Site, address: str = "/boards/x/", **cookies: str):
     return serve_kept_pages(site)(request)
 
 
-def test_strangers_get_the_same_page_with_its_headers():
-    site = Site(**{"Content-Security-Policy": "default-src 'self'"})
-    first, second = ask(site), ask(site)
-    assert (first.content, second.content, site.asked) == (b"page 1", b"page 1", 1)
-    assert second.headers["Content-Security-Policy"] == "default-src 'self'"
-
-
-def test_a_reader_who_has_the_page_gets_304_from_memory():
-    site = Site()
-    ask(site)
-    request = RequestFactory().get("/boards/x/", headers={"If-None-Match": '"tag"'})
-    assert serve_kept_pages(site)(request).status_code == 304
-    assert site.asked == 1
-
-
 @pytest.mark.parametrize(
     ("accepted", "packed"), [("gzip, br", True), ("deflate, gzip;q=0.5", True), ("gzip;q=0", False), ("", False)]
 )

@@ -8,7 +8,6 @@ import pytest
 from django.utils import timezone
 
 from evaluator.records import Outcome
-from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.models import Evaluation, Submission, TaskResult
@@ -83,11 +82,6 @@ def test_versions_are_one_family_whose_last_version_is_shown_by_name_with_its_ow
     assert ">v2<" not in html
 
 
-def test_a_single_run_has_no_spread(suite, planner):
-    (row,) = rows(run(planner, suite, score=0.9))
-    assert row["runs"] == {"policy": "latest", "count": 1}
-
-
 def test_runs_with_equal_figures_are_identical_and_those_with_one_other_figure_are_not(suite, planner):
     run(planner, suite, score=0.9)
     (row,) = rows(run(planner, suite, score=0.9, hours=1))
@@ -119,32 +113,6 @@ def test_a_run_without_the_boards_metric_counts_and_has_no_part_in_the_spread(su
     (row,) = rows(last)
     assert row["metrics"] == {}
     assert (row["runs"]["count"], row["runs"]["low"], row["runs"]["high"]) == (3, 0.6, 0.8)
-
-
-def test_the_page_tells_runs_and_pairs(suite, planner, client):
-    run(planner, suite, score=0.6, noise=1)
-    run(make_planner(owner=make_user("bea"), name="twin"), suite, score=0.5)
-    twin = Planner.objects.get(name="twin")
-    run(twin, suite, score=0.5, hours=1)
-    publish(run(planner, suite, score=0.8, noise=2, hours=1))
-    html = " ".join(client.get("/boards/openagi/").content.decode().split())
-    assert "latest of 2 runs, sd 0.141 (0.600 to 0.800)" in html
-    assert "2 runs, identical" in html
-    assert "2 planners, each with its latest evaluation" in html
-    assert "so that no range of ranks was tested" in html, "the twin has no results"
-    every = " ".join(client.get("/boards/openagi/?rows=all").content.decode().split())
-    assert "Ranges of ranks are tested only on the board with one row for each planner." in every
-
-
-def test_an_old_snapshot_keeps_the_words_it_was_published_with(suite, planner, client):
-    snapshot = publish(run(planner, suite, score=0.6))
-    for row in snapshot.content["rows"]:
-        del row["runs"], row["rank_tests"]
-        row["rank_low"], row["rank_high"] = 1, 2
-    Snapshot.objects.filter(pk=snapshot.pk).update(stored=snapshot.content, digest="0" * 64)
-    html = " ".join(client.get("/boards/openagi/").content.decode().split())
-    assert "1 planner, each with its best evaluation" in html
-    assert 'title="Ranks consistent with the 95 % intervals">1\N{EN DASH}2' in html
 
 
 class TestMean:

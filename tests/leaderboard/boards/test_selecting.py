@@ -5,7 +5,6 @@ from django.http import QueryDict
 
 from leaderboard.boards.selecting import (
     FACETS,
-    PER_PAGE,
     known_facts,
     read_selection,
     select_rows,
@@ -101,11 +100,6 @@ def test_own_rows_are_those_of_who_reads():
 )
 def test_rows_without_a_value_come_last_in_both_directions(query, expected):
     assert chosen(query, ROWS) == expected
-
-
-def test_a_page_size_that_is_not_offered_is_ignored():
-    assert read_selection(QueryDict("per_page=100000")).per_page == PER_PAGE
-    assert read_selection(QueryDict("per_page=20")).per_page == 20
 
 
 def test_only_facts_that_some_row_has_are_columns():

@@ -58,10 +58,3 @@ def test_readers_who_are_signed_in_share_nothing(client: Client, evaluation: Eva
         assert "under way" not in board(client, query)
     Suite.objects.update(title="Another title")
     assert "Another title" in board(bea, "?sort=planner")
-
-
-def test_what_is_not_there_is_asked_for_each_time(client: Client, evaluation: Evaluation):
-    for _ in range(2):
-        assert client.get("/boards/openagi/?season=none").status_code == 404
-        assert client.get("/boards/no-such-suite/").status_code == 404
-        assert client.get("/boards/openagi/?split=test").status_code == 404

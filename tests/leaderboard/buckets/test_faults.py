@@ -153,8 +153,3 @@ def test_metrics_say_that_the_bucket_is_away_and_no_wrong_number_of_losses(bucke
     }  # fmt: skip
     bucket.fault = lambda _method, _name: Fault.REFUSED
     assert shown() == {"planarena_store_available": [0.0]}
-
-
-def test_a_site_with_folders_asks_no_bucket(s3):
-    assert Client().get("/health/ready").status_code == 200
-    assert s3.requests == []

@@ -145,15 +145,6 @@ def test_a_restored_site_has_its_objects_in_the_bucket(bucket, record, tmp_path,
     assert bucket.names("/objects/") == sorted([path_of(record), path_of(hidden, store="hidden")])
 
 
-def test_what_is_in_quarantine_and_good_after_all_is_put_back(bucket, record, tmp_path):
-    run("back_up", tmp_path / "backup")
-    found = bucket.objects.pop(path_of(record))
-    bucket.objects[f"/arena/site/public/quarantine/{record}.123"] = found
-    (tmp_path / "backup/public/objects" / record[:2] / f"{record[2:]}.txt").unlink()
-    assert "Records that are still missing: 0." in run("repair_store", "--quick", "--from", tmp_path / "backup")
-    assert server_store(split="").get(record).media_type == MediaType(found.content_type)
-
-
 def test_a_bucket_that_does_not_answer_is_never_taken_for_an_empty_one(bucket, record, tmp_path):
     bucket.fault = lambda _method, _name: Fault.REFUSED
     with pytest.raises(StoreUnavailableError, match="refuses to"):

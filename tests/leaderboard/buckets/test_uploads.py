@@ -15,7 +15,6 @@ from PIL.PngImagePlugin import PngInfo
 from evaluator.engine.store import MemoryStore
 from evaluator.records import ArtefactReference, SampleResult
 from evaluator.values import Artefact, MediaType, encode
-from gpu_jobs import bundles
 from gpu_jobs import client as worker
 from gpu_jobs.contract.lease import Lease
 from gpu_jobs.delivery import Delivery
@@ -190,14 +189,6 @@ def test_self_hosted_workers_send_everything_through_the_site(bucket):
     one = picture(1)
     assert client.put(f"{path}{one.digest}/", one.data, one.media_type).status_code == 204
     assert server_store(split="public").has(one.digest)
-
-
-def test_a_worker_that_knows_no_uploads_sends_bundles_to_the_bucket(bucket, given):
-    one = picture(1)
-    client, path = ApiClient(given["token"]), f"worker/attempts/{given['attempt']}/objects/"
-    assert client.post(f"{path}missing/", {"digests": [one.digest]}).json()["missing"] == [one.digest]
-    assert client.post_bytes(path, bundles.pack([one]), bundles.CONTENT_TYPE).json() == {"kept": 1, "refused": {}}
-    assert bucket.objects[f"/arena/site/public/objects/{one.digest[:2]}/{one.digest[2:]}"].data == one.data
 
 
 @pytest.mark.parametrize("fault", [Fault.REFUSED, Fault.FULL, Fault.BUSY, Fault.RESET, Fault.RESET_AFTER])

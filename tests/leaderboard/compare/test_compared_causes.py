@@ -4,7 +4,6 @@ import pytest
 from django.test import Client
 
 from leaderboard.compare.causes import cause_table
-from leaderboard.evaluations.models import TaskResult
 from tests.leaderboard.factories import make_user
 from tests.leaderboard.planning import REAL, make_clumsy_evaluation
 from tests.leaderboard.site.api.helpers import ApiClient
@@ -55,11 +54,3 @@ class TestPage:
         assert found == {
             "invented_resource": (1, 0, 0, -1), "abstained": (1, 2, 1, 1), "unreadable": (1, 0, 0, -1),
         }  # fmt: skip
-
-    def test_causes_that_are_found_later_are_compared(self, ids: list[str]):
-        causes = dict(TaskResult.objects.values_list("pk", "causes"))
-        TaskResult.objects.update(causes=None)
-        assert ApiClient().get("compare/", e=ids).json()["comparisons"][0]["causes"] == []
-        for result in TaskResult.objects.all():
-            TaskResult.objects.filter(pk=result.pk).update(causes=causes[result.pk])
-        assert len(ApiClient().get("compare/", e=ids).json()["comparisons"][0]["causes"]) == 3

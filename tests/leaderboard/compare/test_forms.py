@@ -72,15 +72,6 @@ def test_both_boards_lead_there(client, suites):
     assert Suite(slug="of another release").step_by_step_form == ""
 
 
-def test_the_same_results_differ_by_nothing(client, suites):
-    thinker = planner()
-    for suite in suites:
-        scored(suite, thinker, 0.4)
-    html = page(client)
-    assert re.search(r'data-tone="".*?<span class="value">0.000</span>', html)
-    assert "0 better, 0 worse, 20 equal" in html
-
-
 def test_only_pairs_under_the_same_conditions_count_and_the_latest_of_them(client, suites):
     thinker, other = planner(), planner("other")
     scored(suites[0], thinker, 0.2)
@@ -126,11 +117,3 @@ def test_queries_do_not_grow_with_the_planners(client, suites):
             counts.append(len(queries))
     assert counts[0] == counts[1] <= 12
     assert html.count('<th scope="row">') == MOST
-
-
-def test_a_suite_with_one_form_says_so(client, suites):
-    register_suite(suite_of("toolmini"))
-    assert "This site has only one form of toolmini." in page(client, "toolmini")
-    Suite.objects.filter(slug="openagi").update(current=False)
-    assert "This site has only one form of" in page(client)
-    page(client, "nothing", status=404)

@@ -14,7 +14,7 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.boards.ranking import Entry, MetricValue
 from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Evaluation, Submission, Visibility
-from leaderboard.evaluations.visibility import is_public, may_see, public_now, visible_to, words_of
+from leaderboard.evaluations.visibility import is_public, may_see, public_now, visible_to
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.submissions import releasing, services
 from leaderboard.submissions.hiding import hide, show_again
@@ -85,14 +85,6 @@ class TestChoosing:
                 assert found == (not seen or name in {"owner", "member"})
             assert Submission.objects.filter(public_now(), pk=submission.pk).exists() == is_public(submission)
 
-    def test_what_is_seen_only_by_some_is_marked(self):
-        until = (timezone.now() + timedelta(days=30)).replace(hour=8, minute=0)
-        lasts = {"visibility": "embargo", "embargo_until": until}
-        marked = {"private": PRIVATE, f"embargo until {until:%Y-%m-%d} 08:00 UTC": lasts}
-        for words, seen in marked.items():
-            assert words_of(make_submission(seen=seen)) == words
-        assert words_of(make_submission()) == ""
-
 
 class TestBoards:
     def test_what_is_private_is_completed_but_on_no_board(self):
@@ -157,12 +149,6 @@ class TestChanging:
         evaluation = complete(make_submission())
         with pytest.raises(IntegrityError, match="stays public"), transaction.atomic():
             Submission.objects.filter(pk=evaluation.submission_id).update(visibility="private")
-
-    def test_what_no_snapshot_held_can_be_made_private(self):
-        submission = make_submission()
-        assert set_visibility(submission, **PRIVATE, by=submission.submitted_by)
-        evaluation = complete(submission)
-        assert not on_the_board(evaluation)
 
     def test_every_change_is_in_the_audit_log_and_none_that_was_none(self):
         submission = make_submission(seen=PRIVATE)
@@ -293,13 +279,6 @@ class TestApi:
         assert first.json()["id"] == again.json()["id"]
         assert again.headers["Idempotent-Replayed"] == "true"
 
-    def test_errors_stand_under_their_fields(self):
-        answer = client_of(make_user()).post(
-            "submissions/", {**self.BODY, "suites": [make_suite().slug], "visibility": "embargo"}
-        )
-        assert answer.status_code == 400
-        assert "embargo_until" in answer.json()["errors"]
-
     def test_it_can_be_changed_by_who_may_act(self):
         owner = make_user()
         submission = make_submission(user=owner)
@@ -311,23 +290,6 @@ class TestApi:
         changed = client_of(owner).patch(path, PRIVATE)
         assert (changed.status_code, changed.json()["visibility"]) == (200, "private")
         assert client_of(make_user()).patch(path, PRIVATE).status_code == 404
-
-    def test_what_is_ranked_stays_public_with_a_sentence(self):
-        owner = make_user()
-        evaluation = complete(make_submission(user=owner))
-        answer = client_of(owner).patch(f"submissions/{evaluation.submission_id}/", PRIVATE)
-        assert answer.status_code == 409
-        assert "snapshots are never rewritten" in answer.json()["detail"]
-
-    def test_the_list_costs_the_same_queries_for_who_sees_more(self, django_assert_max_num_queries):
-        owner = make_user()
-        for seen in (None, PRIVATE, embargo(), None, PRIVATE):
-            make_submission(user=owner, seen=seen)
-        client = client_of(owner)
-        client.get("evaluations/")
-        with django_assert_max_num_queries(7):
-            assert len(client.get("evaluations/").json()["results"]) == 5
-        assert len(ApiClient().get("evaluations/").json()["results"]) == 2
 
 
 class TestPages:
@@ -351,13 +313,6 @@ class TestPages:
         assert "Nothing was changed." in wrong.content.decode()
         assert changed.headers["Cache-Control"] == "private, no-store"
 
-    def test_the_form_shows_what_is_wrong_beside_the_field(self, client):
-        client.force_login(make_user())
-        entered = {"kind": "bundled", "bundled_name": "gold", "name": "mine", "suites": [make_suite().slug]}
-        page = client.post("/submit/", {**entered, "visibility": "embargo"})
-        assert page.status_code == 400
-        assert "Enter the end of the embargo." in page.content.decode()
-
     def test_a_board_shows_its_reader_where_their_own_would_stand(self, client):
         owner, suite = make_user(), make_suite()
         complete(make_submission(suite=suite), score=0.8)
@@ -368,12 +323,6 @@ class TestPages:
         html = client.get(address).content.decode()
         assert "Your unpublished evaluations" in html
         assert "secret plan" in html
-
-    def test_a_failed_one_that_was_never_ranked_can_be_made_private(self, client):
-        submission = make_submission()
-        services.cancel(submission.evaluations.get())
-        assert set_visibility(submission, **PRIVATE, by=submission.submitted_by)
-        assert client.get(f"/evaluations/{submission.evaluations.get().pk}/").status_code == 404
 
 
 def test_a_record_is_for_who_sees_the_evaluation():

@@ -19,7 +19,7 @@ from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.kinds.language_models import chat_strategies, model_strategies
 from leaderboard.planners.models import Planner
 from leaderboard.queue.reconcile import sweep
-from tests.leaderboard.factories import make_submission, make_suite, make_user
+from tests.leaderboard.factories import make_suite, make_user
 from tests.leaderboard.planners.servers import TOKEN, Chat, chatting
 from tests.leaderboard.planners.test_secret_headers import CREDENTIAL, everything_in_the_database
 from tests.leaderboard.planning import REAL, make_toolmini
@@ -60,11 +60,6 @@ def test_it_is_kept_and_its_worker_is_told_all_that_it_takes(settings):
         "kind": "chat", "url": "https://chat.example.org/v1", "model": "small-model", "strategy": "hugginggpt",
         "timeout_seconds": 60, "allow_private": settings.DEMO, "has_header": True,
     }  # fmt: skip
-
-
-def test_boards_may_call_its_model_otherwise_than_requests_do():
-    make_submission(suite=make_suite(slug="openagi"), **CHAT, model_name="Small 7B")
-    assert Planner.objects.get().model_name == "Small 7B"
 
 
 def test_others_learn_neither_its_address_nor_its_header():
@@ -111,30 +106,6 @@ def test_a_strategy_that_does_not_understand_the_suite_is_refused():
 
 def test_only_strategies_that_ask_for_free_text_are_offered():
     assert set(model_strategies()) - set(chat_strategies()) == {"openagi/constrained", "openagi/nonlinear"}
-
-
-class TestForm:
-    @pytest.fixture
-    def page(self, client):
-        make_suite(slug="openagi")
-        client.force_login(make_user("ada"))
-        return client
-
-    def test_it_is_chosen_and_entered(self, page):
-        sent = {"timeout_seconds": "60", "name": "mine", "suites": ["openagi"], **CHAT, **HEADER}
-        done = page.post("/submit/", sent)
-        assert done.status_code == 302, done.content.decode()
-        planner = Planner.objects.get()
-        assert (planner.kind, planner.model_id, planner.timeout_seconds) == ("chat", "small-model", 60)
-        assert planner.secret.name == "Authorization"
-        assert "https://chat.example.org/v1" in page.get("/submissions/").content.decode()
-
-    def test_a_strategy_that_it_cannot_do_is_refused_beside_its_field_and_not_offered(self, page):
-        sent = {"name": "mine", "suites": ["openagi"], **CHAT, "strategy": "openagi/constrained"}
-        html = page.post("/submit/", sent).content.decode()
-        assert "needs the probabilities of tokens" in html
-        assert 'value="openagi/constrained"' not in html
-        assert 'value="openagi/zero-shot"' in html
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,7 +1,6 @@
 """What owners declare of their planners: checked, kept, added to, never changed, and carried to boards and files."""
 
 import pytest
-from django.test import Client
 
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.services import publish
@@ -97,16 +96,6 @@ def test_without_tokens_or_prices_there_is_no_cost(told):
     row = published_row(**told)
     assert "cost" not in row
     assert "declared" not in row
-
-
-def test_the_board_shows_model_size_and_cost_as_declared_and_plots_the_cost():
-    published_row(**MODEL, **PRICES)
-    html = Client().get("/boards/openagi/").content.decode()
-    for text in ("Qwen3-8B (declared)", "8 B", "as declared", "$0.00125", "declared $2.5 / $10"):
-        assert text in html, text
-    assert 'name="size"' in html
-    assert "Overall against cost" in Client().get("/boards/openagi/plots/").content.decode()
-    assert "Qwen3-8B" in Client().get("/boards/openagi/newest.csv").content.decode()
 
 
 def test_the_form_and_the_api_take_it(client, launcher):

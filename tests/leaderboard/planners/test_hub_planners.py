@@ -10,7 +10,6 @@ from evaluator.planners.language_models.admission import hub_lookup
 from evaluator.planners.language_models.admission.settings_inspection import inspect_settings, inspect_settings_confined
 from leaderboard.evaluations.models import Submission
 from leaderboard.planners.models import Planner
-from leaderboard.submissions.pending import SUBMISSION
 from leaderboard.submissions.rerunning import rerun
 from tests.evaluator.experts.hub_server import serving
 from tests.fakes.checkpoints import tiny_files
@@ -243,15 +242,6 @@ def test_a_request_is_answered_before_the_hub_is_asked_and_its_key_finds_the_job
     assert Submission.objects.count() == 1
 
 
-def test_a_user_has_few_submissions_that_are_being_checked(hub, user, suite):
-    api = client_of(user)
-    answers = [api.post("submissions/", body(suite, name=f"m{number}")) for number in range(SUBMISSION.unfinished + 1)]
-    assert [answer.status_code for answer in answers] == [202] * SUBMISSION.unfinished + [429]
-    assert answers[-1].json()["code"] == "too_many_jobs"
-    assert answers[-1]["Retry-After"]
-    assert Submission.objects.count() == 0
-
-
 class TestPage:
     FORM = {"kind": "hub", "model_id": " own/planner ", "revision": "", "strategy": "hugginggpt", "name": "mine"}
 
@@ -288,12 +278,3 @@ class TestPage:
         page = self.checked(client)
         assert (page.status_code, "did not answer" in page.content.decode()) == (503, True)
         assert not Planner.objects.exists()
-
-
-def test_a_shipped_model_is_known_too(user, suite, launcher):
-    answer = submit(
-        user, suite, kind="bundled", model_id="", strategy="", bundled_name="openagi/constrained:lilliput-planner"
-    )
-    planner = answer.json()["planner"]
-    assert (planner["model_name"], planner["open_weights"]) == ("lilliput-planner", True)
-    assert 100_000 < planner["parameters"] < 1_000_000

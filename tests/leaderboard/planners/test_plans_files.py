@@ -104,13 +104,6 @@ def test_a_suite_that_executes_plans_takes_no_file(judged):
     assert "executes plans" in str(answer.json()["errors"]["suites"])
 
 
-def test_only_a_planner_of_this_kind_has_plans(judged):
-    entered = {"name": "x", "kind": "bundled", "bundled_name": "gold", "plans": gold(1)}
-    answer = client_of(make_user()).post("submissions/", {"planner": entered, "suites": ["toolmini"]})
-    assert answer.status_code == 400
-    assert "planner.plans" in answer.json()["errors"]
-
-
 def test_equal_files_of_one_owner_are_kept_once_and_another_one_needs_another_name(judged):
     api = client_of(make_user())
     assert [api.post("submissions/", body(gold(3))).status_code for _ in range(2)] == [201, 201]

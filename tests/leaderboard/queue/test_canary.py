@@ -143,12 +143,6 @@ class TestRunning:
         assert evaluation.state == EvaluationState.COMPLETED
         assert rows(evaluation)["0"] == ("planner_fault", 0.0)
 
-    @pytest.mark.parametrize("reason", [Reason.INVALID_PLAN, Reason.UNPARSABLE_PLAN, Reason.LIMIT_EXCEEDED])
-    def test_a_planner_whose_plans_are_bad_runs_fully(self, reason):
-        evaluation = make()
-        work(evaluation, Ending(Outcome.PLANNER_FAULT, reason))
-        assert evaluation.leasable_shards is None
-
     def test_an_infra_fault_is_tried_again_before_the_others_follow(self, settings):
         settings.SHARD_TRIES = 2
         evaluation = make()
@@ -251,10 +245,6 @@ class TestUnreachable:
         assert [result.task.key for result in asked] == ["0"]
         assert evaluation.results.get(task__key="7").reason_text == "Not asked: Said 0."
 
-    def test_nothing_is_charged_for_it(self):
-        self.dead()
-        assert sorted(QuotaEntry.objects.values_list("amount", flat=True)) == [-1, 1]
-
     def test_when_it_is_resumed_one_task_is_asked_first_and_then_all_are(self):
         evaluation = self.dead()
         services.resume(evaluation)
@@ -265,19 +255,6 @@ class TestUnreachable:
         sweep()
         evaluation.refresh_from_db()
         assert evaluation.state == EvaluationState.COMPLETED
-
-    def test_resumed_too_early_it_waits_again_after_one_task(self):
-        evaluation = self.dead()
-        services.resume(evaluation)
-        sweep()
-        evaluation.refresh_from_db()
-        work(evaluation, AWAY)
-        rest(evaluation)
-        work(evaluation, AWAY)
-        sweep()
-        evaluation.refresh_from_db()
-        assert (evaluation.state, evaluation.reason) == ("on_hold", "planner_unavailable")
-        assert leases.lease(worker="w") is None
 
     def test_an_endpoint_that_dies_in_the_middle_is_not_asked_for_the_rest(self):
         evaluation = make(runnable=20)

@@ -242,24 +242,6 @@ def test_such_a_planner_s_chosen_best_runs_are_found():
     assert sum(of(best(), noisy(rng)).agrees for _ in range(100)) <= 10
 
 
-def test_the_sentence_tells_of_other_plans():
-    comparison = of([*sample([0.5] * 19), result("19", plan=OTHER)], sample([0.5] * 20))
-    assert comparison.agrees
-    assert sentence(comparison) == (
-        "the results agreed on 19 of 20 tasks that were run again; in 1 the planner made another plan, and the "
-        "scores differ no more than by chance."
-    )
-
-
-def test_the_sentence_names_a_few_tasks_by_what_is_wrong_with_them():
-    own = [*sample([0.9] * 7), result("7", plan=None), *sample([0.5] * 20)[8:]]
-    text = sentence(of(own, sample([0.5] * 20)))
-    assert text == (
-        "8 of 20 tasks that were run again came out otherwise: 7 (scored without a plan); "
-        "0, 1, 2, 3, 4 and 2 more (the same plan scored differently)."
-    )
-
-
 def forged(count: int) -> Comparison:
     """So many forged plans, each with a better score, in an honest sample."""
     better = [result(str(number), score=0.9, plan=OTHER) for number in range(count)]

@@ -20,7 +20,6 @@ from leaderboard.queue.launching import kubernetes_launcher, needs_by_id
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.management.commands import watch_kubernetes
 from leaderboard.queue.workers.launches import PoolEnrolments
-from leaderboard.submissions import services
 from tests.fakes.kubernetes.api import FakeKubernetesApi, Fault
 from tests.fakes.kubernetes.cluster import COST, FakeCluster, disrupted, exits, restarts_after, starts, unschedulable
 from tests.gpu_jobs.kubernetes.making import GPU, POOLS, install, make_settings, token_in
@@ -85,17 +84,6 @@ def test_a_sweep_over_many_asks_the_cluster_as_often_as_over_one(cluster):
     assert sorted(path.partition("?")[0].rpartition("/")[2] for _, path in cluster.api.requests) == [
         "deployments", "pods",
     ]  # fmt: skip
-
-
-def test_its_owner_reads_what_the_cluster_says(cluster):
-    cluster.fate = unschedulable
-    cluster.tick()
-    evaluation = settle(make_evaluation())
-    assert evaluation.state == EvaluationState.LAUNCHING
-    assert "No machine of the cluster has room for the worker at present." in evaluation.reason_text
-    cluster.fate = starts
-    cluster.later(30)
-    assert settle(evaluation).reason == "waiting_for_worker"
 
 
 @pytest.mark.parametrize("fate", [unschedulable, exits(10)])
@@ -210,16 +198,6 @@ def test_the_sweep_gives_a_pool_its_token_and_marks_busy_pods(cluster):
     assert costs == {busy: "100", idle: None}
     assert settle(evaluation).state == EvaluationState.RUNNING
     assert token_in(cluster.api) == token
-
-
-def test_a_cancelled_evaluation_costs_the_pool_no_pod(cluster):
-    cluster.tick()
-    evaluation = settle(make_evaluation())
-    make_lease(evaluation, worker=cluster.running()[0])
-    services.cancel(evaluation=evaluation)
-    reconcile.sweep()
-    cluster.later(10)
-    assert len(cluster.running()) == 1
 
 
 @pytest.fixture

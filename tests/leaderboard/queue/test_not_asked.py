@@ -12,7 +12,7 @@ from leaderboard.pages.progress import latest_results
 from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.unreachable import count_against_planner
 from leaderboard.submissions import services
-from tests.leaderboard.factories import make_submission, make_suite, rows
+from tests.leaderboard.factories import rows
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_user
 from tests.leaderboard.pages.factories import make_suite as make_openagi
 from tests.leaderboard.queue.test_canary import AWAY, make, rest, work
@@ -100,26 +100,3 @@ def test_resumed_they_all_run(dead: Evaluation, client: Client):
     dead.refresh_from_db()
     assert dead.state == EvaluationState.COMPLETED
     assert {outcome for key, (outcome, _) in rows(dead).items() if key != "x0"} == {"scored"}
-
-
-@pytest.mark.parametrize("after", [0, 2])
-def test_a_cancelled_evaluation_counts_what_ran(after: int, settings, launcher, client: Client):
-    settings.TASKS_PER_SHARD = 2
-    evaluation = make(runnable=6)
-    done = sum(len(work(evaluation)) for _ in range(after))
-    services.cancel(evaluation)
-    told = ApiClient().get(f"evaluations/{evaluation.pk}/").json()
-    # One task cannot run here, whatever happens.
-    assert (told["state"], told["done"]) == ("cancelled", done + 1)
-    assert line(client, evaluation).startswith(f"{done + 1} of 7: ")
-    assert f"{6 - done} cancelled" in line(client, evaluation)
-
-
-def test_a_dead_evaluation_that_is_cancelled_keeps_its_counts(dead: Evaluation, client: Client):
-    services.cancel(dead)
-    assert line(client, dead) == "2 of 21: 1 infra_fault, 20 not_run"
-
-
-def test_what_no_worker_took_is_not_finished(client: Client):
-    waiting = make_submission(suite=make_suite(runnable=3)).evaluations.get()
-    assert line(client, waiting) == "0 of 3: "

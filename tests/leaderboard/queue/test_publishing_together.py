@@ -41,13 +41,6 @@ class TestTogether:
         assert states() == {"completed"}
         assert len(Snapshot.objects.get().content["rows"]) == 5
 
-    def test_one_alone_is_published_at_once(self, launcher):
-        evaluation = aggregating(make_suite())
-        assert steps.summarise(evaluation)
-        evaluation.refresh_from_db()
-        assert evaluation.state == EvaluationState.COMPLETED
-        assert [row["evaluation"] for row in Snapshot.objects.get().content["rows"]] == [str(evaluation.pk)]
-
     def test_what_a_killed_publisher_left_is_published_by_the_sweep(self, launcher):
         suite = make_suite()
         for _ in range(3):

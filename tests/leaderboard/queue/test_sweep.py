@@ -37,16 +37,6 @@ def test_every_evaluation_that_has_not_ended_has_its_turn(reconciled):
     assert len(reconciled) == 4
 
 
-def test_a_long_queue_that_only_waits_takes_a_few_queries(launcher, django_assert_max_num_queries):
-    for _ in range(20):
-        make_evaluation(state=EvaluationState.QUEUED)
-    reconcile.sweep()
-    # The lock, the list, the verdicts that are open, the evaluations, their shards, and the lock again: all have their
-    # worker.
-    with django_assert_max_num_queries(6):
-        assert reconcile.sweep() == 20
-
-
 @pytest.mark.parametrize("launching", [FakeLauncher(), NoLauncher()])
 def test_a_sweep_asks_as_often_however_many_wait_or_have_ended(launching, monkeypatch):
     monkeypatch.setattr(reconcile, "launcher", lambda: launching)

@@ -65,14 +65,6 @@ def test_when_the_results_are_in_a_random_sample_is_queued(suite):
     assert ranked(suite) == []
 
 
-def test_there_is_no_sample_before_the_results_are_in(suite):
-    own = make_own(suite=suite)
-    work_off(own)
-    assert not Verification.objects.exists()
-    own.refresh_from_db()
-    assert own.state == EvaluationState.RUNNING
-
-
 def test_no_two_samples_are_alike(suite):
     own = completed_own(suite=suite)
     results = list(own.results.select_related("task"))
@@ -140,14 +132,6 @@ def test_when_it_agrees_the_evaluation_is_ranked_and_marked(suite):
     assert mails() == []
 
 
-def test_other_rows_bear_no_mark(suite):
-    other = run(make_evaluation(suite=suite))
-    run(rerun_of(completed_own(suite=suite)))
-    marks = {row["evaluation"]: "run_by_owner" in row for row in ranked(suite)}
-    assert len(marks) == 2
-    assert marks[str(other.pk)] is False
-
-
 def test_forged_scores_are_found(suite):
     own = completed_own(suite=suite, answer=lambda task: make_record(task, suite=suite.slug, score=0.99))
     run(rerun_of(own))
@@ -174,24 +158,6 @@ def test_forged_plans_are_found(suite):
     compared = rerun_of(own).verification.comparison
     assert compared["p_value"] < 1e-4
     assert {task["finding"] for task in compared["tasks"]} == {"other_plan"}
-
-
-def test_an_honest_planner_that_decides_differently_each_time_is_ranked(suite):
-    def noisy(turn: int) -> Answer:
-        def answer(task: str):
-            lucky = (int(task) + turn) % 2 == 0
-            plan = {"steps": [{"id": "s1", "tool": "Colorization" if lucky else "Summarization"}], "answers": []}
-            return honest(suite, plan=plan, score=0.8 if lucky else 0.3)(task)
-
-        return answer
-
-    # Half of its luck is better, half worse. Which half is sampled is drawn, so the whole is.
-    suite = make_suite(runnable=20)
-    own = completed_own(suite=suite, answer=noisy(0), **ENDPOINT)
-    run(rerun_of(own), answer=noisy(1))
-    own.refresh_from_db()
-    assert own.reason == "verified"
-    assert "in 20 the planner made another plan" in own.reason_text
 
 
 def few_forged_plans(suite: Suite, *, better: int) -> Answer:
@@ -312,15 +278,6 @@ def test_the_owner_asks_again_and_gets_the_same_tasks_three_times_a_day(suite):
     assert client.post(f"evaluations/{own.pk}/verify/").status_code == 200
     run(rerun_of(own))
     assert [row["evaluation"] for row in ranked(suite)] == [str(own.pk)]
-
-
-def test_evaluations_from_before_there_were_verifications_are_verified_at_their_owner_s_wish(suite):
-    own = completed_own(suite=suite)
-    Evaluation.objects.filter(verifies=own).delete()
-    Evaluation.objects.filter(pk=own.pk).update(reason="not_verified")
-    verification.order(user=own.submission.submitted_by, evaluation=own)
-    run(rerun_of(own))
-    assert len(ranked(suite)) == 1
 
 
 def test_after_a_verdict_only_staff_order_another_and_of_other_tasks(suite):
@@ -474,15 +431,6 @@ def ended(suite: Suite) -> tuple[Evaluation, Evaluation]:
     again.refresh_from_db()
     assert (again.state, again.verification.verdict) == ("completed", "open")
     return own, again
-
-
-def test_a_verdict_that_nobody_drew_is_drawn_by_the_sweep(suite):
-    own, _ = ended(suite)
-    assert ranked(suite) == []
-    sweep()
-    own.refresh_from_db()
-    assert own.reason == "verified"
-    assert len(ranked(suite)) == 1
 
 
 def test_a_verdict_is_drawn_once(suite):

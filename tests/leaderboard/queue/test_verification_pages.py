@@ -110,18 +110,3 @@ def test_the_board_marks_the_row_of_a_verified_one_and_no_other(suite):
     assert html.count(mark) == 1
     (row,) = (row for row in html.split("<tr>") if mark in row)
     assert str(own.pk) in row
-
-
-def test_an_evaluation_of_this_site_s_has_no_such_section(suite):
-    html = page(Client(), run(make_evaluation(suite=suite)))
-    assert 'id="verification"' not in html
-
-
-def test_pages_with_verifications_take_a_bounded_number_of_queries(suite, django_assert_max_num_queries):
-    own = completed_own(suite=suite)
-    run(rerun_of(own))
-    client = Client()
-    with django_assert_max_num_queries(7):
-        client.get(f"/evaluations/{own.pk}/")
-    with django_assert_max_num_queries(6):
-        client.get(f"/evaluations/{rerun_of(own).pk}/")

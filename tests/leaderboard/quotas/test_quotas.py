@@ -15,10 +15,9 @@ from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.workers.finishing import deliver
 from leaderboard.quotas import refunds
 from leaderboard.quotas.models import ALL_SUITES, EntryReason, QuotaBalance, QuotaEntry
-from leaderboard.quotas.services import QuotaExceededError, quotas_of, refund, today
+from leaderboard.quotas.services import QuotaExceededError, quotas_of, today
 from leaderboard.submissions import services
 from tests.leaderboard.factories import (
-    PASSWORD,
     let_time_pass,
     make_evaluation,
     make_lease,
@@ -169,11 +168,6 @@ class TestRefunds:
         assert steps.fail_overdue(evaluation)
         assert ledger(evaluation)[1:] == [(-1, EntryReason.NOT_THE_PLANNERS_FAULT)]
 
-    def test_an_evaluation_from_before_there_were_quotas_is_left_alone(self):
-        evaluation = make_evaluation()
-        QuotaEntry.objects.all().delete()
-        assert refund(evaluation_id=evaluation.pk, reason=EntryReason.NOTHING_RAN) is False
-
     def test_the_database_refuses_a_second_refund(self):
         evaluation = make_evaluation()
         services.cancel(evaluation)
@@ -221,18 +215,3 @@ class TestAnswers:
         overall, of_suite = client.get("quota/").json()
         assert (overall["suite"], overall["used"], overall["limit"]) == ("", 2, 3)
         assert (of_suite["suite"], of_suite["used"], of_suite["limit"]) == (suite.slug, 2, 2)
-
-    def test_nobody_sees_a_quota_without_an_account(self):
-        from tests.leaderboard.site.api.helpers import ApiClient
-
-        assert ApiClient().get("quota/").status_code == 401
-
-    def test_the_form_says_it_in_a_sentence(self, client):
-        user, suite = make_user(), make_suite()
-        for _ in range(2):
-            make_evaluation(user=user, suite=suite)
-        client.login(username=user.username, password=PASSWORD)
-        form = {"kind": "bundled", "bundled_name": "gold", "name": "mine", "suites": [suite.slug]}
-        answer = client.post("/submit/", form)
-        assert answer.status_code == 429
-        assert "You can submit again from" in answer.content.decode()

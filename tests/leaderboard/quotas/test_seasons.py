@@ -45,15 +45,6 @@ class TestLimit:
         )
         assert Evaluation.objects.count() == 2
 
-    def test_the_form_tells_it_while_a_season_is_open(self, client, settings):
-        client.force_login(make_user())
-        told = "At most 2 evaluations of each planner on the hidden data of a suite"
-        assert told not in client.get("/submit/bundled/").content.decode()
-        hidden_suite()
-        assert told in client.get("/submit/bundled/").content.decode()
-        settings.QUOTA_PER_PLANNER_AND_SEASON = 0
-        assert "evaluations of each planner" not in client.get("/submit/bundled/").content.decode()
-
     def test_another_planner_suite_or_season_has_its_own(self):
         user, suite = make_user(), hidden_suite()
         for _ in range(2):

@@ -4,10 +4,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
+from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.queue.models import OwnWorkerRun
 from leaderboard.reliability.members import Condition
-from leaderboard.reliability.models import ReliabilityProfile
 from tests.leaderboard.factories import make_user
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_results, make_suite
 from tests.leaderboard.reliability.factories import make_profile
@@ -87,14 +86,6 @@ def test_only_its_owner_reads_of_a_profile_that_was_not_asked_for(evaluation):
     assert "Measure it" not in page_of(evaluation, name="detail")[1]
 
 
-def test_where_nothing_can_be_measured_there_is_no_empty_box(evaluation):
-    assert 'id="runs"' in page_of(evaluation, by="owner")[1]
-    evaluation.results.all().delete()
-    status, page = page_of(evaluation, by="owner")
-    assert status == 200
-    assert 'id="runs"' not in page
-
-
 def test_a_profile_is_seen_by_whoever_sees_its_evaluation(evaluation):
     profile = make_profile(evaluation)
     Submission.objects.filter(pk=evaluation.submission_id).update(visibility="private")
@@ -114,11 +105,3 @@ def test_figures_of_another_release_are_not_shown_as_if_they_were_of_this_one(ev
     status, page = page_of(evaluation)
     assert status == 200
     assert "The figures are being computed." in page
-
-
-def test_the_owner_is_told_why_a_profile_is_refused(evaluation):
-    planner = evaluation.submission.planner
-    evaluation = make_evaluation(planner=planner, suite=evaluation.suite, state=EvaluationState.FAILED)
-    assert "Only a completed evaluation can have a reliability profile." in post(evaluation, name="measure-reliability")
-    assert "No run of this profile is under way." in post(evaluation, name="cancel-reliability")
-    assert not ReliabilityProfile.objects.exists()

@@ -51,10 +51,6 @@ def test_values_that_lead_nowhere_are_named_on_pages_and_in_files():
     assert "<g><title>a&lt;b: 0.500</title>" in svg_file(plot, absolute=str)
 
 
-def test_without_values_there_is_no_interval_plot():
-    assert interval_plot(key="k", title="t", x_label="x", values=[]) is None
-
-
 def test_a_calibrated_bin_is_on_the_diagonal():
     bins = [{"low": 0.0, "high": 0.1, "answers": 3, "confidence": 0.0, "success": 0.0}]
     bins.append({"low": 0.9, "high": 1.0, "answers": 5, "confidence": 1.0, "success": 1.0})

@@ -179,18 +179,6 @@ def test_members_execute_plans_on_fewer_data_points(launcher, settings):
     assert {member.samples for member in members_of(evaluation)} == {8}
 
 
-def test_a_profile_says_which_perturbations_its_suite_cannot_have(launcher):
-    evaluation = completed()
-    request_profile(evaluation, by=owner_of(evaluation))
-    for member in members_of(evaluation):
-        run(member)
-    assert measuring.measure(evaluation.pk)
-    figures = ReliabilityProfile.objects.get().figures
-    named = [one["name"] for one in figures["unavailable"]]
-    assert "paraphrased" in named
-    assert {"framed", "lower-case"}.isdisjoint(named)
-
-
 def test_without_quota_for_all_members_nothing_is_queued(launcher, settings):
     evaluation = completed()
     settings.QUOTA_PER_SUITE_AND_DAY = len(MEMBERS)

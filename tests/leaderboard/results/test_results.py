@@ -84,16 +84,6 @@ def test_a_score_that_no_metric_gives_is_refused_since_it_would_outweigh_all_oth
 
 
 @pytest.mark.django_db
-def test_a_sample_that_no_metric_gives_is_refused_since_it_would_outweigh_the_others_of_its_task():
-    evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
-    lease = make_lease(evaluation)
-    sample = SampleResult(index=0, score=4.0, inputs={}, reference=None, answer=None, steps=[])
-    record = make_record(lease.tasks[0], suite=evaluation.suite.slug).model_copy(update={"samples": [sample]})
-    with pytest.raises(RecordsRefusedError, match=r"a score is 4.0; scores are in \[-1, 1\]"):
-        deliver(attempt_id=lease.attempt.pk, records=[record], store=MemoryStore())
-
-
-@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("indicators", "wrong"),
     [({}, "IR, NR, HR, CR, SE"), ({"SE": 2.0, "IR": 0.0, "NR": 1.0, "HR": 0.0, "CR": 1.0}, "SE")],

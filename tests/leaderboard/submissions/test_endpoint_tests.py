@@ -114,14 +114,6 @@ class TestChatEndpoints:
         assert answer.status_code == 400
         assert field in answer.json()["errors"]
 
-    def test_a_name_that_resolves_to_this_machine_is_not_called_outside_the_demo(self, api, settings):
-        settings.DEMO = False
-        with endpoint((200, b"{}")) as (url, seen):
-            shown = result_of(api, api.post("endpoint-tests/", {**self.BODY, "endpoint_url": url}))
-        assert not shown["passed"]
-        assert "is a loopback, private or reserved address" in shown["problem"], shown["problem"]
-        assert seen == []
-
     def test_it_shares_the_rate_limit_of_endpoints(self, api, monkeypatch):
         monkeypatch.setattr(Throttle, "THROTTLE_RATES", {**Throttle.THROTTLE_RATES, "endpoint-tests": "2/min"})
         cache.clear()
@@ -205,11 +197,3 @@ def test_the_answer_is_read_in_another_process(api, monkeypatch):
         )
         shown = result_of(api, answer)
     assert shown["passed"]
-
-
-def test_a_user_is_throttled(api, monkeypatch):
-    monkeypatch.setattr(Throttle, "THROTTLE_RATES", {**Throttle.THROTTLE_RATES, "endpoint-tests": "2/min"})
-    cache.clear()
-    found = [api.post("endpoint-tests/", {"endpoint_url": "http://127.0.0.1:1/"}).status_code for _ in range(3)]
-    assert found == [202, 202, 429]
-    cache.clear()

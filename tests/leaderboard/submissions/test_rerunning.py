@@ -143,18 +143,3 @@ class TestPages:
         before = client.get(f"/evaluations/{first.pk}/").content.decode()
         assert "Re-runs" in before
         assert f"/evaluations/{again.pk}/" in before
-
-    def test_others_do_not(self, client):
-        first = cancelled()
-        client.force_login(make_user())
-        assert b"Run it again" not in client.get(f"/evaluations/{first.pk}/").content
-        assert client.post(f"/evaluations/{first.pk}/rerun/").status_code == 403
-        assert Submission.objects.count() == 1
-
-    def test_a_quota_that_is_used_up_is_told_on_the_page(self, client, settings):
-        first = cancelled()
-        rerun(first, by=first.submission.submitted_by)
-        settings.QUOTA_PER_DAY = 1
-        client.force_login(first.submission.submitted_by)
-        page = client.post(f"/evaluations/{first.pk}/rerun/", follow=True)
-        assert "You can submit again from" in page.content.decode()

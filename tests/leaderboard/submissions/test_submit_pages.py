@@ -9,7 +9,6 @@ from django.core.cache import cache
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from evaluator.planners.language_models.chat.trial_server import ServerSettings, serving
 from evaluator.plans_file import MAX_BYTES
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, Submission
@@ -19,9 +18,8 @@ from leaderboard.planners.kinds import FIELDS, KINDS
 from leaderboard.planners.kinds.language_models import chat_strategies
 from leaderboard.planners.models import Planner, PlansFile
 from leaderboard.site.api.throttling import Throttle
-from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST
 from tests.evaluator.planners.test_endpoint import endpoint
-from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user
+from tests.leaderboard.factories import make_submission, make_suite, make_user
 from tests.leaderboard.jobs.helpers import run_jobs
 from tests.leaderboard.planners.servers import TOKEN, guarded
 from tests.leaderboard.suites import JUDGED
@@ -64,12 +62,6 @@ def plans_file(content) -> SimpleUploadedFile:
 
 
 class TestChecking:
-    def test_good_news_stand_beside_their_fields(self, client, ada):
-        found = check(client, "name", **ENDPOINT)
-        assert found["name"] == "This name is available."
-        assert found["endpoint_url"] == "Allowed; checked again at each call."
-        assert found["expected"].startswith("Unknown:")
-
     def test_nothing_is_changed(self, client, ada):
         check(client, "plans_file", **PLANS, plans_file=plans_file({"0": "a"}))
         check(client, "header_value", **ENDPOINT, header_name="Authorization", header_value=TOKEN)
@@ -112,12 +104,6 @@ class TestChecking:
         make_submission(user=ada, suite=Suite.objects.get(slug="openagi"))
         assert "none of 1 evaluations of openagi left today" in check(client, "suites", **ENDPOINT)["suites"]
 
-    def test_a_teams_used_up_quota_is_told(self, client, ada, settings):
-        settings.TEAM_QUOTA_PER_DAY = 1
-        team = make_team(ada, name="lab")
-        make_submission(user=ada, team=team)
-        assert "The team lab has none" in check(client, "team", **ENDPOINT, team="lab")["suites"]
-
     def test_a_header_that_is_kept_is_told_without_its_value(self, client, ada):
         endpoint = {"kind": "endpoint", "bundled_name": "", "endpoint_url": ENDPOINT["endpoint_url"]}
         make_submission(
@@ -157,25 +143,6 @@ class TestChecking:
         assert b"<script" not in page.content
 
 
-def folded(page) -> dict[str, bool]:
-    """The folded parts of the page by their titles, and whether they are open."""
-    found = re.findall(r'<details class="folded"[^>]*?( open)?>\s*<summary>([^<:]+)', page.content.decode())
-    return {title.strip(): bool(is_open) for is_open, title in found}
-
-
-class TestFoldedOptions:
-    def test_what_most_leave_as_it_is_is_folded(self, client, ada):
-        assert folded(client.get("/submit/endpoint/")) == {
-            "Timeout and secret header": False, "Description and declared facts": False, "More options": False,
-        }  # fmt: skip
-
-    def test_a_part_with_an_error_or_an_entry_is_open(self, client, ada):
-        entered = {**ENDPOINT, "timeout_seconds": "0", "priority": "high"}
-        assert folded(client.post("/submit/", entered)) == {
-            "Timeout and secret header": True, "Description and declared facts": False, "More options": True,
-        }  # fmt: skip
-
-
 class TestTestCall:
     @pytest.fixture(autouse=True)
     def _on_this_machine(self, settings):
@@ -206,12 +173,6 @@ class TestTestCall:
         assert "Example of the format" in html
         assert "notice success" not in html
 
-    def test_an_error_is_shown_with_the_answer(self, client, ada):
-        with guarded() as asked:
-            html = self.call(client, **{**ENDPOINT, "endpoint_url": asked.url}).content.decode()
-        assert "HTTP 401" in html
-        assert "not allowed with None" in html
-
     def test_what_cannot_be_called_is_said(self, client, ada):
         html = self.call(client, **{**ENDPOINT, "endpoint_url": "ftp://example.org"}).content.decode()
         assert "Not called." in html
@@ -232,12 +193,6 @@ class TestTestCall:
         assert "HTTP 401" in ended
         assert 'http-equiv="refresh"' not in ended
 
-    def test_a_user_with_unfinished_tests_is_told_to_wait(self, client, ada):
-        entered = {**ENDPOINT, "endpoint_url": "http://127.0.0.1:1/"}
-        pages = [client.post("/submit/test/", entered) for _ in range(ENDPOINT_TEST.unfinished + 1)]
-        assert [page.status_code for page in pages] == [202] * ENDPOINT_TEST.unfinished + [429]
-        assert "unfinished tests of endpoints, the maximum" in pages[-1].content.decode()
-
     def test_the_secret_does_not_come_back_with_the_page(self, client, ada):
         page = client.post("/submit/", {**ENDPOINT, "name": "", "header_name": "X-Key", "header_value": TOKEN})
         assert page.status_code == 400
@@ -249,14 +204,6 @@ class TestSubmitting:
         page = client.post("/submit/", {**ENDPOINT, "header_name": "X-Key", "header_value": TOKEN})
         assert page.status_code == 302
         assert secret_headers.header_of(Planner.objects.get()).value == TOKEN
-
-    def test_a_header_that_was_typed_for_another_kind_does_not_count(self, client, ada):
-        entered = {**ENDPOINT, "kind": "bundled", "bundled_name": "gold", "header_name": "X-Key", "header_value": TOKEN}
-        assert client.post("/submit/", entered).status_code == 302
-
-    def test_a_priority_is_kept_with_the_submission(self, client, ada):
-        client.post("/submit/", {**ENDPOINT, "priority": "high"})
-        assert Submission.objects.get().priority == 1
 
     def test_a_plans_file_is_submitted(self, client, ada):
         page = client.post("/submit/", {**PLANS, "plans_file": plans_file({"0": "a", "1": "b"})})
@@ -306,22 +253,6 @@ class TestSubmitting:
         assert not shown & others
         assert f'<input type="hidden" name="kind" value="{kind}">' in html
 
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_each_field_of_a_form_has_a_place_for_its_messages(self, client, ada, kind):
-        html = client.get(f"/submit/{kind}/").content.decode()
-        page = client.post("/submit/check/", {"kind": kind}).content.decode()
-        places = re.findall(r'id="(\w+)"\s+hx-swap-oob', page)
-        assert "id_name_status" in places
-        for place in places:
-            assert html.count(f'id="{place}"') == 1, place
-
-    def test_the_address_before_each_kind_had_a_page_leads_to_it(self, client, ada):
-        page = client.get("/submit/", {"kind": "plans"})
-        assert (page.status_code, page["Location"]) == (302, "/submit/plans/")
-        assert client.get("/submit/", {"kind": "other"}).status_code == 200
-        assert client.get("/submit/other/").status_code == 404
-        assert client.post("/submit/other/", ENDPOINT).status_code == 404
-
     def test_a_kind_s_form_submits_that_kind(self, client, ada):
         assert client.post("/submit/endpoint/", {**ENDPOINT, "kind": "bundled"}).status_code == 302
         assert Planner.objects.get().kind == "endpoint"
@@ -344,13 +275,6 @@ class TestSubmitting:
         assert set(chat_strategies()) <= set(of_chat)
         assert "openagi/constrained" not in of_chat
 
-    def test_the_page_takes_few_queries_whatever_there_is(self, client, ada, django_assert_max_num_queries):
-        for number in range(5):
-            make_team(ada, name=f"lab{number}")
-            make_submission(user=ada)
-        with django_assert_max_num_queries(12):
-            client.get("/submit/endpoint/")
-
 
 def after_the_test(client: Client, page):
     """The answer of the address that a page or fragment leads to, once the test was made; itself if there is none."""
@@ -358,44 +282,3 @@ def after_the_test(client: Client, page):
         return page
     run_jobs()
     return client.get(found[1], headers={"HX-Request": "true"} if "<html" not in page.content.decode() else {})
-
-
-class TestChatTest:
-    CHAT = {"kind": "chat", "name": "remote", "suites": ["openagi"], "model_id": "m", "strategy": "openagi/zero-shot"}
-
-    @pytest.fixture(autouse=True)
-    def _on_this_machine(self, settings):
-        settings.DEMO = True
-
-    def call(self, client: Client, **entered) -> str:
-        page = client.post("/submit/test/", {**self.CHAT, **entered}, headers={"HX-Request": "true"})
-        return unescape(after_the_test(client, page).content.decode())
-
-    def test_the_strategy_asks_the_chat_endpoint_and_its_plan_is_judged(self, client, ada):
-        with serving(ServerSettings(latency_seconds=0.0, answer="Text to Image Generation")) as url:
-            html = self.call(client, endpoint_url=url)
-        assert "Correct: the reference plan of this task." in html
-        assert "HTTP 200" in html
-        assert not Planner.objects.exists()
-
-    def test_a_model_whose_answer_holds_no_plan_does_not_pass(self, client, ada):
-        with serving(ServerSettings(latency_seconds=0.0, answer="I cannot help with that.")) as url:
-            html = self.call(client, endpoint_url=url)
-        assert "Unreadable plan." in html
-        assert "notice success" not in html
-
-    def test_an_endpoint_that_nobody_answers_at_is_said(self, client, ada):
-        assert "No valid response." in self.call(client, endpoint_url="http://127.0.0.1:1/v1")
-
-    @pytest.mark.parametrize(
-        ("change", "says"),
-        [
-            ({"model_id": ""}, "Give the name of the model"),
-            ({"strategy": "openagi/constrained"}, "needs the probabilities of tokens"),
-            ({"suites": ["turns"]}, "suite of whole plans"),
-        ],
-    )
-    def test_what_cannot_be_tested_is_not_called(self, client, ada, change, says):
-        make_suite(slug="turns", runnable=4)
-        Suite.objects.filter(slug="turns").update(panels=["transcript"])
-        assert says in self.call(client, endpoint_url="http://127.0.0.1:1/v1", **change)

@@ -40,11 +40,3 @@ def test_the_api_takes_it_and_tells_it():
     planner = {"name": "mine", "kind": "bundled", "bundled_name": "gold"}
     made = client.post("submissions/", {"planner": planner, "suites": [make_suite().slug], "version": "v2"})
     assert (made.status_code, made.json()["version"]) == (201, "v2")
-
-
-def test_the_form_takes_it(client):
-    user = make_user()
-    client.force_login(user)
-    entered = {"kind": "bundled", "bundled_name": "gold", "name": "mine", "suites": [make_suite().slug]}
-    client.post("/submit/", {**entered, "visibility": "public", "priority": "normal", "version": "v3"})
-    assert Submission.objects.get().version == "v3"

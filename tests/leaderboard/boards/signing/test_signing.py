@@ -10,8 +10,6 @@ from evaluator.client.verify.pins import KnownSite
 from evaluator.client.verify.report import Kind
 from evaluator.client.verify.trust import UntrustedError, trust
 from evaluator.signatures import KeysDocument, PrivateKey
-from leaderboard.boards.models import Snapshot
-from leaderboard.boards.services import publish
 from leaderboard.boards.signing import services, tasks
 from leaderboard.boards.signing.keys import signing_key
 from leaderboard.boards.signing.models import EvaluationSignature, SigningKey, SnapshotSignature
@@ -179,10 +177,3 @@ class TestCommand:
         settings.SIGNING_KEYS = []
         with pytest.raises(CommandError, match="Set PLANARENA_SIGNING_KEY"):
             call_command("signing_key", "sign")
-
-
-def test_a_snapshot_that_did_not_change_is_not_made_again():
-    _, newest = make_board()
-    evaluation = EvaluationSignature.objects.first().evaluation
-    assert publish(evaluation) == newest
-    assert Snapshot.objects.count() == SnapshotSignature.objects.count() == 2

@@ -9,7 +9,6 @@ from datetime import timedelta
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from leaderboard.accounts.models import User
@@ -178,18 +177,6 @@ def test_what_cannot_be_is_refused_with_a_sentence(arguments):
         call_command("prioritise", *arguments)
 
 
-def test_leases_are_counted_once_and_not_again_for_each_evaluation_that_waits():
-    suite = make_suite(runnable=2)
-    for _ in range(3):
-        make_evaluation(suite=suite, state=LAUNCHING)
-    serve(slots=1, until=2)
-    with CaptureQueriesContext(connection) as queries:
-        next_evaluation()
-    (query,) = queries
-    assert query["sql"].count(Attempt._meta.db_table) == 1
-    assert "had AS MATERIALIZED" in query["sql"]
-
-
 @pytest.mark.django_db(transaction=True)
 def test_workers_that_ask_at_the_same_moment_serve_different_users():
     suite = make_suite(runnable=1)
@@ -275,13 +262,3 @@ def test_a_submitters_own_priority_passes_no_other_user():
     prioritised(older, -1)
     assert next_of_each_user(Wanted(), most=9) == [older.pk, first.pk]
     assert next_evaluations(Wanted(), most=9) == [older.pk, first.pk, second.pk]
-
-
-def test_marking_all_as_high_gives_no_user_more():
-    suite = make_suite(runnable=20)
-    eager, modest = make_user("eager"), make_user("modest")
-    for user, priority in ((eager, 1), (modest, -1)):
-        for _ in range(2):
-            prioritised(make_evaluation(user=user, suite=suite, state=LAUNCHING), priority)
-    served = serve(slots=2, until=20)
-    assert abs(served["eager"] - served["modest"]) <= 1, served

@@ -20,7 +20,6 @@ from tests.leaderboard.factories import (
     make_lease,
     make_record,
     make_suite,
-    make_user,
     rows,
 )
 from tests.leaderboard.threads import in_threads
@@ -37,24 +36,6 @@ def send(lease, tasks, **changes) -> int:
 
 @pytest.mark.django_db
 class TestFairness:
-    def test_the_user_with_fewest_leases_is_served_first(self, settings):
-        settings.TASKS_PER_SHARD = 1
-        suite = make_suite(runnable=3)
-        busy, newcomer = make_user("busy"), make_user("newcomer")
-        first = make_evaluation(user=busy, suite=suite, state=LAUNCHING)
-        second = make_evaluation(user=newcomer, suite=suite, state=LAUNCHING)
-        served = [leases.lease(worker="w").evaluation.pk for _ in range(4)]
-        assert served == [first.pk, second.pk, first.pk, second.pk]
-
-    def test_many_evaluations_of_one_user_do_not_crowd_out_another(self, settings):
-        settings.TASKS_PER_SHARD = 2
-        suite = make_suite(runnable=2)
-        crowd = make_user()
-        for _ in range(5):
-            make_evaluation(user=crowd, suite=suite, state=LAUNCHING)
-        other = make_evaluation(suite=suite, state=LAUNCHING)
-        assert other.pk in [leases.lease(worker="w").evaluation.pk for _ in range(2)]
-
     def test_shards_of_an_evaluation_come_in_order(self, settings):
         settings.TASKS_PER_SHARD = 1
         make_evaluation(suite=make_suite(runnable=3), state=LAUNCHING)

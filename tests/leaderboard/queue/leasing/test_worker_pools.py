@@ -227,26 +227,6 @@ def test_a_planner_that_did_not_answer_in_time_is_not_proven(suite):
     assert not Planner.objects.get().proven
 
 
-def test_a_planner_that_proved_itself_and_hangs_afterwards_makes_way_too(suite):
-    foreign(suite=suite)
-    complete(leased())
-    lease = leased()
-    bundled(suite=suite)
-    hold(lease, seconds=20)
-    assert beat(lease) == AttemptState.FAILED
-
-
-def test_late_results_of_an_attempt_that_was_set_aside_change_nothing(suite):
-    foreign(suite=suite)
-    lease = leased()
-    bundled(suite=suite)
-    hold(lease, seconds=20)
-    beat(lease)
-    with pytest.raises(leases.AttemptEndedError):
-        complete(lease)
-    assert not lease.evaluation.results.exists()
-
-
 def test_setting_aside_an_attempt_that_has_ended_changes_nothing(suite):
     evaluation = foreign(suite=suite)
     lease = leased()

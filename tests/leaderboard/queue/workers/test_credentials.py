@@ -115,13 +115,6 @@ def test_a_user_s_token_has_a_bounded_number_of_sessions(monkeypatch):
     assert lease(worker_client()).status_code == 204
 
 
-def test_old_sessions_are_forgotten():
-    worker_client()
-    WorkerSession.objects.update(expires_at=timezone.now() - timedelta(days=2))
-    worker_client()
-    assert WorkerSession.objects.count() == 1
-
-
 class TestLaunches:
     @pytest.fixture(autouse=True)
     def _pool(self, settings):

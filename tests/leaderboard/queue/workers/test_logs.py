@@ -10,7 +10,7 @@ from leaderboard.evaluations.models import EvaluationState
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.models import LogChunk
 from leaderboard.submissions import services
-from tests.leaderboard.factories import make_evaluation, make_lease, make_submission, make_user
+from tests.leaderboard.factories import make_submission, make_user
 from tests.leaderboard.site.api.helpers import ApiClient, client_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
@@ -158,31 +158,3 @@ def test_the_tail_has_the_last_lines_in_the_order_of_time(case):
     shown = re.findall(r"line \d{3}", case.page("log/tail/", case.owner)[1])
     assert len(shown) == 200
     assert "line 299" in shown
-
-
-def test_before_the_first_line_the_page_says_so():
-    evaluation = make_submission(user=make_user("ada")).evaluations.get()
-    client = Client()
-    client.force_login(evaluation.submission.submitted_by)
-    assert "No log lines yet." in client.get(f"/evaluations/{evaluation.pk}/").content.decode()
-    assert "No worker has started yet." in client.get(f"/evaluations/{evaluation.pk}/log/").content.decode()
-
-
-def test_many_attempts_cost_no_more_queries(case, django_assert_max_num_queries):
-    for number in range(3):
-        case.send("a line")
-        leases.give_up(attempt_id=case.lease.attempt.pk, how=leases.GivenUp.RELEASED, detail=str(number))
-        case.lease = leases.lease(worker="w")
-    client = client_of(case.owner)
-    with django_assert_max_num_queries(8):
-        assert len(case.read(client).json()["results"]) == 4
-
-
-def test_a_page_of_the_log_has_few_attempts_whatever_is_asked_for():
-    evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
-    for _ in range(22):
-        lease = make_lease(evaluation)
-        leases.give_up(attempt_id=lease.attempt.pk, how=leases.GivenUp.RELEASED, detail="stopped")
-    answer = client_of(evaluation.submission.submitted_by).get(f"evaluations/{evaluation.pk}/log/", page_size=500)
-    assert len(answer.json()["results"]) == 20
-    assert answer.json()["next"]

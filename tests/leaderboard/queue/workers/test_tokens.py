@@ -6,19 +6,16 @@ import pytest
 from django.conf import settings as site_settings
 from django.core.management import CommandError, call_command
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from leaderboard.boards.services import latest_snapshot
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Submission
 from leaderboard.queue import reconcile
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.models import AttemptToken, WorkerToken
-from leaderboard.queue.workers.finishing import deliver
 from leaderboard.queue.workers.tokens import revoke_worker_token
 from leaderboard.submissions.own_workers import submit_for_own_worker
 from tests.fakes.launcher import FakeLauncher
-from tests.leaderboard.factories import make_record, make_season, make_submission, make_suite, make_user, planner_data
+from tests.leaderboard.factories import make_season, make_submission, make_suite, make_user, planner_data
 from tests.leaderboard.site.api.helpers import ApiClient, client_of, lease_request, worker_client, worker_with
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
@@ -110,12 +107,6 @@ def test_an_attempt_records_the_token_and_the_worker_s_name_passes_for_no_launch
     assert WorkerToken.objects.get().last_used is not None
 
 
-def test_the_installation_s_token_is_the_operator_s_and_is_not_recorded():
-    launching(make_submission().evaluations.get())
-    assert leased(worker_client()) is not None
-    assert not AttemptToken.objects.exists()
-
-
 def test_a_revoked_token_leases_nothing_and_its_attempts_are_lost():
     ada = make_user("ada")
     own_evaluation(ada)
@@ -187,39 +178,6 @@ def test_no_worker_is_launched_for_it_and_its_owner_reads_what_is_awaited(launch
     assert evaluation.reason == "waiting_for_own_worker"
     assert "planarena worker" in evaluation.reason_text
     assert launcher.ensured == []
-
-
-def complete(evaluation: Evaluation, client: ApiClient) -> Evaluation:
-    """Run it to its end as a worker with this token would."""
-    body = lease_request(evaluation=str(evaluation.pk))
-    while (response := client.post("worker/lease/", body)).status_code == 200:
-        told = response.json()
-        records = [make_record(task, suite=told["suite"]) for task in told["tasks"]]
-        from leaderboard.results.objects import server_store
-
-        deliver(attempt_id=told["attempt"], records=records, store=server_store(split="public"))
-        leases.complete(told["attempt"])
-    reconcile.sweep()
-    evaluation.refresh_from_db()
-    assert evaluation.state == EvaluationState.COMPLETED, evaluation.reason_text
-    return evaluation
-
-
-def test_its_results_are_marked_and_not_ranked_before_and_after_others_are():
-    ada = make_user("ada")
-    suite = make_suite()
-    own = complete(own_evaluation(ada, suite=suite), worker_with(token_of(ada)["token"]))
-    assert own.reason == "awaiting_verification"
-    assert latest_snapshot(suite=suite) is None
-    ranked = complete(launching(make_submission(suite=suite).evaluations.get()), worker_client())
-    board = latest_snapshot(suite=suite)
-    assert [row["evaluation"] for row in board.content["rows"]] == [str(ranked.pk)]
-    everybody = ApiClient()
-    assert everybody.get(f"evaluations/{own.pk}/").json()["own_worker"] is True
-    assert everybody.get(f"evaluations/{ranked.pk}/").json()["own_worker"] is False
-    said = "self-hosted worker, not by this site"
-    assert said in Client().get(f"/evaluations/{own.pk}/").content.decode()
-    assert said not in Client().get(f"/evaluations/{ranked.pk}/").content.decode()
 
 
 def test_submitting_for_an_own_worker_through_the_api(settings):

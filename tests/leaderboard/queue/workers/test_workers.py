@@ -87,14 +87,6 @@ def worker_pid() -> int:
     return found[0]
 
 
-def test_a_worker_runs_an_evaluation_to_its_end(site):
-    site(pace=0.0)
-    evaluation = make_evaluation(suite=make_suite(runnable=20))
-    sweep_until(lambda: is_completed(evaluation))
-    assert scores(evaluation) == {str(number): score_of(str(number)) for number in range(20)}
-    assert evaluation.provenance["workers"] == [{"fake": True}]
-
-
 def test_a_killed_worker_is_noticed_at_once_and_its_tasks_end_as_if_nothing_had_happened(site):
     site(pace=0.3)
     evaluation = make_evaluation(suite=make_suite(runnable=8))
