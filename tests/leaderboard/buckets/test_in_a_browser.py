@@ -14,7 +14,7 @@ from tests.leaderboard.pages.factories import make_evaluation, make_planner, mak
 from tests.leaderboard.serving import server
 from tests.run import find_browser
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.full, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 _SHOWN = """async () => {

@@ -27,6 +27,9 @@ from leaderboard.queue.reconcile import sweep
 from tests.leaderboard.factories import make_submission
 from tests.leaderboard.planning import REAL, make_clumsy_evaluation, make_toolmini
 from tests.leaderboard.serving import server
+from tests.rings import usual
+
+PLANNERS = ["gold", "random-valid", "no-op", "gold-minus-one", "ask-everything", "controlllm/greedy"]
 
 
 @pytest.mark.django_db
@@ -57,9 +60,7 @@ def test_a_suite_whose_files_are_gone_is_said_in_a_sentence():
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize(
-    "name", ["gold", "random-valid", "no-op", "gold-minus-one", "ask-everything", "controlllm/greedy"]
-)
+@pytest.mark.parametrize("name", usual(PLANNERS, of=["gold", "random-valid"]))
 def test_a_bundled_planner_comes_to_the_board_through_a_real_worker(settings, tmp_path, launcher, name):
     settings.EVALUATOR = REAL
     settings.STORE_DIR = tmp_path / "store"

@@ -25,6 +25,7 @@ from tests.leaderboard.planners.test_secret_headers import CREDENTIAL, everythin
 from tests.leaderboard.planning import REAL, make_toolmini
 from tests.leaderboard.serving import server
 from tests.leaderboard.site.api.helpers import ApiClient, client_of
+from tests.rings import usual
 
 pytestmark = pytest.mark.django_db
 HEADER = {"header_name": "Authorization", "header_value": TOKEN}
@@ -141,7 +142,7 @@ class TestThroughAWorker:
         pages = [client.get(path).content.decode() for path in ("/submissions/", f"/evaluations/{evaluation.pk}/")]
         return "\n".join([*stored, *pages, everything_in_the_database(), log])
 
-    @pytest.mark.parametrize("echo", [False, True], ids=["quiet", "echo"])
+    @pytest.mark.parametrize("echo", usual([False, True], of=[True]))
     def test_the_strategy_asks_it_and_no_record_log_or_page_tells_the_secret(
         self, site, settings, client, caplog, echo
     ):
@@ -171,6 +172,7 @@ class TestThroughAWorker:
         assert len(chat.requests) == 2, "no task is asked for beyond the canary's two"
         assert "a-wrong-key" not in self.told(settings, client, evaluation, caplog.text)
 
+    @pytest.mark.full
     def test_one_that_is_overloaded_is_asked_again_and_no_fault_of_the_planner(self, site, settings):
         with chatting(status=503) as chat:
             evaluation = self.evaluated(site, settings, chat)

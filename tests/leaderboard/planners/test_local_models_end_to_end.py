@@ -28,7 +28,7 @@ from tests.leaderboard.factories import make_user
 from tests.leaderboard.planning import REAL
 from tests.leaderboard.serving import server
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.full, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 COMMIT = "c" * 40
 SHIPPED = "lilliput-planner"
 STRATEGY = "openagi/constrained"

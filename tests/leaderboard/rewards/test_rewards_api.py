@@ -162,6 +162,7 @@ class TestTheRealThing:
         settings.EVALUATOR = "leaderboard.catalog.library.Library"
         settings.PROFILE = "lilliput"
 
+    @pytest.mark.full
     @pytest.mark.timeout(180)
     def test_plans_are_executed_in_a_process_of_their_own(self, api):
         job = rewarded(api, plans=[{"task": "155", "completion": plan} for plan in ("Text Summarization", "I cannot")])

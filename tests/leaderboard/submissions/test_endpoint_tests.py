@@ -26,6 +26,9 @@ pytestmark = pytest.mark.django_db
 CREDENTIAL = TOKEN.removeprefix("Bearer ")
 
 
+IN_PROCESS = pytest.mark.usefixtures("no_process")
+
+
 @pytest.fixture
 def api(settings):
     settings.DEMO = True
@@ -49,6 +52,7 @@ def test_what_was_sent_and_answered_is_shown_and_nothing_else_is_kept(api):
     assert not Evaluation.objects.exists()
 
 
+@IN_PROCESS
 def test_an_endpoint_that_repeats_the_secret_in_its_refusal_does_not_tell_it(api):
     with guarded() as asked:
         answer = api.post(
@@ -60,6 +64,7 @@ def test_an_endpoint_that_repeats_the_secret_in_its_refusal_does_not_tell_it(api
     assert shown["answer"] == '{"error": "not allowed with ***"}'
 
 
+@IN_PROCESS
 def test_the_kept_header_is_sent_to_its_own_address_and_to_no_other(api):
     with guarded() as asked, guarded() as elsewhere:
         make_submission(
@@ -78,6 +83,7 @@ def test_the_kept_header_is_sent_to_its_own_address_and_to_no_other(api):
     assert elsewhere.headers == [None]
 
 
+@IN_PROCESS
 class TestChatEndpoints:
     """Through the API, as through the form."""
 
@@ -136,6 +142,7 @@ def test_a_compressed_bomb_costs_the_site_no_memory(api):
     assert peak < 32 * 1024 * 1024
 
 
+@IN_PROCESS
 def test_a_redirect_is_shown_and_not_followed(api):
     with guarded() as elsewhere:
         with endpoint((307, b"", {"Location": elsewhere.url})) as (url, _):
@@ -163,6 +170,7 @@ def test_what_cannot_be_called_is_refused_beside_its_field(api, settings, change
     assert field in answer.json()["errors"]
 
 
+@IN_PROCESS
 def test_a_name_that_resolves_to_this_machine_is_not_called_outside_the_demo(api, settings):
     # The fake refuses no loopback address when it is entered; the client that calls does.
     settings.DEMO = False

@@ -145,7 +145,7 @@ class TestChecking:
 
 class TestTestCall:
     @pytest.fixture(autouse=True)
-    def _on_this_machine(self, settings):
+    def _on_this_machine(self, settings, no_process):
         settings.DEMO = True
 
     def call(self, client: Client, *, htmx: bool = True, **entered):

@@ -26,7 +26,7 @@ from tests.gpu_jobs.kubernetes.making import install, make_settings, scaled_obje
 from tests.leaderboard.factories import make_evaluation, make_suite, make_user
 from tests.leaderboard.serving import server
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.full, pytest.mark.django_db(transaction=True)]
 
 _CURRENT: list[KubernetesLauncher] = []
 _TOKEN = "the-token-of-the-scaler"
