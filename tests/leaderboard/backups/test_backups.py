@@ -139,7 +139,7 @@ def test_a_damaged_object_is_named_and_everything_else_is_copied(tmp_path):
 
 
 def test_a_folder_without_a_backup_is_refused(tmp_path):
-    with pytest.raises(CommandError, match="there is no backup.json"):
+    with pytest.raises(CommandError, match=r"there is no backup\.json"):
         call_command("restore", tmp_path)
 
 
