@@ -92,6 +92,7 @@ def test_from_an_own_worker_s_token_to_the_board(url):
     }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("judge", "reason"), [(EvaluatorRunner, "verified"), (ForgingJudge, "verification_failed")])
 def test_where_plans_are_judged_it_is_the_same(url, settings, judge, reason):
     settings.EVALUATOR = REAL

@@ -79,6 +79,7 @@ async def careless(client: Mcp, task: str) -> None:
     await text_of(client, "submit_answer", answer="R1")
 
 
+@pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 def test_an_agent_takes_the_runs_of_its_profile_each_at_its_own_address(turns, settings, tmp_path):  # noqa: F811
     settings.SAMPLES = 1

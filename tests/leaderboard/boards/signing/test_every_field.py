@@ -143,28 +143,39 @@ def mutations(value: Any, *, place: str = "") -> Iterator[tuple[str, str, Any]]:
         yield place, "change", changed(value)
 
 
-def is_harmless(path: str, place: str) -> bool:
-    return any(re.fullmatch(f".*{pattern}.*", f"{path} {place}") for pattern, _ in HARMLESS)
-
-
 def is_json(path: str) -> bool:
     return path.startswith(("/api/", "/.well-known/")) or path.endswith(".json")
 
 
-def test_no_field_of_any_document_can_be_changed_unnoticed(answers):
-    unnoticed, count, harmless = [], 0, set()
+def harmless_pattern(path: str, place: str) -> str | None:
+    return next((pattern for pattern, _ in HARMLESS if re.fullmatch(f".*{pattern}.*", f"{path} {place}")), None)
+
+
+def field_of(path: str, place: str, what: str) -> tuple[str, str, str]:
+    """What a mutation tries: changes of one field are alike in all documents of a kind and wherever it is in a list,
+    and so are other mutations of one kind of document."""
+    pattern = harmless_pattern(path, place)
+    field = pattern or (re.sub(r"[0-9]+", "", place) if what == "change" else "")
+    return re.sub(r"[0-9a-f-]{8,}|[0-9]+", "", path), field, what
+
+
+def test_no_field_of_any_document_can_be_changed_unnoticed(answers, full):
+    unnoticed, count, harmless, tried = [], 0, set(), set()
     for path in filter(is_json, answers):
-        whole = read(answers[path])
-        for place, what, other in mutations(whole):
+        for place, what, other in mutations(read(answers[path])):
+            field = field_of(path, place, what)
+            if field in tried and not full:
+                continue
+            tried.add(field)
             report = verdict(Answers({**answers, path: written(other).encode()}))
             count += 1
             if report.exit_code is ExitCode.PASSED:
-                if is_harmless(path, place):
-                    harmless.add(next(pattern for pattern, _ in HARMLESS if re.search(pattern, f"{path} {place}")))
+                if pattern := harmless_pattern(path, place):
+                    harmless.add(pattern)
                 else:
                     unnoticed.append((path, place, what))
     assert not unnoticed
-    assert count > 3000
+    assert count > (3000 if full else 150), count
     assert harmless == {pattern for pattern, _ in HARMLESS}, "what is harmless is not checked at all"
 
 
@@ -194,7 +205,7 @@ def test_no_document_can_be_missing(answers):
         assert verdict(Answers(left)).exit_code is not ExitCode.PASSED, path
 
 
-def test_no_cell_of_a_file_or_a_page_and_no_object_can_be_changed_unnoticed(answers):
+def test_no_cell_of_a_file_or_a_page_and_no_object_can_be_changed_unnoticed(answers, full):
     count = 0
     for path, data in answers.items():
         if is_json(path):
@@ -206,9 +217,10 @@ def test_no_cell_of_a_file_or_a_page_and_no_object_can_be_changed_unnoticed(answ
         else:
             places = [match.span(1) for match in re.finditer(rb'data-cell="[^>]*>([^<]+)<', data)]
         assert places, path
-        for start, end in places:
+        # The first line of a file has the names of its columns, the second one a row.
+        for start, end in places if full else places[: 2 * (data.partition(b"\n")[0].count(b",") + 1)]:
             other = data[:start] + (b"7" if data[start:end] != b"7" else b"8") + data[end:]
             report = verdict(Answers({**answers, path: other}))
             assert report.exit_code is not ExitCode.PASSED, (path, data[start:end])
             count += 1
-    assert count > 200
+    assert count > (200 if full else 50)

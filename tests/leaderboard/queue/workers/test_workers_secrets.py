@@ -94,6 +94,8 @@ def working(settings, tmp_path, monkeypatch):
 
 def test_the_seed_and_the_header_are_in_its_memory_only_and_the_site_s_secrets_nowhere(working, tmp_path):
     evaluation, process = working
+    enrolment = WorkerToken.objects.get()
+    assert (enrolment.owner, enrolment.expires_at is None) == (None, False), "its token ends by itself"
     seed = seasons.seed_of(evaluation)
     memory = memory_of(process)
     assert seed.encode() in memory, "it works on hidden data"
@@ -102,6 +104,8 @@ def test_the_seed_and_the_header_are_in_its_memory_only_and_the_site_s_secrets_n
         assert secret.encode() not in memory, secret
     shown = dict(shown_of(process))
     sweep_until(lambda: is_completed(evaluation))
+    assert Evaluation.objects.get().provenance["season"] == "1"
+    assert set(AttemptToken.objects.values_list("token", flat=True)) == {enrolment.pk}
     folder = site_settings.DATA_DIR / "workers"
     shown |= {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert any(name.endswith(".log") for name in shown)
@@ -110,13 +114,3 @@ def test_the_seed_and_the_header_are_in_its_memory_only_and_the_site_s_secrets_n
             assert secret.encode() not in content, (name, secret)
         assert b"paw_" not in content, name
         assert b"pas_" not in content, name
-
-
-def test_its_token_ends_by_itself_and_is_not_the_installation_s(working):
-    evaluation, _ = working
-    enrolment = WorkerToken.objects.get()
-    assert enrolment.owner is None
-    assert enrolment.expires_at is not None
-    assert set(AttemptToken.objects.values_list("token", flat=True)) == {enrolment.pk}
-    sweep_until(lambda: is_completed(evaluation))
-    assert Evaluation.objects.get().provenance["season"] == "1"
