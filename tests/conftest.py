@@ -1,5 +1,6 @@
 """What all tests share: a PostgreSQL of their own, started when the first test needs one."""
 
+import gc
 import os
 import re
 import shlex
@@ -9,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, suppress
+from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
@@ -24,7 +26,6 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.database import cluster, connect_django, make_database
-from tests.sampling import USUAL, Sample
 
 _FULL_MODULE = re.compile(r"^pytestmark = .*\bpytest\.mark\.full\b", re.MULTILINE)
 _TESTS = Path(__file__).parent
@@ -52,22 +53,33 @@ def _is_full(config: pytest.Config) -> bool:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not even import modules that are marked `full` as a whole."""
-    if collection_path.suffix == ".py" and not _is_full(config) and _FULL_MODULE.search(collection_path.read_text()):
-        return True
-    return None
+    """Do not even import modules that are marked `full` as a whole, nor what only they need."""
+    return True if not _is_full(config) and _is_left_out(collection_path) else None
+
+
+@cache
+def _is_left_out(path: Path) -> bool:
+    modules = list(path.rglob("test_*.py")) if path.is_dir() else [path] if path.suffix == ".py" else []
+    return bool(modules) and all(_FULL_MODULE.search(module.read_text()) for module in modules)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[pytest.Item] | None:
+    """Do not make the cases of tests and classes that are left out."""
+    marks = getattr(obj, "pytestmark", ())
+    is_left_out = isinstance(marks, list) and any(mark.name == "full" for mark in marks)
+    return [] if is_left_out and not _is_full(collector.config) else None
+
+
+def pytest_collection_finish() -> None:
+    """Spare the collector of garbage what stays until the end."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
 def full(request: pytest.FixtureRequest) -> bool:
     """Whether this is a full run, which repeats simulations more often and tries every case of a fixture."""
     return bool(request.config.getoption("--full"))
-
-
-@pytest.fixture(scope="session")
-def sample(full: bool) -> Sample:
-    """What tests take samples of that are not yet marked `full` case by case."""
-    return Sample(name=USUAL, deep=full)
 
 
 class _ByFile(LoadScopeScheduling):

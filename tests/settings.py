@@ -4,16 +4,13 @@ import os
 import tempfile
 from pathlib import Path
 
-from tests import sampling
-
 _DATA = Path(tempfile.mkdtemp(prefix="planarena-tests-"))
 (_DATA / "static").mkdir()
 
 # Nothing of the developer's own installation may reach a test.
 _OTHERS = {"DATABASE_URL", "BROKER_URL"}
 for _name in [name for name in os.environ if name.startswith(("PLANARENA_", "OTEL_")) or name in _OTHERS]:
-    if _name != sampling.VARIABLE:
-        del os.environ[_name]
+    del os.environ[_name]
 os.environ.update(
     PLANARENA_DATA=str(_DATA),
     PLANARENA_SECRET_KEY="for tests only, not a secret at all",

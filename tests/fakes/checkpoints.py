@@ -7,12 +7,13 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.fakes.tiny_models import gpt2, saved, unigram
-
 
 @cache
 def tiny_files() -> Mapping[str, bytes]:
     """The files of a tiny causal model, by name."""
+    # Loads PyTorch.
+    from tests.fakes.tiny_models import gpt2, saved, unigram
+
     tokenizer = unigram()
     with TemporaryDirectory() as folder:
         saved(Path(folder), model=gpt2(tokenizer), tokenizer=tokenizer)

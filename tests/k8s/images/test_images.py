@@ -140,7 +140,7 @@ def environment_of(dockerfile, machine):
 
 @of_each(dockerfile=IMAGES, machine=MACHINES)
 def test_nothing_that_an_image_s_packages_need_on_its_python_is_missing(dockerfile, machine):
-    """`pip install --no-deps` asks for nothing by itself. Whether each has a wheel there: tests/packaging, `--deep`."""
+    """`pip install --no-deps` asks for nothing by itself. Whether each has a wheel there: tests/packaging, `--full`."""
     environment = environment_of(dockerfile, machine)
     found = {}
     for path in locks_of(dockerfile):

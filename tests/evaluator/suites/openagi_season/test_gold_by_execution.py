@@ -14,9 +14,15 @@ from evaluator.suites import episode_of, suite_of
 from evaluator.suites.base import ABSTENTION
 from evaluator.validity.rivals import LEAST, better_rivals, p_better, rivals_of
 
-SUITE = suite_of("openagi-season")
 SAMPLES = 10
-POSSIBLE = [task for task in SUITE.tasks if task.metric != ABSTENTION]
+
+
+def suite():
+    return suite_of("openagi-season")
+
+
+def possible():
+    return [task for task in suite().tasks if task.metric != ABSTENTION]
 
 
 def composition(task):
@@ -24,11 +30,11 @@ def composition(task):
 
 
 def test_rivals_are_valid_distinct_and_at_most_one_step_longer():
-    for task in POSSIBLE[:20]:
-        context = SUITE.context(task=task, offered=frozenset(SUITE.catalogue.tools))
-        rivals = rivals_of(task=task, suite=SUITE, count=12, seed="x")
+    for task in possible()[:20]:
+        context = suite().context(task=task, offered=frozenset(suite().catalogue.tools))
+        rivals = rivals_of(task=task, suite=suite(), count=12, seed="x")
         assert len(rivals) >= 3
-        assert rivals == rivals_of(task=task, suite=SUITE, count=12, seed="x")
+        assert rivals == rivals_of(task=task, suite=suite(), count=12, seed="x")
         assert len({str(plan) for plan in (task.gold, *rivals)}) == 1 + len(rivals)
         for plan in rivals:
             assert not check_plan(plan=plan, context=context)
@@ -73,8 +79,8 @@ def test_the_gold_plan_is_found_among_the_rivals_of_a_worse_one():
 @pytest.mark.full
 @pytest.mark.timeout(1200)  # executes hundreds of plans; took 5 minutes on a busy machine
 def test_no_rival_of_a_gold_plan_is_better_by_more_than_the_noise():
-    first = {composition(task): task.key for task in reversed(POSSIBLE[:300])}
-    count, found = _compared(suite=SUITE, tasks=list(first.values()), count=24)
+    first = {composition(task): task.key for task in reversed(possible()[:300])}
+    count, found = _compared(suite=suite(), tasks=list(first.values()), count=24)
     assert count >= 3 * len(first)
     assert found == ()
 

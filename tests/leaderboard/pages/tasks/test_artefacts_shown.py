@@ -5,12 +5,12 @@ import json
 import pytest
 
 from evaluator.engine.store import MemoryStore
-from evaluator.experts.detection import Detection, boxes_as_text
 from evaluator.records import ArtefactReference
 from evaluator.values import Value, array_to_image, encode
 from leaderboard.pages.tasks.artefacts_shown import MAX_TEXT, MOST_BOXES, Reading, kind_of, png_size, read_boxes
 
-FOUND = [Detection(name="red circle", score=0.934, box=(0.1, 0.2, 0.5, 0.6))]
+BOXES = '[{"box":[0.1,0.2,0.5,0.6],"label":"red circle","score":0.93}]'
+"""As `evaluator.experts.detection.boxes_as_text` writes them."""
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_boxes_that_a_detector_wrote_are_drawn_over_its_picture_in_its_shape(sto
     shown = reading.show_output(
         name="boxes",
         kind="",
-        reference=keep(store, boxes_as_text(FOUND)),
+        reference=keep(store, BOXES),
         over=picture(store, width=64, height=32),
         alt="Boxes",
     )
