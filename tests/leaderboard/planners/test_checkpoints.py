@@ -2,6 +2,7 @@
 
 import hashlib
 from datetime import timedelta
+from functools import cache
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -19,9 +20,12 @@ from tests.leaderboard.factories import make_submission, make_suite, make_user
 from tests.leaderboard.site.api.helpers import ApiClient, client_of, lease_request, worker_client
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
-ZIP = zipped()
-DIGEST = hashlib.sha256(ZIP).hexdigest()
 STRATEGY = "openagi/zero-shot"
+
+
+@cache
+def digest() -> str:
+    return hashlib.sha256(zipped()).hexdigest()
 
 
 @pytest.fixture
@@ -34,14 +38,14 @@ def suite():
     return make_suite(slug="openagi", runnable=20)
 
 
-def upload(user, data: bytes = ZIP, *, client: ApiClient | None = None):
-    file = SimpleUploadedFile("model.zip", data, content_type="application/zip")
+def upload(user, data: bytes | None = None, *, client: ApiClient | None = None):
+    file = SimpleUploadedFile("model.zip", zipped() if data is None else data, content_type="application/zip")
     caller = client or client_of(user)
     return caller._client.post("/api/v1/checkpoints/", {"file": file}, headers=caller._headers)
 
 
 def submit(user, suite, **planner):
-    chosen = {"name": "mine", "kind": "checkpoint", "checkpoint_digest": DIGEST, "strategy": STRATEGY, **planner}
+    chosen = {"name": "mine", "kind": "checkpoint", "checkpoint_digest": digest(), "strategy": STRATEGY, **planner}
     return client_of(user).post("submissions/", {"planner": chosen, "suites": [suite.slug]})
 
 
@@ -54,10 +58,10 @@ class TestUploading:
         answer = upload(ada)
         assert answer.status_code == 201, answer.content
         told = answer.json()
-        assert (told["digest"], told["bytes"], told["architecture"]) == (DIGEST, len(ZIP), "gpt2")
+        assert (told["digest"], told["bytes"], told["architecture"]) == (digest(), len(zipped()), "gpt2")
         assert told["weights_bytes"] == len(tiny_files()["model.safetensors"])
         assert client_of(ada).get("checkpoints/").json() == [told]
-        assert kept() == [DIGEST]
+        assert kept() == [digest()]
 
     def test_what_is_none_is_refused_with_a_sentence_and_leaves_nothing(self, ada):
         answer = upload(ada, zipped(pytorch_model__bin=b"x"))
@@ -75,12 +79,12 @@ class TestUploading:
         assert garbage.status_code == 400
 
     def test_what_is_too_large_is_413_and_never_written(self, ada, settings):
-        settings.MAX_CHECKPOINT_BYTES = len(ZIP) - 1
+        settings.MAX_CHECKPOINT_BYTES = len(zipped()) - 1
         answer = upload(ada)
         assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
-        assert f"at most {len(ZIP) - 1} bytes" in answer.json()["detail"]
+        assert f"at most {len(zipped()) - 1} bytes" in answer.json()["detail"]
         assert kept() == []
-        settings.MAX_CHECKPOINT_BYTES = len(ZIP)
+        settings.MAX_CHECKPOINT_BYTES = len(zipped())
         assert upload(ada).status_code == 201
 
     def test_what_does_not_fit_into_the_gpu_says_so(self, ada, settings):
@@ -105,7 +109,7 @@ class TestUploading:
     def test_others_see_nothing_of_it(self, ada):
         upload(ada)
         assert client_of(make_user()).get("checkpoints/").json() == []
-        for path in (f"/objects/{DIGEST}", f"/hidden-objects/{DIGEST}"):
+        for path in (f"/objects/{digest()}", f"/hidden-objects/{digest()}"):
             assert Client().get(path).status_code == 404
 
 
@@ -115,7 +119,7 @@ class TestSubmitting:
         answer = submit(ada, suite)
         assert answer.status_code == 201, answer.content
         planner = answer.json()["planner"]
-        assert (planner["model_name"], planner["open_weights"]) == (f"gpt2 checkpoint {DIGEST[:8]}", False)
+        assert (planner["model_name"], planner["open_weights"]) == (f"gpt2 checkpoint {digest()[:8]}", False)
         assert planner["parameters"] == CheckpointUpload.objects.get().parameters
 
     def test_nobody_else_does(self, ada, suite):
@@ -124,7 +128,7 @@ class TestSubmitting:
         assert "You uploaded no checkpoint with this digest" in answer.json()["errors"]["planner.checkpoint_digest"][0]
         assert not Planner.objects.exists()
 
-    @pytest.mark.parametrize("digest", ["", "x", "../../etc/passwd", DIGEST.upper(), DIGEST + "0"], ids=range(5))
+    @pytest.mark.parametrize("digest", ["", "x", "../../etc/passwd", digest().upper(), digest() + "0"], ids=range(5))
     def test_what_is_no_digest_is_refused(self, ada, suite, digest):
         answer = submit(ada, suite, checkpoint_digest=digest)
         assert list(answer.json()["errors"]) == ["planner.checkpoint_digest"]
@@ -137,21 +141,22 @@ def lease_of(user, suite):
     return worker_client().post("worker/lease/", lease_request()).json()
 
 
-def piece(lease, *, digest: str = DIGEST, token: str = "", **query):
-    return ApiClient(token or lease["token"]).get(f"worker/attempts/{lease['attempt']}/checkpoints/{digest}/", **query)
+def piece(lease, *, name: str = "", token: str = "", **query):
+    path = f"worker/attempts/{lease['attempt']}/checkpoints/{name or digest()}/"
+    return ApiClient(token or lease["token"]).get(path, **query)
 
 
 class TestWorkers:
     def test_the_attempt_gets_it_piece_by_piece(self, ada, suite, monkeypatch):
-        monkeypatch.setattr("leaderboard.queue.worker_api.objects.CHECKPOINT_PIECE_BYTES", len(ZIP) // 3)
+        monkeypatch.setattr("leaderboard.queue.worker_api.objects.CHECKPOINT_PIECE_BYTES", len(zipped()) // 3)
         lease = lease_of(ada, suite)
         assert lease["planner"] == {
-            "kind": "checkpoint", "digest": DIGEST, "bytes": len(ZIP), "strategy": STRATEGY,
+            "kind": "checkpoint", "digest": digest(), "bytes": len(zipped()), "strategy": STRATEGY,
         }  # fmt: skip
         received = b""
         while data := piece(lease, start=len(received)).content:
             received += data
-        assert received == ZIP
+        assert received == zipped()
         assert piece(lease, start=-1).status_code == 400
         assert piece(lease, start="x").status_code == 400
 
@@ -165,9 +170,9 @@ class TestWorkers:
         tokens = [foreign.token, "wrong", "worker-token-of-the-tests", client_of(ada)._headers["Authorization"][7:]]
         for token in tokens:
             assert piece(lease, token=token).status_code == 403
-        assert ApiClient().get(f"worker/attempts/{lease['attempt']}/checkpoints/{DIGEST}/").status_code == 401
-        assert piece(lease, digest="0" * 64).status_code == 404
-        assert piece(lease, digest="passwd").status_code == 404
+        assert ApiClient().get(f"worker/attempts/{lease['attempt']}/checkpoints/{digest()}/").status_code == 401
+        assert piece(lease, name="0" * 64).status_code == 404
+        assert piece(lease, name="passwd").status_code == 404
 
     def test_an_attempt_that_is_over_gets_nothing(self, ada, suite):
         lease = lease_of(ada, suite)
@@ -187,7 +192,7 @@ class TestRemoving:
         upload(ada)
         pass_hours(23)
         remove_unused_checkpoints()
-        assert kept() == [DIGEST]
+        assert kept() == [digest()]
         pass_hours(2)
         remove_unused_checkpoints()
         assert (kept(), CheckpointUpload.objects.count()) == ([], 0)
@@ -199,38 +204,38 @@ class TestRemoving:
         submit(ada, suite)
         pass_hours(25)
         remove_unused_checkpoints()
-        assert kept() == [DIGEST]
+        assert kept() == [digest()]
         assert [found.owner for found in CheckpointUpload.objects.all()] == [ada]
 
     def test_asking_for_it_again_keeps_it(self, ada):
         upload(ada)
         pass_hours(23)
-        assert checkpoints.wanted(owner=ada, digest=DIGEST) is not None
+        assert checkpoints.wanted(owner=ada, digest=digest()) is not None
         pass_hours(2)
         remove_unused_checkpoints()
-        assert kept() == [DIGEST]
+        assert kept() == [digest()]
 
 
 class TestPage:
     def form(self, **changes):
         return {"kind": "checkpoint", "name": "mine", "strategy": STRATEGY, "suites": ["openagi"], **changes}
 
-    def file(self, data: bytes = ZIP):
-        return SimpleUploadedFile("model.zip", data, content_type="application/zip")
+    def file(self, data: bytes | None = None):
+        return SimpleUploadedFile("model.zip", zipped() if data is None else data, content_type="application/zip")
 
     def test_a_checkpoint_is_uploaded_with_the_form(self, client, ada, suite):
         client.force_login(ada)
         assert 'type="file"' in client.get("/submit/checkpoint/").content.decode()
         page = client.post("/submit/", self.form(checkpoint_file=self.file()))
         assert page.status_code == 302, page.content.decode()
-        assert Planner.objects.get().checkpoint_digest == DIGEST
+        assert Planner.objects.get().checkpoint_digest == digest()
 
     def test_after_another_mistake_it_need_not_be_sent_again(self, client, ada, suite):
         client.force_login(ada)
         page = client.post("/submit/", self.form(name="", checkpoint_file=self.file()))
         assert page.status_code == 400
-        assert f'<option value="{DIGEST}" selected>' in page.content.decode()
-        assert client.post("/submit/", self.form(checkpoint_digest=DIGEST)).status_code == 302
+        assert f'<option value="{digest()}" selected>' in page.content.decode()
+        assert client.post("/submit/", self.form(checkpoint_digest=digest())).status_code == 302
 
     def test_what_is_wrong_with_it_stands_beside_it(self, client, ada, suite):
         client.force_login(ada)
@@ -258,4 +263,4 @@ def test_a_member_cannot_have_their_own_worker_told_the_weights(ada, suite):
     Evaluation.objects.update(state="cancelled")
     with pytest.raises(NotPossibleError, match="data that only its owner may know"):
         rerun(evaluation, by=make_user())
-    assert rerun(evaluation, by=ada).planner.checkpoint_digest == DIGEST
+    assert rerun(evaluation, by=ada).planner.checkpoint_digest == digest()
