@@ -74,6 +74,7 @@ def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[
 def pytest_collection_finish() -> None:
     """Spare the collector of garbage what stays until the end."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
@@ -182,6 +183,8 @@ def _empty_tables(case: TransactionTestCase) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Give the run the name that all its processes know it by."""
+    # Until the end of the collection, of which nothing is garbage.
+    gc.disable()
     known = getattr(config, "workerinput", {}).get("testrunuid")
     config.option.testrunuid = known or config.option.testrunuid or uuid4().hex
 

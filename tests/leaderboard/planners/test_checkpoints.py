@@ -128,10 +128,10 @@ class TestSubmitting:
         assert "You uploaded no checkpoint with this digest" in answer.json()["errors"]["planner.checkpoint_digest"][0]
         assert not Planner.objects.exists()
 
-    @pytest.mark.parametrize("digest", ["", "x", "../../etc/passwd", digest().upper(), digest() + "0"], ids=range(5))
-    def test_what_is_no_digest_is_refused(self, ada, suite, digest):
-        answer = submit(ada, suite, checkpoint_digest=digest)
-        assert list(answer.json()["errors"]) == ["planner.checkpoint_digest"]
+    def test_what_is_no_digest_is_refused(self, ada, suite):
+        wrong = ["", "x", "../../etc/passwd", digest().upper(), digest() + "0"]
+        named = {text: list(submit(ada, suite, checkpoint_digest=text).json()["errors"]) for text in wrong}
+        assert named == {text: ["planner.checkpoint_digest"] for text in wrong}
 
 
 def lease_of(user, suite):
