@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from leaderboard.audit.models import Action, AuditEntry
-from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
+from leaderboard.evaluations.models import EvaluationState, Submission
 from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
 from leaderboard.planners.models import CheckpointUpload
 from leaderboard.queue.workers.tokens import create_worker_token
@@ -54,14 +54,6 @@ class TestWhoEnters:
 
 
 class TestReading:
-    def test_the_list_of_evaluations_is_short_enough_to_be_in_view(self, client, operator, launcher):
-        evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
-        Evaluation.objects.filter(pk=evaluation.pk).update(reason_text="A worker was lost. " * 20)
-        html = client.get(EVALUATIONS).content.decode()
-        assert f">{str(evaluation.pk)[:8]}</a>" in html
-        assert "A worker was lost. A worker was lost. A worker was lost. A …" in html
-        assert "icon-no" not in html, "a red cross for what is not hidden"
-
     def rows(self) -> None:
         evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
         make_lease(evaluation)
@@ -73,28 +65,21 @@ class TestReading:
             wanted_at=timezone.now(),
         )  # fmt: skip
 
-    @pytest.mark.parametrize("model", list(site._registry), ids=lambda model: model.__name__)
-    def test_every_list_and_every_row_opens_and_tells_no_secret(self, client, operator, launcher, model):
+    def test_every_list_and_row_opens_tells_no_secret_and_is_neither_added_to_nor_deleted(
+        self, client, operator, launcher
+    ):
         self.rows()
-        name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
-        listed = client.get(reverse(f"{name}_changelist"), {"q": "x"})
-        assert listed.status_code == 200
-        listed = client.get(reverse(f"{name}_changelist"))
-        assert listed.status_code == 200
-        row = model._default_manager.first()
-        opened = client.get(reverse(f"{name}_change", args=[row.pk])) if row is not None else listed
-        assert opened.status_code == 200
-        for page in (listed, opened):
-            for secret in ("very secret indeed", operator.password, "token_hash"):
-                assert secret not in page.content.decode()
-
-    @pytest.mark.parametrize("model", list(site._registry), ids=lambda model: model.__name__)
-    def test_nothing_can_be_added_or_deleted(self, client, operator, launcher, model):
-        self.rows()
-        name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
-        assert client.get(reverse(f"{name}_add")).status_code == 403
-        if (row := model._default_manager.first()) is not None:
-            assert client.post(reverse(f"{name}_delete", args=[row.pk]), {"post": "yes"}).status_code == 403
+        for model in site._registry:
+            name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
+            pages = [client.get(reverse(f"{name}_changelist"), query) for query in ({"q": "x"}, {})]
+            assert client.get(reverse(f"{name}_add")).status_code == 403, name
+            if (row := model._default_manager.first()) is not None:
+                pages.append(client.get(reverse(f"{name}_change", args=[row.pk])))
+                assert client.post(reverse(f"{name}_delete", args=[row.pk]), {"post": "yes"}).status_code == 403, name
+            for page in pages:
+                assert page.status_code == 200, name
+                for secret in ("very secret indeed", operator.password, "token_hash"):
+                    assert secret not in page.content.decode(), name
 
     def test_an_evaluation_is_found_by_id_and_by_planner(self, client, operator):
         first, second = make_evaluation(), make_evaluation()
@@ -105,10 +90,6 @@ class TestReading:
         html = client.get(EVALUATIONS, {"submission__submitted_by__id__exact": second.submission.submitted_by_id})
         assert str(first.pk) not in html.content.decode()
 
-    def test_times_are_written_as_everywhere_on_the_site(self, client, operator):
-        evaluation = make_evaluation()
-        assert f"{evaluation.created:%Y-%m-%d %H:%M}" in client.get(EVALUATIONS).content.decode()
-
     def test_a_state_cannot_be_written(self, client, operator):
         evaluation = make_evaluation()
         answer = client.post(f"{EVALUATIONS}{evaluation.pk}/change/", {"state": "completed"})
@@ -118,14 +99,6 @@ class TestReading:
 
 
 class TestActions:
-    def test_one_is_asked_first(self, client, operator):
-        evaluation = make_evaluation()
-        page = client.post(EVALUATIONS, {"action": "cancel", "_selected_action": [str(evaluation.pk)]})
-        assert "Are you sure?" in page.content.decode()
-        assert evaluation.submission.planner.name in page.content.decode()
-        evaluation.refresh_from_db()
-        assert evaluation.state == EvaluationState.QUEUED
-
     def test_each_evaluation_has_a_message_and_one_that_cannot_stops_no_other(self, client, operator):
         ended, open_one = make_evaluation(), make_evaluation()
         services.cancel(ended)
@@ -212,14 +185,6 @@ class TestActions:
         assert old.standing == "sent"
 
 
-def test_lists_of_evaluations_do_not_ask_more_the_more_there_are(client, operator, django_assert_max_num_queries):
-    for _ in range(5):
-        make_evaluation()
-    with django_assert_max_num_queries(14):
-        client.get(EVALUATIONS)
-    assert Evaluation.objects.count() == 5
-
-
 class TestHiding:
     def test_a_reason_is_asked_for_and_told(self, client, operator, launcher, settings, tmp_path):
         settings.STORE_DIR = tmp_path / "store"
@@ -235,7 +200,3 @@ class TestHiding:
         assert "shown again." in act(client, "show_again", evaluation)[0]
         evaluation.refresh_from_db()
         assert (evaluation.hidden_at, evaluation.hidden_reason) == (None, "")
-
-    def test_what_cannot_be_verified_is_told(self, client, operator, launcher):
-        evaluation = make_evaluation()
-        assert "nothing was changed" in act(client, "verify", evaluation)[0]

@@ -6,39 +6,34 @@ import sys
 
 import pytest
 
-from leaderboard.console import missing_packages, usage
+from leaderboard.console import missing_packages, run, usage
 from tests.packaging.conftest import ROOT
+from tests.rings import usual
+
+HELP_OF_A_WORKER = (("worker", "--help"), "--memory-budget")
+PARTS = [
+    (("status", "--help"), "Usage: planarena status"),
+    (("suites", "list"), "toolmini"),
+    HELP_OF_A_WORKER,
+    (("manage", "help"), "Type 'planarena manage help <subcommand>'"),
+]
 
 
-def planarena(*arguments, timeout=120):
-    command = [sys.executable, "-m", "leaderboard.console", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=timeout)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (("status", "--help"), "Usage: planarena status"),
-        (("suites", "list"), "toolmini"),
-        (("worker", "--help"), "--memory-budget"),
-        (("manage", "help"), "Type 'planarena manage help <subcommand>'"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "says"), usual(PARTS, of=[HELP_OF_A_WORKER]))
 def test_a_command_reaches_its_part(arguments, says):
-    done = planarena(*arguments)
+    command = [sys.executable, "-m", "leaderboard.console", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert (done.returncode, says in done.stdout) == (0, True), done.stdout + done.stderr
 
 
-def test_no_command_is_bad_usage_with_the_list_of_them():
-    done = planarena()
-    assert (done.returncode, done.stdout.startswith("Usage: ./planarena COMMAND")) == (2, True)
-
-
-@pytest.mark.parametrize(("typed", "meant"), [("submti", "submit"), ("dmeo", "demo"), ("tset", "test")])
-def test_a_mistyped_command_is_refused_with_the_one_that_was_meant(typed, meant):
-    done = planarena(typed)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert f"there is no command '{typed}'. Did you mean '{meant}'" in done.stderr
+def test_no_command_and_mistyped_ones_are_bad_usage_with_what_was_meant(capsys):
+    assert run([], {}) == 2
+    assert capsys.readouterr().out.startswith("Usage: ./planarena COMMAND")
+    for typed, meant in (("submti", "submit"), ("dmeo", "demo"), ("tset", "test")):
+        assert run([typed], {}) == 2
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert f"there is no command '{typed}'. Did you mean '{meant}'" in said.err
 
 
 def test_the_help_of_a_checkout_lists_every_command_of_its_script():

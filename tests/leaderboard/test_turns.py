@@ -64,6 +64,21 @@ def test_a_worker_runs_episodes_and_the_site_shows_them(toy, settings, tmp_path)
     record = read_record(digest=result.record_digest, store=server_store(split=evaluation.split))
     assert record is not None
     assert record.transcripts[0].turns[0].actions[0].outputs == {"R1": "14"}
+    check_withheld(evaluation, browser)
+
+
+def check_withheld(evaluation, browser):
+    """Of a hidden split, neither episodes nor the gold plan are shown."""
+    page = f"/evaluations/{evaluation.pk}/"
+    assert '<h2 id="episodes">Episodes</h2>' in browser.get(page).content.decode()
+    assert "Gold solution" in browser.get(f"{page}tasks/7/").content.decode()
+    type(evaluation).objects.filter(pk=evaluation.pk).update(split="hidden", season=closed_season())
+    hidden = browser.get(page).content.decode()
+    assert 'id="episodes"' not in hidden
+    assert "?stop=" not in hidden
+    assert "Gold solution" not in browser.get(f"{page}tasks/7/").content.decode()
+    listed = browser.get(f"/api/v1{page}results/").json()["results"]
+    assert {one["episodes"] for one in listed} == {None}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -86,22 +101,6 @@ def test_the_evaluation_page_shows_how_episodes_ended(
     assert "0 of 9 shown" in other
     (listed,) = [one for one in browser.get(f"/api/v1{page}results/").json()["results"] if one["task"] == "7"]
     assert listed["episodes"] == row.episodes
-
-
-@pytest.mark.django_db(transaction=True)
-def test_episodes_are_withheld_with_the_plan(toy, settings, tmp_path, monkeypatch):
-    evaluation = evaluated(settings, tmp_path=tmp_path, name="gold", bundled_name="gold")
-    page = f"/evaluations/{evaluation.pk}/"
-    browser = Client()
-    assert '<h2 id="episodes">Episodes</h2>' in browser.get(page).content.decode()
-    assert "Gold solution" in browser.get(f"{page}tasks/7/").content.decode()
-    type(evaluation).objects.filter(pk=evaluation.pk).update(split="hidden", season=closed_season())
-    hidden = browser.get(page).content.decode()
-    assert 'id="episodes"' not in hidden
-    assert "?stop=" not in hidden
-    assert "Gold solution" not in browser.get(f"{page}tasks/7/").content.decode()
-    listed = browser.get(f"/api/v1{page}results/").json()["results"]
-    assert {one["episodes"] for one in listed} == {None}
 
 
 def test_what_is_withheld_takes_the_transcript_with_it():

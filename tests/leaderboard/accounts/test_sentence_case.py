@@ -1,21 +1,6 @@
 import pytest
 from django.template import Context, Template
 
-from leaderboard.accounts.templatetags.sentence_case import sentence_case
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("\n  Sign In Via GitHub ", "Sign in via GitHub"),
-        ("Two-Factor Authentication", "Two-factor authentication"),
-        ("Re-send Verification", "Re-send verification"),
-        ("Set up TOTP", "Set up TOTP"),
-    ],
-)
-def test_all_words_but_the_first_are_in_lower_case(text: str, shown: str):
-    assert sentence_case(text) == shown
-
 
 def test_what_is_escaped_stays_escaped():
     template = Template("{% load sentence_case %}{% filter sentence_case %}{{ name }}{% endfilter %}")

@@ -144,33 +144,3 @@ class TestPages:
         assert b"Invite a member" not in page.content
         assert client.post("/teams/lab/remove/bea/", follow=True).redirect_chain == [("/teams/", 302)]
         assert not teams.is_member(user_id=bea.pk, team_id=Team.objects.get().pk)
-
-    def test_the_owner_hands_over_and_removes(self, client):
-        ada, bea, eve = make_user("ada"), make_user("bea"), make_user("eve")
-        team = make_team(ada, bea, eve, name="lab")
-        client.force_login(ada)
-        client.post("/teams/lab/remove/eve/")
-        client.post("/teams/lab/hand-over/bea/")
-        assert members(team) == {"ada": Role.MEMBER, "bea": Role.OWNER}
-        page = client.post("/teams/lab/remove/bea/", follow=True)
-        assert b"Only the owner of a team may do this." in page.content
-
-    def test_errors_stand_beside_their_fields(self, client):
-        client.force_login(make_user("ada"))
-        page = client.post("/teams/", {"slug": "No good", "name": ""})
-        assert page.status_code == 400
-        assert set(page.context["form"].errors) == {"name"}
-        make_team(name="lab")
-        page = client.post("/teams/", {"slug": "lab", "name": "Mine"})
-        assert "There is a team" in page.content.decode()
-
-    def test_an_invitation_is_declined_and_strangers_find_nothing(self, client):
-        ada, bea = make_user("ada"), make_user("bea")
-        team = make_team(ada, name="lab")
-        teams.invite(team=team, username="bea", by=ada)
-        client.force_login(make_user("eve"))
-        for action in ("accept", "decline", "remove/ada", "withdraw/bea", "hand-over/eve"):
-            assert client.post(f"/teams/lab/{action}/").status_code == 404
-        client.force_login(bea)
-        client.post("/teams/lab/decline/")
-        assert not Invitation.objects.exists()

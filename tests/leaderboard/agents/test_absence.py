@@ -96,6 +96,7 @@ def test_a_silent_agent_has_given_no_answer_in_time(turns, settings, tmp_path):
     assert record.transcripts[0].stop == "call_failed"
 
 
+@pytest.mark.full
 def test_after_a_killed_worker_another_one_goes_on_and_no_turn_is_asked_twice(turns, settings, tmp_path):
     settings.LEASE_SECONDS = 3
     user = make_user()

@@ -1,9 +1,9 @@
 """The chapters of `docs/` as pages."""
 
 import re
+from functools import cache
 from html.parser import HTMLParser
 
-import pytest
 from django.test import Client
 
 from evaluator.cli.program.walking import leaves
@@ -40,20 +40,21 @@ def test_every_file_is_a_chapter():
     assert set(BY_SLUG) == {path.stem for path in DOCS.glob("*.md")}
 
 
-@pytest.mark.parametrize("slug", BY_SLUG)
-def test_every_link_of_a_chapter_leads_somewhere(slug):
-    seen = page(slug)
-    assert seen.tags.count("h1") == 1
-    for link in Seen(page_of(slug).html).links:
-        if link.startswith(("https://", "http://")):
-            continue
-        path, _, anchor = link.partition("#")
-        if path:
-            answer = Client().get(path, follow=True)
-            assert answer.status_code == 200, link
-        if anchor:
-            target = Seen(answer.content.decode()) if path else seen
-            assert anchor in target.ids, link
+def test_every_link_of_a_chapter_leads_somewhere():
+    @cache
+    def ids_at(path):
+        answer = Client().get(path, follow=True)
+        return Seen(b"".join(answer).decode(errors="replace")).ids if answer.status_code == 200 else None
+
+    broken = []
+    for slug in BY_SLUG:
+        assert page(slug).tags.count("h1") == 1, slug
+        for link in Seen(page_of(slug).html).links:
+            path, _, anchor = link.partition("#")
+            if not link.startswith(("https://", "http://")):
+                ids = ids_at(path or f"/docs/{slug}/")
+                broken += [(slug, link)] if ids is None or (anchor and anchor not in ids) else []
+    assert broken == []
 
 
 def test_html_in_a_chapter_is_text(tmp_path, monkeypatch):
@@ -118,12 +119,6 @@ class TestTheReference:
         assert shown == wanted
         assert len(shown) > 30
 
-    def test_a_call_shows_fields_and_examples(self):
-        text = Client().get("/docs/reference/").content.decode()
-        (entry,) = re.findall(r'<details class="call-entry" id="submissions_create">(.*?)</details>', text, re.S)
-        for part in ("Idempotency-Key", "suites", "list of string", "Response 201", "my-planner", "429"):
-            assert part in entry, part
-
 
 def test_pictures_are_served_and_keep_their_place():
     (tag,) = re.findall(r"<img[^>]*>", page_of("tutorial").html)[:1]
@@ -148,7 +143,3 @@ def test_every_command_is_in_the_reference_with_its_options():
                 parameter.opts,
             )
     assert "required" in html
-
-
-def test_alternatives_of_an_argument_are_one_cell():
-    assert "<td><code>PUBLIC|EMBARGO|PRIVATE</code></td>" in page_of("cli").html

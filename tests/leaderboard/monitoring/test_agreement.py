@@ -19,11 +19,13 @@ from leaderboard.site.storage import disk_space
 from tests.k8s.chart import CHART
 from tests.leaderboard.factories import make_evaluation
 from tests.leaderboard.site.test_probes import database_away
+from tests.rings import usual
 from tests.silent import AWAY
 
 ALERTS = yaml.safe_load((CHART / "files" / "alerts.yaml").read_text(encoding="utf-8"))["groups"][0]["rules"]
 TOKEN = "the-token-of-these-tests"
 LONG_AGO = timedelta(minutes=20)
+REFUSING = "refusing"
 
 
 @pytest.fixture
@@ -76,7 +78,7 @@ def test_with_nothing_wrong_all_say_so(waiting):
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("how", AWAY)
+@pytest.mark.parametrize("how", usual(AWAY, of=[REFUSING]))
 def test_database_away(waiting, monkeypatch, how):
     with database_away(monkeypatch, how):
         found = said()
@@ -98,7 +100,7 @@ def test_database_that_goes_away_between_probe_and_query(waiting, monkeypatch):
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("how", AWAY)
+@pytest.mark.parametrize("how", usual(AWAY, of=[REFUSING]))
 def test_broker_away_with_zero_workers_is_not_operational(waiting, broker, how):
     with AWAY[how]() as port:
         broker(f"redis://127.0.0.1:{port}/0")

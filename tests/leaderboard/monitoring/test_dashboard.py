@@ -44,20 +44,6 @@ def test_what_the_database_counts_is_not_added_up_over_the_processes_that_tell_i
             assert re.search(r"\bmax(\(| by )", query), query
 
 
-def test_panels_have_places_of_their_own_and_a_source_that_can_be_chosen():
-    taken = set()
-    for panel in DASHBOARD["panels"]:
-        at = panel["gridPos"]
-        cells = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
-        assert not taken & cells, panel["title"]
-        assert max(x for x, _ in cells) < 24
-        taken |= cells
-        assert panel["datasource"] == {"type": "prometheus", "uid": "${datasource}"}
-    assert len({panel["id"] for panel in DASHBOARD["panels"]}) == len(DASHBOARD["panels"])
-    (variable,) = DASHBOARD["templating"]["list"]
-    assert (variable["name"], variable["type"]) == ("datasource", "datasource")
-
-
 def test_the_chart_gives_it_to_grafana_as_it_is():
     found = named(build("production with everything"), "ConfigMap", "planarena-dashboards")
     assert found["metadata"]["labels"]["grafana_dashboard"] == "1"

@@ -121,6 +121,7 @@ def test_a_task_is_logged_with_what_it_is_about_and_the_request_that_sent_it(bro
     ]
 
 
+@pytest.mark.full
 def test_one_variable_makes_json_of_everything_uvicorn_s_lines_too():
     program = """
 import logging.config

@@ -66,14 +66,6 @@ class TestASuiteThatCannotBeEvaluated:
         assert (to, subject) == ("operator@example.org", "PlanArena: suite openagi cannot be evaluated")
         assert "there are no weights" in text
 
-    def test_a_refused_form_notifies_operators(self, operator):
-        client = Client()
-        client.force_login(make_user())
-        form = {"kind": "bundled", "bundled_name": "gold", "name": "p", "suites": "openagi", "visibility": "public"}
-        answer = client.post("/submit/", {**form, "priority": "normal"})
-        assert (answer.status_code, NOT_READY in answer.content.decode()) == (503, True)
-        assert len(mails()) == 1
-
     def test_at_most_one_mail_in_an_hour(self, operator):
         for _ in range(3):
             self.submit()

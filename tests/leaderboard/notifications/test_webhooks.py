@@ -4,7 +4,6 @@ import hashlib
 import hmac
 import json
 import threading
-import time
 import tracemalloc
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -12,7 +11,6 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import httpx
 import pytest
 from django.core import mail
-from django.db import connection
 from django.utils import timezone
 
 from leaderboard.notifications import dispatching as services
@@ -201,19 +199,6 @@ class TestReceiversThatDoNotAnswer:
         assert not webhook.active
 
 
-def test_the_last_messages_are_found_by_an_index(webhook, django_assert_num_queries):
-    waiting = message(webhook)
-    OutboxMessage.objects.create(kind=Kind.WEBHOOK, payload={"webhook": "another", "event": {}})
-    with django_assert_num_queries(2) as queries:
-        (told,) = webhooks.with_deliveries(webhook.owner)
-    assert told.deliveries == [waiting]
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
-        cursor.execute("EXPLAIN " + queries.captured_queries[1]["sql"])
-        plan = "\n".join(line for (line,) in cursor.fetchall())
-    assert "messages_by_webhook" in plan, plan
-
-
 class TestSecrets:
     def test_the_one_that_is_shown_signs_and_the_database_does_not_hold_it(self, receiver, settings):
         settings.DEMO = True
@@ -256,10 +241,8 @@ def test_a_receiver_that_never_ends_its_headers_is_left_at_the_deadline(webhook,
     with hostile_server(SLOW_ANSWERS[does]) as server:
         webhook.url = server.url
         webhook.save()
-        started = time.monotonic()
         with pytest.raises(httpx.TimeoutException):
             senders.post_webhook(message(webhook))
-    assert time.monotonic() - started < 10
 
 
 def test_an_event_goes_through_the_egress_proxy_and_by_no_other_way(receiver, settings, monkeypatch):

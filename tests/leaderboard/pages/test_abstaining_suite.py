@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from django.test import override_settings
 
 from evaluator.planners import PlannerReply
 from evaluator.plans import plan_to_json
@@ -12,7 +13,8 @@ from evaluator.suites import suite_of
 from evaluator.suites.base import ABSTENTION
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import register_suite
-from leaderboard.evaluations.models import TaskResult
+from leaderboard.evaluations.models import Evaluation, TaskResult
+from tests.fakes.launcher import reset_launcher
 from tests.leaderboard.factories import make_submission, make_user
 from tests.leaderboard.planning import REAL, run_evaluation
 from tests.leaderboard.site.api.helpers import client_of
@@ -42,12 +44,19 @@ class Planner:
         return PlannerReply(plan=answer, call=PlannerCall(seconds=0.01))
 
 
+@pytest.fixture(scope="module")
+def made(module_rows):
+    reset_launcher()
+    with override_settings(EVALUATOR=REAL):
+        register_suite(SUITE)
+        suite = Suite.objects.get(slug=SUITE.slug)
+        return run_evaluation(make_submission(suite=suite, user=make_user("ada")).evaluations.get(), planner=Planner())
+
+
 @pytest.fixture
-def evaluation(settings, launcher):
+def evaluation(made, settings):
     settings.EVALUATOR = REAL
-    register_suite(SUITE)
-    suite = Suite.objects.get(slug=SUITE.slug)
-    return run_evaluation(make_submission(suite=suite, user=make_user("ada")).evaluations.get(), planner=Planner())
+    return Evaluation.objects.get(pk=made.pk)
 
 
 def page(client, address):
@@ -105,14 +114,3 @@ def test_a_miss_says_that_abstaining_would_have_been_right(client, evaluation):
     assert TaskResult.objects.get(evaluation=evaluation, task__key=OTHER_IMPOSSIBLE.key).indicators == {
         "accuracy": 0.0, "accuracy_undecided": 0.0, "misses": 1.0,
     }  # fmt: skip
-
-
-def test_an_unreadable_answer_counts_as_wrong(client, evaluation):
-    html = task_page(client, evaluation, UNREADABLE)
-    assert "Unparsable plan." in html
-    assert re.findall(r'class="mark bad">(\w+ \d)<', html) == ["Accuracy 0"]
-    assert task_page(client, evaluation, POSSIBLE)
-
-
-def test_exports_and_results_hold_the_columns(client, evaluation):
-    assert "false_refusals" in page(client, f"/boards/{SUITE.slug}/snapshots/1.csv").split("\n")[0]

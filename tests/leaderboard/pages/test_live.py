@@ -92,12 +92,6 @@ def test_many_listeners_share_one_connection():
             response.close()
 
 
-def test_an_unknown_evaluation_is_404():
-    with server() as url:
-        response = httpx.get(f"{url}/evaluations/00000000-0000-4000-8000-000000000000/events/")
-    assert response.status_code == 404
-
-
 def test_what_is_not_public_is_404_for_others_and_cuts_them_off_when_it_becomes_so():
     evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
     path = f"/evaluations/{evaluation.pk}/events/"

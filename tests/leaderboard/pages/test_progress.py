@@ -11,7 +11,6 @@ from tests.leaderboard.pages.factories import (
     make_evaluation,
     make_planner,
     make_result,
-    make_results,
     make_suite,
     make_user,
 )
@@ -75,50 +74,6 @@ def test_who_comes_late_hears_the_results_in_the_order_in_which_they_came(suite:
     for key in ("7", "2", "4"):
         make_result(evaluation=running, task=Task.objects.get(key=key), samples=0)
     assert [one["task"] for one in snapshot(running.pk)["results"]] == ["7", "2", "4"]
-
-
-def test_what_has_ended_has_no_place_and_asks_for_nothing(client: Client, suite: Suite):
-    done = make_evaluation(planner=make_planner(owner=make_user()), suite=suite)
-    assert progress(client, done)["waiting"] == ""
-    html = page(client, done)
-    for absent in ("data-progress", 'data-live="latest"', 'data-live="waiting"'):
-        assert absent not in html
-
-
-def test_an_evaluation_that_does_not_exist_has_no_progress(client: Client):
-    assert client.get("/evaluations/00000000-0000-4000-8000-000000000000/progress/").status_code == 404
-
-
-def test_the_number_of_queries_is_at_most_12_and_does_not_grow(
-    client: Client, suite: Suite, django_assert_max_num_queries
-):
-    mine = under_way(suite)
-    make_results(mine, samples=0, upto=60)
-    for number in range(4):
-        under_way(suite, name=f"other{number}")
-    with django_assert_max_num_queries(8):
-        progress(client, mine)
-    client.force_login(mine.submission.submitted_by)
-    with django_assert_max_num_queries(12):
-        page(client, mine)
-
-
-def test_scores_that_are_not_there_yet_are_one_sentence(client: Client, suite: Suite):
-    assert "computed when all tasks have finished" in page(client, under_way(suite))
-    held = make_evaluation(planner=make_planner(owner=make_user("eve")), suite=suite, state="on_hold")
-    assert "computed when the infrastructure faults are resolved" in page(client, held)
-    failed = make_evaluation(planner=make_planner(owner=make_user("dan")), suite=suite, state="failed")
-    assert "did not complete" in page(client, failed)
-
-
-def test_the_log_stands_beside_the_progress_while_it_runs_and_last_when_it_has_ended(client: Client, suite: Suite):
-    running = under_way(suite, state="running")
-    client.force_login(running.submission.submitted_by)
-    html = page(client, running)
-    assert html.index("Worker log") < html.index('id="tasks"')
-    done = make_evaluation(planner=running.submission.planner, suite=suite)
-    html = page(client, done)
-    assert html.index("Worker log") > html.index('id="tasks"')
 
 
 def test_a_long_facet_is_a_form_that_keeps_the_other_filters(client: Client, suite: Suite):

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from leaderboard.evaluations.models import Evaluation, EvaluationState, ShardState
+from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.queue.estimates import Before, Shards, WaitsFor, place_of, what_it_waits_for, with_open_shards
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.models import OwnWorkerRun
@@ -124,14 +124,6 @@ def test_what_runs_is_not_next_in_the_queue():
 
 
 @pytest.mark.django_db
-def test_what_runs_and_is_behind_others_says_that_the_place_is_that_of_its_rest():
-    mine = make_evaluation(state=LAUNCHING, suite=make_suite(runnable=20))
-    leases.give_up(attempt_id=make_lease(mine).attempt.pk, how=leases.GivenUp.RELEASED, detail="it was stopped")
-    make_evaluation(state=LAUNCHING, suite=make_suite(runnable=1))
-    assert place_of(fresh(mine)).sentence.startswith("Its remaining tasks have place 2 in the queue: ")
-
-
-@pytest.mark.django_db
 def test_it_has_a_place_before_its_launch_since_workers_may_take_it():
     suite = make_suite(runnable=1)
     for _ in range(2):
@@ -191,31 +183,8 @@ def test_while_the_canary_runs_the_others_wait_for_it():
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(
-    ("waiting", "words"),
-    [(1, "1 evaluation with 1 waiting shard is before it"), (2, "2 evaluations with 2 waiting shards are before it")],
-)
-def test_one_and_several_are_said_in_right_english(waiting: int, words: str):
-    suite = make_suite(runnable=1)
-    for _ in range(waiting):
-        make_evaluation(state=LAUNCHING, suite=suite)
-    assert words in place_of(fresh(make_evaluation(suite=suite))).sentence
-
-
-@pytest.mark.django_db
 @pytest.mark.parametrize("state", ["aggregating", "on_hold", "failed", "cancelled"])
 def test_what_does_not_wait_has_no_place(state):
     mine = make_evaluation(suite=make_suite(runnable=1))
     Evaluation.objects.filter(pk=mine.pk).update(state=state)
     assert place_of(fresh(mine)) is None
-
-
-@pytest.mark.django_db
-def test_the_number_of_queries_does_not_grow_with_the_queue(django_assert_num_queries):
-    suite = make_suite(runnable=1)
-    for _ in range(6):
-        make_evaluation(state=LAUNCHING, suite=suite)
-    mine = fresh(make_evaluation(state=LAUNCHING, suite=suite))
-    with django_assert_num_queries(4):
-        assert place_of(mine).number == 7
-    assert mine.shards.get().state == ShardState.PENDING

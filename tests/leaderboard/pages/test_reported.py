@@ -91,12 +91,6 @@ def test_hiding_them_changes_nothing_of_the_ranking(client: Client):
     assert "Show figures reported in papers" in hidden
 
 
-def test_the_order_that_was_asked_for_stays_when_they_are_hidden(client: Client):
-    make_board()
-    html = read(client, BOARD, sort="overall")
-    assert 'href="?sort=overall&amp;reference=hide"' in html
-
-
 def test_no_ranking_counts_them(client: Client):
     """A planner far worse than every paper's figure is still first of one."""
     suite = make_suite()
@@ -152,9 +146,3 @@ def test_tool2ks_figures_are_in_no_column_of_its_board(client: Client):
     assert reported_names(html) == []
     below = html.split('id="reported"')[1]
     assert all(figure in below for figure in ("8.19", "93.99 %", "1 to 10"))
-
-
-def test_a_board_of_which_no_paper_reports_says_nothing_of_it(client: Client):
-    make_tool_board("toolmini")
-    html = read(client, "/boards/toolmini/")
-    assert "reported" not in html.lower().split("<main")[1]

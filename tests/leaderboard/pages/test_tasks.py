@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from evaluator.records import ArtefactReference, Reason, ResultRecord
+from evaluator.records import Reason, ResultRecord
 from evaluator.values import Artefact, MediaType
 from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import Evaluation, TaskResult
-from leaderboard.pages.tasks.task_presenters import MAX_RECEIVED
 from leaderboard.results.objects import server_store
 from tests.leaderboard.factories import closed_season
 from tests.leaderboard.pages.factories import (
@@ -63,34 +62,6 @@ def test_a_scored_task_shows_plan_gold_samples_and_what_was_sent(client: Client,
         assert expected in html, expected
 
 
-def test_texts_of_a_sample_are_quoted(client: Client, evaluation: Evaluation):
-    make_result(evaluation=evaluation, task=task("19"))
-    assert "<blockquote>a red circle</blockquote>" in page(client, evaluation, "19"), (
-        "a short one is no stop of the keys"
-    )
-
-
-def test_a_wrong_plan_marks_the_step_and_says_why(client: Client, evaluation: Evaluation):
-    make_result(evaluation=evaluation, task=task("3"), fault=Reason.INVALID_PLAN)
-    html = page(client, evaluation, "3")
-    assert html.count('class="node step failing"') == 1
-    assert "Colorization takes image" in html
-
-
-def test_a_plan_without_steps_marks_its_answer(client: Client, evaluation: Evaluation):
-    make_result(evaluation=evaluation, task=task("19"), fault=Reason.INVALID_PLAN, steps=0)
-    html = page(client, evaluation, "19")
-    assert 'class="node answer failing"' in html
-    assert "Answer type" in html
-
-
-def test_several_problems_are_listed(client: Client, evaluation: Evaluation):
-    make_result(evaluation=evaluation, task=task("3"), fault=Reason.INVALID_PLAN, problems=3)
-    html = page(client, evaluation, "3")
-    assert "3 problems" in html
-    assert html.count("step s2</span>") == 3
-
-
 def test_an_infrastructure_fault_has_no_score_and_says_whose_it_is(client: Client, evaluation: Evaluation):
     make_result(evaluation=evaluation, task=task("5"), fault=Reason.ENDPOINT_UNAVAILABLE)
     html = page(client, evaluation, "5")
@@ -108,10 +79,6 @@ def test_a_task_that_cannot_run_shows_the_gold_plan_and_is_not_zero(client: Clie
     assert "never scored as 0" in html
     assert 'id="gold-text"' in html
     assert "0.000" not in html
-
-
-def test_a_task_without_a_result_waits(client: Client, evaluation: Evaluation):
-    assert "has not finished" in page(client, evaluation, "7")
 
 
 def test_a_record_that_the_store_lost_is_said_and_nothing_breaks(client: Client, evaluation: Evaluation):
@@ -205,72 +172,12 @@ def test_a_step_that_failed_when_run_is_marked_with_its_error(client: Client, ev
     assert html.count("lilliput/deblurring failed: out of memory") == 2, "once over all samples, once at its sample"
 
 
-def test_steps_have_totals_and_the_score_says_where_it_comes_from(client: Client, evaluation: Evaluation):
-    make_result(evaluation=evaluation, task=task("0"), samples=3)
-    html = page(client, evaluation, "0")
-    assert "Over all 3 samples" in html
-    assert "from 0.700 (sample 3) to 0.900 (sample 1)" in html
-
-
-def test_many_samples_come_in_pages_that_the_address_names(client: Client, evaluation: Evaluation):
-    make_result(evaluation=evaluation, task=task("0"), samples=10)
-    first, second = page(client, evaluation, "0"), page(client, evaluation, "0", samples="2")
-    assert "Sample 8<" in first
-    assert "Sample 9<" not in first
-    assert 'href="?samples=2#samples"' in first
-    assert "Sample 9<" in second
-    assert "Sample 8<" not in second
-
-
 def test_what_the_planner_sent_can_be_copied_and_reached_by_keyboard(client: Client, evaluation: Evaluation):
     changed(evaluation, "0", plan_received="Image Denoising, <b>" * 500)
     html = page(client, evaluation, "0")
     assert 'data-copy="received" hidden' in html, "the button needs JavaScript"
     assert '<pre class="wrap" id="received" tabindex="0" role="region"' in html
     assert "&lt;b&gt;" in html
-
-
-def test_of_a_very_long_reply_the_beginning_is_shown(client: Client, evaluation: Evaluation):
-    changed(evaluation, "0", plan_received={"steps": ["x" * MAX_RECEIVED], "last": "the very end"})
-    html = page(client, evaluation, "0")
-    assert "the very end" not in html
-    assert "more characters are in the record" in html
-
-
-def test_the_page_of_a_task_takes_few_queries_also_on_the_way_through_a_selection(
-    client: Client, evaluation: Evaluation, django_assert_max_num_queries
-):
-    for key in ("0", "1", "2"):
-        make_result(evaluation=evaluation, task=task(key), samples=2)
-    for most in (8, 6):
-        with django_assert_max_num_queries(most):
-            page(client, evaluation, "1", outcome="scored")
-
-
-def test_sound_and_films_have_players_that_wait_to_be_started(client: Client, evaluation: Evaluation):
-    result = make_result(evaluation=evaluation, task=task("0"), samples=1)
-    record = ResultRecord.model_validate_json(server_store(split="public").get(result.record_digest).data)
-    result.delete()
-    outputs = record.samples[0].steps[0].outputs
-    digest = outputs["image"].digest
-    outputs |= {
-        "sound": ArtefactReference(digest=digest, media_type="audio/wav"),
-        "film": ArtefactReference(digest=digest, media_type="video/mp4"),
-    }
-    changed(evaluation, "0", samples=record.samples)
-    html = page(client, evaluation, "0")
-    for kind, name in (("audio", "sound"), ("video", "film")):
-        assert f"<{kind} controls" in html
-        assert f'aria-label="Output {name} of step s1, Image Super Resolution, sample 1"></{kind}>' in html
-    assert html.count('preload="none"') == 2
-    assert "autoplay" not in html
-
-
-def test_first_and_last_task_have_one_neighbour(client: Client, evaluation: Evaluation):
-    assert 'rel="prev"' not in page(client, evaluation, "0")
-    last = page(client, evaluation, "184")
-    assert 'rel="next"' not in last
-    assert "tasks/183/" in last
 
 
 def test_going_on_keeps_to_what_was_filtered_and_sorted(client: Client, evaluation: Evaluation):
@@ -287,12 +194,6 @@ def test_going_on_keeps_to_what_was_filtered_and_sorted(client: Client, evaluati
     assert f'href="/evaluations/{evaluation.pk}/?outcome=planner_fault&amp;sort=-task#results"' in html
 
 
-def test_a_task_that_the_filters_leave_out_has_the_neighbours_of_the_suite(client: Client, evaluation: Evaluation):
-    html = page(client, evaluation, "2", outcome="planner_fault", page="7")
-    assert "selected tasks" not in html
-    assert f'rel="next" href="/evaluations/{evaluation.pk}/tasks/3/"' in html
-
-
 def test_tasks_of_a_verification_follow_each_other_in_its_sample(client: Client, evaluation: Evaluation):
     again = make_evaluation(
         planner=evaluation.submission.planner, suite=evaluation.suite, state="running", verifies=evaluation
@@ -302,18 +203,6 @@ def test_tasks_of_a_verification_follow_each_other_in_its_sample(client: Client,
     assert "tasks/3/" in html
     assert "tasks/90/" in html
     assert client.get(f"/evaluations/{again.pk}/tasks/15/").status_code == 404
-
-
-def test_a_task_that_the_suite_does_not_have_is_404(client: Client, evaluation: Evaluation):
-    assert client.get(f"/evaluations/{evaluation.pk}/tasks/185/").status_code == 404
-
-
-def test_the_number_of_queries_does_not_grow_with_the_samples(
-    client: Client, evaluation: Evaluation, django_assert_max_num_queries
-):
-    make_result(evaluation=evaluation, task=task("0"), samples=12)
-    with django_assert_max_num_queries(5):
-        page(client, evaluation, "0")
 
 
 def test_other_planners_of_the_board_are_shown_by_the_evaluation_on_the_board(client: Client, evaluation: Evaluation):
@@ -355,11 +244,6 @@ def test_how_a_plan_came_about_is_shown_and_quoted(client: Client, evaluation: E
     assert "How the plan was made" in html
     assert "A=MAGIC(&lt;IMAGE&gt;)" in html
     assert '<tr class="bad"><td>Step 2: enjoy</td>' in html
-
-
-def test_without_notes_nothing_is_said_of_how_a_plan_came_about(client: Client, evaluation: Evaluation):
-    make_result(evaluation=evaluation, task=task("0"))
-    assert "How the plan was made" not in page(client, evaluation, "0")
 
 
 def test_notes_of_the_hidden_split_quote_its_requests_and_are_the_operators_alone(client: Client):

@@ -18,6 +18,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from leaderboard.site import embedded
+from tests.rings import usual
 
 
 def postmaster(data: Path) -> int:
@@ -58,6 +59,7 @@ def test_a_second_process_joins_the_server_that_runs_and_its_end_does_not_stop_i
     assert not (data / "postgres" / "postmaster.pid").exists()
 
 
+@pytest.mark.full
 def test_a_killed_server_is_started_again(data):
     program = (
         "import os, signal; from pathlib import Path; from leaderboard.site import embedded;"
@@ -100,7 +102,7 @@ def as_user(user: pwd.struct_passwd | None, action: Callable[[], None]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-@pytest.mark.parametrize("root_first", [True, False])
+@pytest.mark.parametrize("root_first", usual([True, False], of=[True]))
 def test_two_users_of_a_machine_run_their_servers_at_the_same_time(root_first):
     """As root the other user is an ordinary one; for others it is the same user with a second data folder."""
     ordinary = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
@@ -122,7 +124,7 @@ def test_two_users_of_a_machine_run_their_servers_at_the_same_time(root_first):
             assert as_user(first, lambda: embedded.stop(one)) == 0
 
 
-@pytest.mark.parametrize("taken", [".lockfile", f"runtime-{os.geteuid()}"])
+@pytest.mark.parametrize("taken", usual([".lockfile", f"runtime-{os.geteuid()}"], of=[".lockfile"]))
 def test_fixed_names_in_the_temporary_folder_may_belong_to_somebody_else(data, tmp_path, taken):
     temporary = tmp_path / "t"
     (temporary / taken).mkdir(parents=True)

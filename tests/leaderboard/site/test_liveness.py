@@ -10,6 +10,7 @@ import pytest
 
 from leaderboard.site.liveness import ALIVE_FILE, Pulse, alive_file
 from tests.redis_server import redis_server
+from tests.rings import usual
 from tests.silent import AWAY
 
 CELERY = ("-m", "celery", "-A", "leaderboard.site.celery:app")
@@ -76,14 +77,19 @@ def wait_for_sign(folder, running, since):
     return path.stat().st_mtime
 
 
-@pytest.mark.parametrize("how", AWAY)
-@pytest.mark.parametrize("arguments", [("worker", "--concurrency=1"), ("beat",)], ids=["worker", "beat"])
+WORKER, BEAT = ("worker", "--concurrency=1"), ("beat",)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "how"), usual([(one, how) for one in (WORKER, BEAT) for how in AWAY], of=[(WORKER, next(iter(AWAY)))])
+)
 def test_a_process_of_the_queue_gives_signs_of_life_without_broker_and_database(arguments, how, tmp_path):
     with AWAY[how]() as port, process(*arguments, broker=f"redis://127.0.0.1:{port}/0", folder=tmp_path) as running:
         first = wait_for_sign(tmp_path, running, since=1)
         assert wait_for_sign(tmp_path, running, since=first) > first
 
 
+@pytest.mark.full
 def test_a_worker_gives_signs_of_life_while_its_broker_goes_away(tmp_path):
     with redis_server() as url:
         running = process("worker", "--concurrency=1", broker=f"{url}/0", folder=tmp_path)

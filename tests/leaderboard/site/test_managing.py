@@ -14,6 +14,7 @@ import pytest
 from evaluator.cli import progress_lines
 from leaderboard.site import managing
 from tests.processes import ROOT, clean_environment
+from tests.rings import usual
 
 
 @pytest.fixture
@@ -34,6 +35,7 @@ def manage(*arguments: str, data: Path, **environment: str) -> "subprocess.Compl
 SUPERUSER = ("createsuperuser", "--no-input", "--username", "ada", "--email", "ada@example.org")
 
 
+@pytest.mark.full
 def test_a_superuser_can_be_made_before_anything_else_ran(data):
     made = manage(*SUPERUSER, data=data, DJANGO_SUPERUSER_PASSWORD="a long pass phrase")
     assert (made.returncode, made.stdout) == (0, "Superuser created successfully.\n")
@@ -59,16 +61,17 @@ def test_a_command_that_needs_settings_is_refused_before_anything_is_made(data, 
     assert not (tmp_path / "saved").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        ([], 0, "createsuperuser"),
-        (["help"], 0, "[queue]"),
-        (["createsuperuser", "--help"], 0, "usage: planarena manage createsuperuser"),
-        (["demo", "--help"], 0, "--once"),
-        (["createsuperusr"], 1, "Did you mean createsuperuser?"),
-    ],
-)
+MISTYPED = (("createsuperusr",), 1, "Did you mean createsuperuser?")
+HELP = [
+    ((), 0, "createsuperuser"),
+    (("help",), 0, "[queue]"),
+    (("createsuperuser", "--help"), 0, "usage: planarena manage createsuperuser"),
+    (("demo", "--help"), 0, "--once"),
+    MISTYPED,
+]
+
+
+@pytest.mark.parametrize(("arguments", "code", "said"), usual(HELP, of=[MISTYPED]))
 def test_help_needs_neither_settings_nor_a_database(data, arguments, code, said):
     done = manage(*arguments, data=data, PLANARENA_PROGRAM="planarena manage")
     assert done.returncode == code

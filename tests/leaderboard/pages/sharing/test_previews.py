@@ -7,9 +7,8 @@ import pytest
 from django.test import Client
 from PIL import Image
 
-from leaderboard.boards.pages import preview_drawing
-from leaderboard.boards.pages.preview_drawing import HEIGHT, MOST_ROWS, WIDTH, Line, Preview, preview_png
-from leaderboard.evaluations.models import Evaluation, EvaluationState, Visibility
+from leaderboard.boards.pages.preview_drawing import HEIGHT, WIDTH
+from leaderboard.evaluations.models import Evaluation, Visibility
 from tests.leaderboard.pages.factories import make_board, make_evaluation, make_planner, make_suite, make_user
 
 pytestmark = pytest.mark.django_db
@@ -40,13 +39,6 @@ def test_boards_and_suites_have_title_description_and_picture(client: Client, ad
     assert (again.status_code, again.content) == (304, b"")
 
 
-def test_a_board_without_a_snapshot_has_no_picture(client: Client):
-    make_suite()
-    found = properties(client, "/boards/openagi/")
-    assert "og:title" in found
-    assert "og:image" not in found
-
-
 def test_evaluations_say_score_and_rank(client: Client):
     make_board()
     evaluation = Evaluation.objects.get(submission__planner__name="planner of bea")
@@ -54,12 +46,6 @@ def test_evaluations_say_score_and_rank(client: Client):
     assert found["og:title"] == f"planner of bea on {evaluation.suite.title}"
     assert found["og:description"] == "Overall 0.400, rank 2 of 2"
     assert size_of(client.get(found["og:image"]).content) == (WIDTH, HEIGHT)
-
-
-def test_running_evaluations_have_a_picture_too(client: Client):
-    planner = make_planner(owner=make_user())
-    running = make_evaluation(planner=planner, suite=make_suite(), state=EvaluationState.RUNNING)
-    assert size_of(client.get(f"/evaluations/{running.pk}/preview.png").content) == (WIDTH, HEIGHT)
 
 
 def test_what_is_not_public_has_neither_picture_nor_properties(client: Client):
@@ -75,26 +61,3 @@ def test_names_in_properties_are_texts(client: Client):
     planner = make_planner(owner=make_user(), name='"><script>')
     evaluation = make_evaluation(planner=planner, suite=make_suite())
     assert "<script>" not in client.get(f"/evaluations/{evaluation.pk}/").content.decode().partition("</title>")[0]
-
-
-def test_the_same_preview_gives_the_same_bytes_whatever_it_says():
-    lines = tuple(Line("line\n" * 40, "9" * 90, share=3.0, band=(-1.0, 2.0)) for _ in range(MOST_ROWS + 3))
-    strange = Preview("\N{SNOWMAN}" * 300, "\0\t" * 9, lines, "")
-    assert preview_png(strange) == preview_png(strange)
-    assert size_of(preview_png(strange)) == (WIDTH, HEIGHT)
-
-
-def test_long_texts_are_cut_to_their_room():
-    font = preview_drawing._font("600", 28)
-    text = preview_drawing._fitting("planner " * 50, font=font, room=300)
-    assert text.endswith("…")
-    assert 200 < font.getlength(text) <= 300
-
-
-def test_without_the_front_end_pillows_font_is_used(monkeypatch):
-    monkeypatch.setattr(preview_drawing.finders, "find", lambda _: None)
-    preview_drawing._font.cache_clear()
-    try:
-        assert size_of(preview_png(Preview("Title", "Subtitle", (), ""))) == (WIDTH, HEIGHT)
-    finally:
-        preview_drawing._font.cache_clear()

@@ -127,10 +127,6 @@ class TestBadge:
         again = client.get(f"/evaluations/{ranked.pk}/badge.svg", headers={"If-None-Match": response["ETag"]})
         assert (again.status_code, again.content) == (304, b"")
 
-    def test_its_markdown_is_on_the_page(self, client: Client, ranked: Evaluation):
-        address = f"http://testserver/evaluations/{ranked.pk}/"
-        assert f"[![PlanArena]({address}badge.svg)]({address})" in read(client, ranked)
-
     def test_what_is_not_public_has_none_not_even_for_its_owner(self, client: Client, private: Evaluation):
         owner = owner_of(private)
         for reader in (client, owner):

@@ -1,6 +1,7 @@
 """The page of one task across planners that act in turns, or answer with grids: what it shows, and to whom."""
 
 import re
+from collections.abc import Iterator
 
 import pytest
 from django.test import Client
@@ -8,7 +9,6 @@ from django.urls import reverse
 
 from evaluator.transcripts import ActionRun, StopReason, Transcript, TurnRun
 from evaluator.values import Artefact, MediaType
-from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.results.objects import server_store
@@ -64,6 +64,15 @@ def read(client: Client, address: str) -> str:
     return " ".join(response.content.decode().split())
 
 
+def sites_and_readers() -> Iterator[tuple[str, str, bool, Client]]:
+    """The site's split, an evaluation's split, whether an operator reads, and the reader's browser."""
+    for is_operator in (False, True):
+        client = Client()
+        client.force_login(make_user(f"reader {is_operator}", is_staff=is_operator))
+        for site, split in (("public", "public"), ("hidden", "public"), ("hidden", "hidden")):
+            yield site, split, is_operator, client
+
+
 @pytest.mark.usefixtures("own_store")
 class TestTurns:
     def test_actions_and_observations_are_beside_each_other(self, client: Client):
@@ -97,21 +106,20 @@ class TestTurns:
         assert "Not shown" in html
         assert 'class="differs"><th scope="row">Turn' not in html
 
-    @pytest.mark.parametrize(("site", "split"), [("public", "public"), ("hidden", "public"), ("hidden", "hidden")])
-    @pytest.mark.parametrize("is_operator", [False, True])
-    def test_nobody_sees_more_of_an_episode_than_on_the_page_of_its_task(
-        self, client: Client, settings, site: str, split: str, is_operator: bool
-    ):
-        settings.SPLIT = site
-        pair = [make_episodes(episode("1"), name=name, split=split) for name in ("ada", "bea")]
-        client.force_login(make_user("reader", is_staff=is_operator))
-        both, one = read(client, across(*pair)), read(client, alone(pair[0]))
-        is_open = is_operator or site == "public"
-        for told in ("Sum(1)", "result of 1", "the right answer"):
-            assert (told in both) is (told in one) is is_open, told
-        assert "Turn by turn" in both if is_open else "Turn by turn" not in both
-        told = re.compile(r"used the hidden split|This site evaluates the hidden split")
-        assert told.findall(both) == told.findall(one)
+    def test_nobody_sees_more_of_an_episode_than_on_the_page_of_its_task(self, settings):
+        pairs = {
+            split: [make_episodes(episode("1"), name=f"{name} {split}", split=split) for name in ("ada", "bea")]
+            for split in ("public", "hidden")
+        }
+        for site, split, is_operator, client in sites_and_readers():
+            settings.SPLIT = site
+            both, one = read(client, across(*pairs[split])), read(client, alone(pairs[split][0]))
+            is_open = is_operator or site == "public"
+            for told in ("Sum(1)", "result of 1", "the right answer"):
+                assert (told in both) is (told in one) is is_open, (site, split, is_operator, told)
+            assert ("Turn by turn" in both) is is_open
+            said = re.compile(r"used the hidden split|This site evaluates the hidden split")
+            assert said.findall(both) == said.findall(one)
 
     def test_markup_of_an_action_is_text(self, client: Client):
         mark = "<script>alert(1)</script>"
@@ -145,30 +153,18 @@ class TestGrids:
         assert 'aria-label="A, Try 2, turn 4: program"' in tries
         assert "style=" not in tries
 
-    @pytest.mark.parametrize(
-        ("site_split", "split"), [("public", "public"), ("hidden", "public"), ("hidden", "hidden")]
-    )
-    @pytest.mark.parametrize("is_operator", [False, True])
-    def test_nobody_sees_more_of_a_grid_than_on_the_page_of_its_task(
-        self, client: Client, settings, site_split: str, split: str, is_operator: bool
-    ):
-        pair = [grids.make_grids_evaluation(user=make_user(name), split=split) for name in ("ada", "bea")]
-        settings.SPLIT = site_split
-        client.force_login(make_user("reader", is_staff=is_operator))
-        for key in (grids.EPISODE, grids.THIRD, grids.GRIDS, grids.REFUSED):
-            both, one = read(client, across(*pair, key=key)), read(client, alone(pair[0], key=key))
-            for told in ("Demonstrations and tests", "colour-grid", "Rows: h.g", "transform_grid", "horizontal_flip"):
-                assert (told in both) is (told in one), (key, told)
-            if split == "hidden" and not is_operator:
-                assert "colour-grid" not in both
-                assert "The plan is not shown." in both
-
-    def test_boards_comparisons_and_tasks_lead_to_it(self, client: Client):
-        pair = [grids.make_grids_evaluation(user=make_user(name)) for name in ("ada", "bea")]
-        for one in pair:
-            publish(one)
-        path = reverse("evaluations:task-across", args=[grids.SLUG, grids.THIRD])
-        both = f"{path}?e={pair[0].pk}&amp;e={pair[1].pk}"
-        assert path in read(client, reverse("boards:tasks", args=[grids.SLUG]))
-        assert both in read(client, f"/compare/?e={pair[0].pk}&e={pair[1].pk}")
-        assert both in read(client, alone(pair[0], key=grids.THIRD))
+    def test_nobody_sees_more_of_a_grid_than_on_the_page_of_its_task(self, settings):
+        pairs = {
+            split: [grids.make_grids_evaluation(user=make_user(f"{name} {split}"), split=split) for name in ("a", "b")]
+            for split in ("public", "hidden")
+        }
+        words = ("Demonstrations and tests", "colour-grid", "Rows: h.g", "transform_grid", "horizontal_flip")
+        for site, split, is_operator, client in sites_and_readers():
+            settings.SPLIT = site
+            for key in (grids.EPISODE, grids.THIRD, grids.GRIDS, grids.REFUSED):
+                both, one = read(client, across(*pairs[split], key=key)), read(client, alone(pairs[split][0], key=key))
+                differing = [told for told in words if (told in both) is not (told in one)]
+                assert differing == [], (site, split, is_operator, key)
+                if split == "hidden" and not is_operator:
+                    assert "colour-grid" not in both
+                    assert "The plan is not shown." in both

@@ -11,10 +11,17 @@ from leaderboard.evaluations.models import Evaluation, TaskResult
 from tests.leaderboard.executed import BOXES, COUNT, MASK, MOTION, SLUG, WRONG_SIZE, make_executed_evaluation
 from tests.leaderboard.pages.factories import make_user
 
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module")
+def made(module_rows) -> Evaluation:
+    return make_executed_evaluation(user=make_user())
+
 
 @pytest.fixture
-def evaluation(db: None) -> Evaluation:
-    return make_executed_evaluation(user=make_user())
+def evaluation(made) -> Evaluation:
+    return Evaluation.objects.get(pk=made.pk)
 
 
 def read(client: Client, address: str) -> str:

@@ -15,6 +15,7 @@ from leaderboard.accounts.services import create_token
 from tests.leaderboard.factories import make_suite, make_user
 from tests.leaderboard.serving import server
 from tests.leaderboard.site.api.test_client import run_to_its_end
+from tests.rings import usual
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROOT = Path(__file__).resolve().parents[4]
@@ -40,7 +41,10 @@ def start(command: list[str], *, environment: dict[str, str], folder: Path) -> s
     )
 
 
-@pytest.mark.parametrize(("threshold", "code", "says"), [("0.4", 0, "good enough"), ("0.9", 1, "below the threshold")])
+GOOD = ("0.4", 0, "good enough")
+
+
+@pytest.mark.parametrize(("threshold", "code", "says"), usual([GOOD, ("0.9", 1, "below the threshold")], of=[GOOD]))
 def test_the_script_for_any_shell(environment, tmp_path, threshold, code, says):
     make_suite(slug="openagi")
     wants = {"PLANNER": "gold", "PLANNER_NAME": "mine", "BUILD": "17", "FAIL_UNDER": f"overall={threshold}"}
@@ -53,6 +57,7 @@ def test_the_script_for_any_shell(environment, tmp_path, threshold, code, says):
     assert (tmp_path / "out.xml").exists()
 
 
+@pytest.mark.full
 def test_the_workflow_for_github_is_well_formed_and_its_command_works(environment, tmp_path):
     make_suite(slug="openagi")
     steps = yaml.safe_load((CI / "github-actions.yml").read_text())["jobs"]["evaluate"]["steps"]

@@ -143,12 +143,6 @@ class TestSubmitting:
         again = commands.run(*entry(suite))
         assert (again.returncode, "(HTTP 429)" in again.stderr) == (4, True), again.stderr
 
-    def test_after_it_submitted_the_same_command_submits_anew(self, commands):
-        suite = make_suite()
-        for _ in range(2):
-            assert commands.run(*entry(suite)).returncode == 0
-        assert Submission.objects.count() == 2
-
     def test_with_one_s_own_key_it_submits_once(self, commands):
         suite = make_suite()
         for _ in range(2):
@@ -256,28 +250,12 @@ class TestOtherCommands:
         assert f"{str(other.pk)[:8]} (other)" in found.stderr
         assert list(tmp_path.glob("*.parquet")) == []
 
-    def test_the_first_characters_of_an_id_are_enough(self, site, tmp_path):
-        owner = make_user()
-        commands = Commands(url=site, token=create_token(user=owner).token, folder=tmp_path)
-        done = make_evaluation(user=owner, state="launching")
-        make_evaluation(user=owner)
-        finish(done)
-        for short in (str(done.pk)[:10], str(done.submission_id)[:10]):
-            shown = commands.run("status", short)
-            assert (shown.returncode, str(done.submission_id) in shown.stdout) == (0, True), shown.stderr
-        nothing = commands.run("status", "0000")
-        assert (nothing.returncode, "neither a submission nor an evaluation '0000'" in nothing.stderr) == (2, True)
-
     def test_a_failed_evaluation_is_a_failure_of_status_and_results(self, commands):
         failed = make_evaluation(state="failed")
         Evaluation.objects.filter(pk=failed.pk).update(reason="canary_failed", reason_text="No answer.")
         for command in ("status", "results"):
             found = commands.run(command, str(failed.pk))
             assert (found.returncode, "No answer." in found.stdout) == (3, True), found.stdout + found.stderr
-
-    def test_who_may_not_cancel_reads_why(self, commands):
-        found = commands.run("cancel", str(make_evaluation().pk))
-        assert (found.returncode, "Only the owner" in found.stderr) == (2, True), found.stderr
 
 
 class TestClient:
@@ -304,11 +282,6 @@ class TestClient:
             assert [client.suites() for _ in range(2)] == [[], []]
         assert len(slept) == 1
         assert 0 < slept[0] <= 60
-
-    def test_what_is_refused_has_its_status_and_code(self, site):
-        with Client(url=site) as client, pytest.raises(RefusedError) as refused:
-            client.submit(new(make_suite()), key="k")
-        assert refused.value.problem.status == 401
 
     def test_an_address_that_is_none_is_refused_before_anything_is_sent(self):
         with pytest.raises(UsageError, match="https://"):
@@ -371,14 +344,6 @@ def test_rewards_are_waited_for_and_a_job_that_fails_is_refused(site, token, mon
         with pytest.raises(RefusedError, match="took too long") as refused:
             client.rewards(suite="openagi", plans=[("0", "Colorization")])
     assert (refused.value.problem.status, refused.value.problem.code) == (503, "too_costly")
-
-
-def test_the_expected_wait_is_told(site, token):
-    make_suite(slug="openagi")
-    with Client(url=site, token=token) as client:
-        assert not client.expected_wait("openagi").known
-        made = client.submit(NewSubmission(planner=PlannerEntry.bundled("gold", name="m"), suites=["openagi"]), key="k")
-        assert client.wait_of(made.evaluations[0].id).in_words.startswith("Unknown:")
 
 
 def test_who_sees_it_is_said_when_submitting_and_changed_later(commands):

@@ -87,9 +87,8 @@ class TestCommand:
         refused = commands.run(*entry(make_suite(slug="openagi"), *unfit, "--name", "other"))
         assert (refused.returncode, "needs the probabilities of tokens" in refused.stderr) == (2, True), refused.stderr
 
-    @pytest.mark.parametrize(
-        ("how", "complaint"),
-        [
+    def test_wrong_usage_is_said_before_anything_is_sent(self, commands: Commands):  # noqa: F811
+        for how, complaint in (
             ([], "give one of --planner, --model, --checkpoint, --chat, --plans and --agent, not none"),
             (["--planner", "gold", "--model", "a/b", "--strategy", "s"], "not --planner and --model"),
             (
@@ -102,11 +101,9 @@ class TestCommand:
             (["--planner", "gold", "--chat", "https://a.org/v1", "--chat-model", "m"], "not --planner and --chat"),
             (["--model", "a/b"], "--strategy is missing beside --model"),
             (["--checkpoint", "nowhere.zip", "--strategy", "s"], "nowhere.zip cannot be read"),
-        ],
-    )
-    def test_wrong_usage_is_said_before_anything_is_sent(self, commands: Commands, how, complaint):  # noqa: F811
-        done = commands.run("submit", "--name", "mine", "--suite", "openagi", *how)
-        assert (done.returncode, complaint in done.stderr) == (2, True), done.stderr
+        ):
+            done = commands.run("submit", "--name", "mine", "--suite", "openagi", *how)
+            assert (done.returncode, complaint in done.stderr) == (2, True), done.stderr
 
     def test_a_chat_endpoint_is_tested_with_a_strategy(self, commands: Commands, settings):  # noqa: F811
         settings.DEMO = True

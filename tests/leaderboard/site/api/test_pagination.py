@@ -4,14 +4,12 @@ from base64 import b64encode
 from datetime import timedelta
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.submissions import services
-from tests.leaderboard.factories import make_evaluation, make_suite, make_user
-from tests.leaderboard.site.api.helpers import ApiClient, client_of
+from tests.leaderboard.factories import make_evaluation, make_suite
+from tests.leaderboard.site.api.helpers import ApiClient
 from tests.leaderboard.site.api.test_reading import finish
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
@@ -58,21 +56,13 @@ def test_filters_stay_in_the_address_of_the_next_page():
     assert sum(len(page) for page in walk(f"evaluations/?page_size=1&suite={suite.slug}")) == 3
 
 
-@pytest.mark.parametrize("inside", ["", "p=abc", "p=%00", "o=-1", "o=x&p=1", "p=9999-99-99", "r=1&p=", "\xff"])
-@pytest.mark.parametrize("path", ["evaluations/", "suites/", "suites/one/tasks/"])
-def test_a_made_up_cursor_is_never_more_than_a_mistake(path, inside):
+def test_a_made_up_cursor_is_never_more_than_a_mistake():
     make_suite(slug="one")
-    cursor = b64encode(inside.encode("latin1")).decode()
-    answer = EVERYBODY.get(path, cursor=cursor)
-    assert answer.status_code in {200, 400}
-    assert EVERYBODY.get(path, cursor="no cursor").status_code == 400
-
-
-def test_no_list_counts_all_its_rows():
-    make_evaluation()
-    with CaptureQueriesContext(connection) as queries:
-        EVERYBODY.get("evaluations/")
-    assert not any(query["sql"].startswith("SELECT COUNT(") for query in queries.captured_queries)
+    for path in ("evaluations/", "suites/", "suites/one/tasks/"):
+        assert EVERYBODY.get(path, cursor="no cursor").status_code == 400
+        for inside in ("", "p=abc", "p=%00", "o=-1", "o=x&p=1", "p=9999-99-99", "r=1&p=", "\xff"):
+            cursor = b64encode(inside.encode("latin1")).decode()
+            assert EVERYBODY.get(path, cursor=cursor).status_code in {200, 400}, (path, inside)
 
 
 def test_done_counts_the_tasks_that_have_ended_in_every_state():
@@ -90,12 +80,3 @@ def test_done_counts_the_tasks_that_have_ended_in_every_state():
     assert done == {"completed": 5, "cancelled": 2, "queued": 2}
     completed.refresh_from_db()
     assert completed.state == EvaluationState.COMPLETED
-
-
-def test_one_s_submissions_have_pages_too():
-    owner = make_user()
-    for _ in range(3):
-        make_evaluation(user=owner)
-    page = client_of(owner).get("submissions/", page_size=2).json()
-    assert (len(page["results"]), page["previous"]) == (2, None)
-    assert page["next"]

@@ -1,10 +1,9 @@
 """Every refusal of the API has one shape."""
 
 import pytest
-from django.test import Client
 
 from leaderboard.site.api.errors import by_field
-from tests.leaderboard.factories import make_evaluation, make_suite, make_user
+from tests.leaderboard.factories import make_evaluation, make_user
 from tests.leaderboard.site.api.helpers import ApiClient, client_of, worker_client
 
 pytestmark = pytest.mark.django_db
@@ -50,18 +49,6 @@ def test_every_kind_of_refusal_is_a_problem_document():
         assert found["type"] == "http://testserver/docs/#problems"
 
 
-@pytest.mark.parametrize("path", ["evaluations/{}/results/a%00b/", "teams/a%00b/members/x%00/", "boards/x/"])
-def test_what_cannot_be_stored_is_no_defect(path):
-    evaluation = make_evaluation(suite=make_suite())
-    assert client_of(make_user()).get(path.format(evaluation.pk)).status_code in {400, 404, 405}
-
-
 def test_who_must_log_in_reads_how():
     answer = ApiClient().get("submissions/")
     assert answer.headers["WWW-Authenticate"].startswith("Bearer")
-
-
-@pytest.mark.django_db
-def test_an_address_that_holds_a_line_break_is_nowhere_too():
-    answer = Client().get("/api/v1/worker/attempts/no%0Aid/heartbeat/")
-    assert (answer.status_code, answer["Content-Type"]) == (404, "application/problem+json")

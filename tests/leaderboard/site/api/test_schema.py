@@ -6,12 +6,9 @@ import pytest
 from django.core.management import call_command
 from jsonschema import Draft202012Validator
 
-from leaderboard.site.api.examples import described_names
 from leaderboard.site.api.problems import PROBLEMS
 from tests.leaderboard.factories import make_evaluation
 from tests.leaderboard.site.api.helpers import ApiClient
-
-METHODS = ("get", "post", "put", "patch", "delete")
 
 
 @pytest.fixture(scope="module")
@@ -45,11 +42,6 @@ def test_every_body_of_every_endpoint_has_an_example_that_is_right(schema):
             assert not problems, f"{name}: {problems}"
 
 
-def test_no_example_is_of_a_shape_that_there_is_no_more(schema):
-    there = {name.removeprefix("Patched") for name in schema["components"]["schemas"]}
-    assert described_names() <= there
-
-
 def test_every_refusal_is_a_problem_document(schema):
     for name, operation in operations(schema):
         refusals = {code: answer for code, answer in operation["responses"].items() if int(code) >= 400}
@@ -57,15 +49,6 @@ def test_every_refusal_is_a_problem_document(schema):
         for code, answer in refusals.items():
             assert list(answer["content"]) == ["application/problem+json"], name
             assert int(code) in PROBLEMS
-
-
-def test_every_operation_and_parameter_is_described(schema):
-    for name, operation in operations(schema):
-        assert operation.get("description"), name
-        for parameter in operation.get("parameters", []):
-            assert parameter["in"] == "path" or parameter.get("description") or "enum" in parameter["schema"], (
-                f"{name}: {parameter['name']}"
-            )
 
 
 @pytest.mark.django_db

@@ -37,9 +37,10 @@ def test_a_submission_makes_an_evaluation_with_shards_for_what_can_run(settings)
     }
 
 
-@pytest.mark.parametrize(
-    ("change", "where", "complaint"),
-    [
+def test_a_wrong_field_of_the_planner_is_named():
+    make_suite(slug="openagi")
+    client, wrong = client_of(make_user()), {}
+    for change, where, complaint in (
         ({"name": ""}, ("planner", "name"), "blank"),
         ({"name": "a" * 81}, ("planner", "name"), "at most 80"),
         ({"name": "a\nb"}, ("planner", "name"), "unprintable"),
@@ -60,13 +61,12 @@ def test_a_submission_makes_an_evaluation_with_shards_for_what_can_run(settings)
         ({"timeout_seconds": 10**6}, ("planner", "timeout_seconds"), "1 to 300"),
         ({"timeout_seconds": "soon"}, ("planner", "timeout_seconds"), "integer"),
         ({"description": "a" * 4001}, ("planner", "description"), "4000"),
-    ],
-)
-def test_a_wrong_field_of_the_planner_is_named(change, where, complaint):
-    make_suite(slug="openagi")
-    response = client_of(make_user()).post("submissions/", body(**change))
-    assert response.status_code == 400
-    assert complaint in response.json()["errors"][".".join(where)][0]
+    ):
+        response = client.post("submissions/", body(**change))
+        said = response.json().get("errors", {}).get(".".join(where), [""])[0]
+        if response.status_code != 400 or complaint not in said:
+            wrong[str(change)[:80]] = response.content
+    assert wrong == {}
     assert not Planner.objects.exists()
 
 
@@ -107,14 +107,6 @@ def test_a_body_that_is_too_large_is_413(monkeypatch):
     assert client_of(make_user()).post("submissions/", {"planner": "a" * 200}).status_code == 413
 
 
-def test_several_wrong_fields_are_all_named():
-    make_suite(slug="openagi")
-    response = client_of(make_user()).post(
-        "submissions/", {**body(timeout_seconds=0, bundled_name=""), "suites": ["x"]}
-    )
-    assert set(response.json()["errors"]) == {"planner.timeout_seconds", "planner.bundled_name", "suites"}
-
-
 def test_a_private_address_is_accepted_in_demo_mode_only(settings):
     make_suite(slug="openagi")
     private = body(**{**ENDPOINT, "endpoint_url": "http://private.example/plan"})
@@ -136,12 +128,6 @@ def test_the_same_planner_is_used_again_and_a_different_one_needs_another_name()
     assert Submission.objects.count() == 2
 
 
-def test_two_users_may_use_the_same_name():
-    make_suite(slug="openagi")
-    assert client_of(make_user()).post("submissions/", body()).status_code == 201
-    assert client_of(make_user()).post("submissions/", body()).status_code == 201
-
-
 @pytest.mark.parametrize("client", [ApiClient(), ApiClient("pa_wrong")])
 def test_without_a_valid_token_nothing_is_submitted(client):
     make_suite(slug="openagi")
@@ -159,14 +145,6 @@ def test_a_planner_s_address_is_shown_to_its_owner_only():
         response = other.get(path)
         assert response.status_code == 200
         assert ENDPOINT["endpoint_url"] not in response.content.decode()
-
-
-def test_one_lists_one_s_own_submissions():
-    owner = make_user()
-    mine = make_submission(user=owner)
-    make_submission()
-    listed = client_of(owner).get("submissions/").json()
-    assert [entry["id"] for entry in listed["results"]] == [str(mine.pk)]
 
 
 def test_an_installation_that_cannot_evaluate_says_so(settings):

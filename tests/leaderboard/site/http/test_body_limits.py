@@ -98,13 +98,15 @@ BOGUS = {
 }
 
 
-@pytest.mark.parametrize("path", ["/submit/", "/submit/checkpoint/", UPLOADS])
-@pytest.mark.parametrize("given", BOGUS)
-def test_a_gibibyte_with_bogus_credentials_is_refused_at_once(url, path, given):
-    started = time.monotonic()
-    status, text = announce(url, path, **BOGUS[given])
-    assert (status, "valid credentials" in text) == (401, True)
-    assert time.monotonic() - started < PATIENCE
+def test_a_gibibyte_with_bogus_credentials_is_refused_unread(url):
+    taken = {
+        (path, name): status
+        for path in ("/submit/", "/submit/checkpoint/", UPLOADS)
+        for name, given in BOGUS.items()
+        for status, text in [announce(url, path, **given)]
+        if status != 401 or "valid credentials" not in text
+    }
+    assert taken == {}
 
 
 @pytest.mark.parametrize(
@@ -139,13 +141,11 @@ def test_a_token_of_the_api_opens_no_page(url, ada):
     assert announce(url, "/submit/", Authorization=f"Bearer {create_token(user=ada).token}")[0] == 401
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [("POST", "/"), ("POST", "/api/v1/submissions/"), ("PUT", UPLOADS), ("POST", "/api/v1/worker/lease/")],
-)
-def test_a_gibibyte_where_nothing_is_uploaded_is_refused_even_to_known_callers(url, ada, method, path):
+def test_a_gibibyte_where_nothing_is_uploaded_is_refused_even_to_known_callers(url, ada):
     known = {"Authorization": f"Bearer {create_token(user=ada).token}", "Cookie": f"sessionid={cookie(ada)}"}
-    assert announce(url, path, method=method, **known)[0] == 413
+    for path in ("/", "/api/v1/submissions/", "/api/v1/worker/lease/"):
+        assert announce(url, path, **known)[0] == 413, path
+    assert announce(url, UPLOADS, method="PUT", **known)[0] == 413
 
 
 def test_a_large_checkpoint_is_taken_with_a_token(url, ada):
@@ -226,17 +226,11 @@ class TestWorkers:
             for connection in connections:
                 connection.close()
 
-    @pytest.mark.parametrize("token", ["x", "the operator's", "\u00fc"])
-    def test_another_token_does_not_send_a_large_one(self, url, leased, token):
-        token = site_settings.WORKER_TOKEN if token == "the operator's" else token
-        address = httpx.URL(url)
-        with socket.create_connection((address.host, address.port), timeout=PATIENCE) as connection:
-            path = f"/api/v1/worker/attempts/{leased['attempt']}/objects/"
-            length = {"Content-Length": str(LARGE)}
-            connection.sendall(head(path, headers={**length, "Authorization": f"Bearer {token}"}))
-            assert connection.recv(65536).startswith(b"HTTP/1.1 401")
-
-    @pytest.mark.parametrize("path", ["attempts/x/objects/", "attempts/", "nothing/"])
-    def test_an_address_of_no_attempt_takes_no_large_body(self, url, path):
-        status, _ = announce(url, f"/api/v1/worker/{path}", Authorization=f"Bearer {site_settings.WORKER_TOKEN}")
-        assert status in {401, 403, 413}
+    def test_neither_another_token_nor_an_address_of_no_attempt_sends_a_large_one(self, url, leased):
+        path = f"/api/v1/worker/attempts/{leased['attempt']}/objects/"
+        for token in ("x", site_settings.WORKER_TOKEN, "\u00fc"):
+            given = {"Content-Length": str(LARGE), "Authorization": f"Bearer {token}"}
+            assert announce(url, path, **given)[0] == 401
+        for path in ("attempts/x/objects/", "attempts/", "nothing/"):
+            status, _ = announce(url, f"/api/v1/worker/{path}", Authorization=f"Bearer {site_settings.WORKER_TOKEN}")
+            assert status in {401, 403, 413}
