@@ -125,6 +125,7 @@ class TestObjects:
         store.collect(keep={digest}, before=time.time() + 60, dry_run=False)
         assert store.get(digest).data == b"named meanwhile"
 
+    @pytest.mark.full
     def test_writers_beside_collections_lose_nothing(self, tmp_path):
         """Each writer puts or finds an object, as an intake does, and then expects it to be there."""
         store, lost, over = LocalStore(tmp_path), [], threading.Event()

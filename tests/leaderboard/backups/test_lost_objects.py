@@ -57,12 +57,6 @@ def whole_dumps(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.glob("database-*.dump"))
 
 
-def test_a_backup_fails_for_a_record_of_which_nothing_is_left(record, tmp_path):
-    file_of(record).unlink()
-    with pytest.raises(CommandError, match=f"have lost 1 record .public/{record}"):
-        run("back_up", tmp_path / "backup")
-
-
 def test_a_backup_fails_for_a_damaged_artefact_that_was_found_before(tmp_path):
     digest = server_store(split="hidden").put(Artefact(data=b"a picture", media_type=MediaType.PNG))
     next(server_store(split="hidden").path.rglob("*.png")).write_bytes(b"a pitcure")

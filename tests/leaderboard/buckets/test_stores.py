@@ -61,13 +61,6 @@ def test_records_are_in_the_bucket_and_shown_from_there(bucket, record, tmp_path
     assert not [path for path in (tmp_path / "store").rglob("*") if path.is_file()]
 
 
-def test_hidden_objects_have_a_prefix_of_their_own_that_nobody_is_served_from(bucket):
-    digest = server_store(split="hidden").put(text(1))
-    assert bucket.names() == [path_of(digest, store="hidden")]
-    assert Client().get(f"/objects/{digest}").status_code == 404
-    assert Client().get(f"/hidden-objects/{digest}").status_code == 404
-
-
 def test_damage_is_read_twice_kept_in_quarantine_and_never_served(bucket, record):
     left = damage(bucket, record)
     assert Client().get(f"/objects/{record}").status_code == 404

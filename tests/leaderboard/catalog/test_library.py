@@ -8,8 +8,6 @@ from dataclasses import replace
 import pytest
 
 from evaluator.experts.profile import load_profile
-from evaluator.metrics.aggregate import TaskScore
-from evaluator.records import Outcome
 from leaderboard.catalog.library import AddressRefusedError, Library, NotReadyError
 
 
@@ -32,15 +30,6 @@ def test_what_cannot_run_follows_from_suite_and_profile(monkeypatch):
     reasons = Library().not_run_reasons(**asked)
     assert 0 < len(reasons) < 185
     assert all(text.endswith(".") for _, text in reasons.values())
-
-
-def test_a_summary_has_the_documented_form():
-    results = [
-        TaskScore(task=str(number), metric="ViT", outcome=Outcome.SCORED, score=number / 10) for number in range(5)
-    ]
-    summary = Library().summarise(suite="openagi", results=results, samples=1)
-    assert set(summary["metrics"]["overall"]) == {"mean", "low", "high", "tasks"}
-    assert summary["outcomes"] == {"scored": 5}
 
 
 def test_a_profile_that_is_not_there_is_said_in_a_sentence():

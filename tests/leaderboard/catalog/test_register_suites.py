@@ -1,7 +1,6 @@
 """Bringing suites into the database."""
 
 import dataclasses
-import time
 
 import pytest
 from django.core.management import call_command
@@ -42,11 +41,9 @@ def test_every_suite_that_can_be_used_is_registered_with_what_pages_ask_of_it():
 def test_a_suite_as_large_as_tool2k_is_registered_in_a_few_queries(django_assert_max_num_queries):
     suite = suite_of("toolmini")
     tasks = tuple(dataclasses.replace(suite.tasks[number % 120], key=str(number)) for number in range(2500))
-    started = time.monotonic()
     with django_assert_max_num_queries(12):
         register_suite(dataclasses.replace(suite, slug="large", tasks=tasks))
     assert Task.objects.count() == 2500
-    assert time.monotonic() - started < 10
 
 
 def test_registering_again_changes_nothing():

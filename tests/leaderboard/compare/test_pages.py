@@ -6,12 +6,10 @@ from uuid import UUID, uuid4
 import pytest
 from django.test import Client
 
-from evaluator.metrics.statistics import NEEDED
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from tests.leaderboard.factories import make_season
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_result, make_suite, make_user
-from tests.leaderboard.planning import REAL, make_clumsy_evaluation
 from tests.leaderboard.site.api.helpers import ApiClient
 
 pytestmark = pytest.mark.django_db
@@ -69,11 +67,6 @@ class TestPage:
         )
         assert "A difference of this size may be due to chance." in html
 
-    def test_over_too_few_scenes_there_is_neither_an_interval_nor_a_test(self, client: Client, suite: Suite):
-        html = read(client, make_scored(suite, "low", LOW, scenes=4), make_scored(suite, "high", HIGH, scenes=4))
-        assert f"no interval over fewer than {NEEDED}), no test, over 20 tasks." in html
-        assert f"Fewer than {NEEDED}, too few to test the difference." in html
-
     def test_tasks_differ_most_first_with_links_to_both(self, client: Client, suite: Suite):
         low = make_scored(suite, "low", LOW)
         high = make_scored(suite, "high", {**HIGH, "7": 0.9})
@@ -95,14 +88,6 @@ class TestPage:
         ]
         assert shown_tasks(html) == wanted
         assert f"e={low.pk}&amp;e={high.pk}&amp;degradation=noise" in html, "taking the winner away keeps the rest"
-
-    def test_with_three_p_values_are_holms(self, client: Client, suite: Suite):
-        names = {"a": LOW, "b": HIGH, "c": {**HIGH, "0": 0.1}}
-        evaluations = [make_scored(suite, name, scores) for name, scores in names.items()]
-        html = read(client, *evaluations)
-        assert html.count("(Holm, 2 tests)") == 2
-        assert "Remove C" in html
-        assert len(shown_tasks(read(client, *evaluations, winner="B"))) == 1
 
     def test_of_a_hidden_split_no_input_is_shown(self, client: Client, suite: Suite):
         evaluations = [make_scored(suite, name, LOW, split="hidden") for name in ("one", "two")]
@@ -156,19 +141,6 @@ class TestRefusing:
         html = read(client, one)
         assert f'value="{two.pk}"' in html
         assert f'type="checkbox" id="e-1" name="e" value="{one.pk}"' not in html
-
-
-class TestPlanningSuite:
-    def test_indicators_levels_and_groups(self, client: Client, settings, launcher):
-        settings.EVALUATOR = REAL
-        clumsy, clean = make_clumsy_evaluation(), make_clumsy_evaluation(user=make_user("eve"), mistakes={})
-        html = read(client, clumsy, clean)
-        assert "in SE by" in html
-        assert "Wrong" not in html
-        for words in ("lower is better", "Level", "Group", "a size"):
-            assert words in html
-        assert len(shown_tasks(read(client, clumsy, clean, winner="B", metric="IR"))) >= 1
-        assert shown_tasks(read(client, clumsy, clean, winner="A")) == []
 
 
 class TestApi:

@@ -23,8 +23,10 @@ from tests.leaderboard.factories import make_submission
 from tests.leaderboard.pages.test_undecided import UNDECIDED
 from tests.leaderboard.planning import REAL, make_questions_undecided, make_toolmini
 from tests.leaderboard.serving import server
+from tests.rings import usual
 
 KEY = "key-of-the-arbiter"
+ANOTHER = "chat:http://127.0.0.1:9/v1#another"
 
 
 @pytest.fixture
@@ -71,6 +73,7 @@ def test_settled_pairs_count_and_the_range_by_the_rules_stays_beside_them(endpoi
     assert KEY not in html
 
 
+@pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 def test_the_task_page_and_the_record_say_who_settled_what(endpoint, settings):
     endpoint.script = ["Verdict: same", "Verdict: same", "Verdict: different"]
@@ -86,6 +89,7 @@ def test_the_task_page_and_the_record_say_who_settled_what(endpoint, settings):
     assert MODEL in Client().get(f"/evaluations/{made.pk}/").content.decode()
 
 
+@pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 def test_planners_and_workers_that_share_a_store_ask_once(endpoint, settings):
     store = MemoryStore()
@@ -96,6 +100,7 @@ def test_planners_and_workers_that_share_a_store_ask_once(endpoint, settings):
     assert len(endpoint.asked) == asked
 
 
+@pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 def test_an_endpoint_that_fails_blocks_no_publishing(endpoint, settings):
     endpoint.script = [400]
@@ -108,7 +113,7 @@ def test_an_endpoint_that_fails_blocks_no_publishing(endpoint, settings):
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("name", ["", "chat:http://127.0.0.1:9/v1#another"])
+@pytest.mark.parametrize("name", usual(["", ANOTHER], of=[ANOTHER]))
 def test_a_worker_with_another_arbiter_is_refused(endpoint, settings, name):
     made = evaluated(endpoint, token=settings.WORKER_TOKEN, name=name)
     assert made.state != EvaluationState.COMPLETED

@@ -60,7 +60,7 @@ def test_a_suite_whose_files_are_gone_is_said_in_a_sentence():
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("name", usual(PLANNERS, of=["gold", "random-valid"]))
+@pytest.mark.parametrize("name", usual(PLANNERS, of=["gold"]))
 def test_a_bundled_planner_comes_to_the_board_through_a_real_worker(settings, tmp_path, launcher, name):
     settings.EVALUATOR = REAL
     settings.STORE_DIR = tmp_path / "store"
@@ -131,6 +131,7 @@ def test_boards_of_both_kinds_have_usual_conditions_of_their_own(settings, launc
     assert latest_snapshot(suite=evaluation.suite) == usual != other
 
 
+@pytest.mark.full
 def test_judging_loads_no_torch(tmp_path):
     program = (
         "import sys, json; from evaluator.engine.store import MemoryStore; from gpu_jobs.runner import EvaluatorRunner;"

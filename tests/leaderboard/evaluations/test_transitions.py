@@ -1,5 +1,7 @@
 """The transition table. Pure."""
 
+from itertools import product
+
 import pytest
 
 from leaderboard.evaluations import transitions
@@ -34,20 +36,16 @@ def test_whatever_is_not_final_can_be_cancelled_and_can_fail():
         assert {EvaluationState.CANCELLED, EvaluationState.FAILED} <= transitions.EVALUATION[state]
 
 
-@pytest.mark.parametrize("source", EvaluationState)
-@pytest.mark.parametrize("target", EvaluationState)
-def test_a_transition_is_refused_unless_the_table_has_it(source, target):
-    if target in transitions.EVALUATION[source]:
-        transitions.check(source=source, target=target)
-    else:
-        with pytest.raises(transitions.IllegalTransitionError, match=f"cannot go from {source} to {target}"):
+def test_a_transition_is_refused_unless_the_table_has_it():
+    for source, target in product(EvaluationState, repeat=2):
+        if target in transitions.EVALUATION[source]:
             transitions.check(source=source, target=target)
+        else:
+            with pytest.raises(transitions.IllegalTransitionError, match=f"cannot go from {source} to {target}"):
+                transitions.check(source=source, target=target)
 
 
-@pytest.mark.parametrize("reason", EvaluationReason)
-def test_every_reason_is_a_sentence(reason):
+def test_every_reason_is_a_sentence():
     facts = {"detail": "so.", "count": 1, "total": 2, "days": 3, "hours": 4, "who": "its owner", "seconds": 15}
-    text = sentence(reason, **facts)
-    assert not text[0].islower()
-    assert text.endswith(".")
-    assert "{" not in text
+    texts = [sentence(reason, **facts) for reason in EvaluationReason]
+    assert [text for text in texts if text[0].islower() or not text.endswith(".") or "{" in text] == []

@@ -270,15 +270,6 @@ class TestApi:
         statuses = [who.get(path).status_code for who in (client_of(member), client_of(make_user()), ApiClient())]
         assert statuses == [200, 404, 404]
 
-    def test_the_same_request_twice_gives_the_same_submission_also_under_an_embargo(self):
-        client = client_of(make_user())
-        until = (timezone.now() + timedelta(days=3)).isoformat()
-        body = {**self.BODY, "suites": [make_suite().slug], "visibility": "embargo", "embargo_until": until}
-        first = client.post("submissions/", body, idempotency_key="once")
-        again = client.post("submissions/", body, idempotency_key="once")
-        assert first.json()["id"] == again.json()["id"]
-        assert again.headers["Idempotent-Replayed"] == "true"
-
     def test_it_can_be_changed_by_who_may_act(self):
         owner = make_user()
         submission = make_submission(user=owner)

@@ -163,6 +163,7 @@ class TestThroughAWorker:
         assert "the-workers-own-key" not in told
         assert ("use ***" in told) == echo, "records hold what was answered"
 
+    @pytest.mark.full
     def test_a_wrong_key_fails_the_canary_with_a_sentence_that_tells_no_secret(self, site, settings, client, caplog):
         wrong = "Bearer a-wrong-key-of-the-owner"
         with chatting() as chat:

@@ -87,23 +87,6 @@ def test_the_form_and_the_api_have_all_fields_and_no_other():
     assert {field.name for field in FIELDS if field.on_page and field.template == "planners/field.html"} <= shown
 
 
-@pytest.mark.django_db
-def test_a_kind_s_new_field_needs_nothing_but_its_definition(monkeypatch):
-    import leaderboard.planners.serializers as planner_serializers
-    import leaderboard.planners.services as planner_services
-
-    new = Text("dialect", label="Dialect", noun="dialect", help="What it speaks.", example="x", is_kept=False)
-    hub = KINDS["hub"]
-    monkeypatch.setattr(type(hub), "fields", (*hub.fields, new))
-    for module in (planner_serializers, planner_services):
-        monkeypatch.setattr(module, "FIELDS", merged([FIELDS, hub.fields]))
-    assert kinds_with(new) == ["hub"]
-    assert "dialect" in SubmitForm(kind=hub, user=make_user()).fields
-    assert PlannerInput().fields["dialect"].help_text == "For `hub`: what it speaks."
-    refused = planner_services.check_planner(PlannerData.of(kind="bundled", name="x", bundled_name="gold", dialect="y"))
-    assert refused == {"dialect": ["A bundled planner has no dialect: leave this empty."]}
-
-
 def test_the_example_is_what_the_kind_s_fields_say():
     example = example_of(PlannerInput)
     kind = KINDS[example["kind"]]
@@ -121,27 +104,21 @@ def test_only_the_owner_is_shown_what_is_the_owner_s():
         assert field.name not in PlannerOutput().fields
 
 
-@pytest.mark.parametrize("field", [field for field in FIELDS if field.in_api], ids=lambda field: field.name)
-def test_the_client_enters_it_with_the_same_default_and_limits(field):
-    entry = PlannerEntry.model_fields[field.name]
-    assert entry.is_required() is field.is_required
-    assert field.is_required or entry.default == field.default
-    assert entry.repr is (field.seen_by is not SeenBy.NOBODY and field.name != "plans")
-    for limit, own in (("ge", "least"), ("le", "most"), ("max_length", "longest")):
-        known = [getattr(one, limit) for one in entry.metadata if hasattr(one, limit)]
-        assert not known or known == [getattr(field, own)], f"{field.name}: {limit}"
-
-
-def test_the_client_enters_nothing_that_the_site_does_not_take():
+def test_the_client_enters_the_same_fields_with_the_same_defaults_and_limits():
     assert set(PlannerEntry.model_fields) == set(PlannerInput().fields)
+    for field in (field for field in FIELDS if field.in_api):
+        entry = PlannerEntry.model_fields[field.name]
+        assert entry.is_required() is field.is_required, field.name
+        assert field.is_required or entry.default == field.default, field.name
+        assert entry.repr is (field.seen_by is not SeenBy.NOBODY and field.name != "plans"), field.name
+        for limit, own in (("ge", "least"), ("le", "most"), ("max_length", "longest")):
+            known = [getattr(one, limit) for one in entry.metadata if hasattr(one, limit)]
+            assert not known or known == [getattr(field, own)], f"{field.name}: {limit}"
 
 
-@pytest.mark.parametrize("field", BESIDE_THE_PLANNER, ids=lambda field: field.name)
-def test_the_rest_of_a_submission_has_the_same_defaults_in_the_client_and_on_the_site(field):
-    default = NewSubmission.model_fields[field.name].default
-    assert default == field.default
-    assert SubmissionInput().fields[field.name].run_validation() == default
-
-
-def test_the_client_submits_what_the_site_takes():
+def test_the_rest_of_a_submission_is_the_same_in_the_client_and_on_the_site():
     assert set(NewSubmission.model_fields) == set(SubmissionInput().fields)
+    for field in BESIDE_THE_PLANNER:
+        default = NewSubmission.model_fields[field.name].default
+        assert default == field.default, field.name
+        assert SubmissionInput().fields[field.name].run_validation() == default, field.name

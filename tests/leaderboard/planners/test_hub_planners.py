@@ -172,37 +172,12 @@ class TestRefusals:
         (sentence,) = answer.json()["errors"]["planner.model_id"]
         return sentence
 
-    def test_gated(self, hub, user, suite, said):
-        said["gated"] = "manual"
-        assert "is gated" in self.refused(user, suite)
-
-    def test_private(self, hub, user, suite, said):
-        said["private"] = True
-        assert "it is private" in self.refused(user, suite)
-
-    def test_only_pickled_weights(self, hub, user, suite, repository):
-        (repository / "model.safetensors").rename(repository / "pytorch_model.bin")
-        assert "has no weights as safetensors" in self.refused(user, suite)
-
-    def test_code_of_its_own(self, hub, user, suite, repository):
-        config = json.loads((repository / "config.json").read_text())
-        (repository / "config.json").write_text(json.dumps({**config, "auto_map": {"AutoModel": "own.Own"}}))
-        assert "needs code of its own" in self.refused(user, suite)
-
     @pytest.mark.parametrize("inspect", [inspect_settings_confined], ids=["in a process of its own"])
     def test_a_regex_of_its_own_in_the_tokenizer(self, hub, user, suite, repository):
         content = json.loads((repository / "tokenizer.json").read_text())
         split = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
         (repository / "tokenizer.json").write_text(json.dumps({**content, "pre_tokenizer": split}))
         assert "tokenizer.json: pattern of pre_tokenizer (Split)" in self.refused(user, suite)
-
-    def test_a_chat_template_that_cannot_be_rendered(self, hub, user, suite, repository):
-        (repository / "chat_template.jinja").write_text("{% include '/etc/passwd' %}")
-        assert "The chat template " in self.refused(user, suite)
-
-    def test_an_unknown_architecture(self, hub, user, suite, repository):
-        (repository / "config.json").write_text('{"model_type": "own"}')
-        assert "no causal or sequence-to-sequence" in self.refused(user, suite)
 
     def test_too_large_for_the_gpu_says_both_numbers(self, hub, user, suite, said, settings):
         settings.GPU_MEMORY_GB = 16

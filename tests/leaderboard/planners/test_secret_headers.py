@@ -205,6 +205,7 @@ def test_a_header_that_cannot_be_read_any_more_gives_no_lease_and_says_so(settin
     assert Attempt.objects.get().state == "failed"
 
 
+@pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 def test_a_real_worker_sends_it_and_no_record_log_or_row_tells_it(settings, tmp_path, caplog, launcher):
     caplog.set_level(logging.DEBUG)

@@ -13,7 +13,7 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.queue import steps
 from leaderboard.queue.leasing import leases
-from leaderboard.queue.reconcile import reconcile, sweep
+from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.workers.finishing import deliver
 from tests.leaderboard.factories import (
     expire,
@@ -151,12 +151,6 @@ def test_one_broken_evaluation_does_not_keep_the_others_from_moving_on(launcher,
     sound.refresh_from_db()
     assert sound.state == EvaluationState.LAUNCHING
     assert sound.launch_handle
-
-
-def test_reconciling_what_is_not_there_does_nothing():
-    from uuid import uuid4
-
-    assert reconcile(uuid4()) is False
 
 
 _BROKEN: list[str] = []

@@ -12,6 +12,7 @@ from evaluator.metrics.statistics import paired_permutation
 from leaderboard.queue.comparing import LEVEL, Comparison
 from leaderboard.queue.verification import CLOSER_LOOK
 from leaderboard.site.settings.evaluations import VERIFY_TASKS
+from tests.rings import usual
 
 TASKS = 185
 EVALUATIONS = 1000
@@ -69,8 +70,8 @@ def documented() -> dict[tuple[float, float], float]:
     }
 
 
-@pytest.mark.parametrize("differs", DIFFERS)
-@pytest.mark.parametrize("forged", FORGED)
+@pytest.mark.parametrize("differs", usual(DIFFERS, of=[0.5]))
+@pytest.mark.parametrize("forged", usual(FORGED, of=[0.0, 0.1]))
 def test_the_document_states_how_often_forged_and_honest_results_are_rejected(forged, differs, monkeypatch):
     # Fewer random sign changes than a verification tries: as valid, and fast.
     monkeypatch.setattr(statistics, "PERMUTATIONS", 3999)

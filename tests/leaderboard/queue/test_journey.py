@@ -91,17 +91,3 @@ def test_an_evaluation_without_any_task_that_can_run_ends_too(launcher):
     sweep()
     evaluation.refresh_from_db()
     assert evaluation.state == EvaluationState.COMPLETED
-
-
-def test_a_launcher_that_fails_is_told_to_the_owner_and_tried_again(launcher):
-    launcher.refusal = "there is no space left on the disk."
-    evaluation = make_evaluation()
-    sweep()
-    evaluation.refresh_from_db()
-    assert evaluation.state == EvaluationState.LAUNCHING
-    assert evaluation.reason == "launch_failed"
-    assert "no space left" in evaluation.reason_text
-    launcher.refusal = ""
-    sweep()
-    evaluation.refresh_from_db()
-    assert evaluation.reason == "waiting_for_worker"

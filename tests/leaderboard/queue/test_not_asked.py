@@ -12,7 +12,6 @@ from leaderboard.pages.progress import latest_results
 from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.unreachable import count_against_planner
 from leaderboard.submissions import services
-from tests.leaderboard.factories import rows
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_user
 from tests.leaderboard.pages.factories import make_suite as make_openagi
 from tests.leaderboard.queue.test_canary import AWAY, make, rest, work
@@ -87,16 +86,3 @@ def test_accepted_they_have_the_cause_of_a_planner_that_is_away():
     )
     assert count_against_planner(evaluation) == 3
     assert [one.causes[0]["cause"] for one in evaluation.results.all()] == ["unavailable"] * 3
-
-
-def test_resumed_they_all_run(dead: Evaluation, client: Client):
-    assert services.resume(dead) == 20
-    assert line(client, dead).startswith("1 of 21")
-    sweep()
-    dead.refresh_from_db()
-    for _ in range(11):
-        work(dead)
-    sweep()
-    dead.refresh_from_db()
-    assert dead.state == EvaluationState.COMPLETED
-    assert {outcome for key, (outcome, _) in rows(dead).items() if key != "x0"} == {"scored"}

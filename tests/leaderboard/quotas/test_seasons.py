@@ -61,15 +61,6 @@ class TestLimit:
         with pytest.raises(SeasonQuotaError, match=r"^three has used 2 of the 2 .* those under other names included"):
             submit(user, suite, name="three")
 
-    def test_another_writing_of_an_address_gives_no_further_evaluation(self):
-        user, suite = make_user(), hidden_suite()
-        for number, url in enumerate(("https://one.example/plan", "https://ONE.example:443/plan/?seed=2")):
-            submit(user, suite, name=f"n{number}", kind="endpoint", bundled_name="", endpoint_url=url)
-        endpoint = {"kind": "endpoint", "bundled_name": "", "endpoint_url": "http://one.example//x/../plan"}
-        with pytest.raises(SeasonQuotaError):
-            submit(user, suite, name="n2", **endpoint)
-        submit(user, suite, name="n3", **{**endpoint, "endpoint_url": "https://one.example/other"})
-
     def test_members_of_a_team_share_it_and_strangers_do_not(self):
         owner, member, suite = make_user("owner"), make_user("member"), hidden_suite()
         team = make_team(owner, member, name="lab")

@@ -4,8 +4,6 @@ import pytest
 
 from leaderboard.results.badges import badge_of
 
-EMPTY = {"steps": [], "answers": []}
-
 
 def test_a_scored_task_without_steps_has_a_badge_of_its_own():
     assert badge_of(outcome="scored", plan_summary="") == "empty_plan"

@@ -52,7 +52,7 @@ def shown_keys(html: str) -> list[str]:
 
 
 class TestEvaluation:
-    def test_it_opens_with_the_causes_below_the_scores(self, client: Client, clumsy: Evaluation):
+    def test_its_causes_lead_to_its_tasks(self, client: Client, clumsy: Evaluation):
         html = page(client, clumsy)
         assert html.index('id="metrics"') < html.index('id="why"') < html.index("By kind of task")
         assert re.search(r"3 of\s+120 tasks; 117 at the gold score", html)
@@ -63,26 +63,20 @@ class TestEvaluation:
         ):
             assert re.search(rf'href="\?why={cause}#results"[^>]*><span class="cause-name">{label}</span>', html)
 
-    def test_a_bar_leads_to_its_tasks(self, client: Client, clumsy: Evaluation):
+        assert re.findall(r'id="f-why-(\w+)"', html) == ["invented_resource", "abstained", "unreadable"]
+        # A bar leads to its tasks.
         html = page(client, clumsy, why="invented_resource")
         assert shown_keys(html) == ["image_detection/0"]
         assert "1 of 120 shown" in html
         # Kept from task to task.
         assert "/tasks/image_detection/0/?why=invented_resource" in html
 
-    def test_the_filter_lists_causes_in_the_order_of_the_taxonomy(self, client: Client, clumsy: Evaluation):
-        html = page(client, clumsy)
-        assert re.findall(r'id="f-why-(\w+)"', html) == ["invented_resource", "abstained", "unreadable"]
-
-    def test_where_all_tasks_are_at_the_gold_score_it_says_so(self, client: Client, clumsy: Evaluation):
+        # Where all tasks are at the gold score it says so.
         TaskResult.objects.update(causes=[])
         html = page(client, clumsy)
         assert re.search(r"All 120 tasks that ran are at the gold\s+score\.", html)
         assert 'class="cause-bars"' not in html
-
-    def test_causes_that_are_found_later_appear_although_nothing_else_has_changed(
-        self, client: Client, clumsy: Evaluation
-    ):
+        # Causes that are found later appear although nothing else has changed.
         TaskResult.objects.update(causes=None)
         html = page(client, clumsy)
         assert re.search(r'href="\?why=not_found_yet#results">120\s+tasks</a>: causes not found yet', html)
@@ -102,7 +96,7 @@ class TestEvaluation:
 
 
 class TestApi:
-    def test_counts_come_with_labels_definitions_and_tasks(self, clumsy: Evaluation):
+    def test_counts_have_words_and_results_are_filtered_by_their_causes(self, clumsy: Evaluation):
         found = get(f"evaluations/{clumsy.pk}/causes/")
         assert (found["ran"], found["below"], found["at_gold"], found["unknown"]) == (120, 3, 117, 0)
         (one,) = [cause for cause in found["causes"] if cause["cause"] == "invented_resource"]
@@ -110,7 +104,6 @@ class TestApi:
         assert one["label"] == "Invented resource"
         assert one["definition"] == "The plan names a resource that does not exist."
 
-    def test_results_have_their_causes_and_are_filtered_by_them(self, clumsy: Evaluation):
         path = f"evaluations/{clumsy.pk}/results/"
         (row,) = get(path, why="invented_resource")["results"]
         assert row["task"] == "image_detection/0"
@@ -170,7 +163,7 @@ class TestTask:
         assert "&lt;script&gt;" in part
         assert causes == CAUSES
 
-    def test_while_gold_plans_are_withheld_the_planner_s_own_plan_is_named(
+    def test_what_is_withheld_is_named_neither_on_the_page_nor_in_the_api(
         self, client: Client, evaluation: Evaluation, settings
     ):
         settings.SPLIT = "hidden"
@@ -181,22 +174,19 @@ class TestTask:
         assert "the blue ball" not in part
         assert [set(one) for one in causes] == [{"cause", "step", "tool", "given"}, {"cause", "given"}]
 
-    def test_of_hidden_data_no_answer_is_quoted(self, client: Client, evaluation: Evaluation):
-        Evaluation.objects.filter(pk=evaluation.pk).update(split="hidden", season=closed_season())
-        part, causes = self.told(client, evaluation)
-        assert "Colorization" in part
-        assert "red ball" not in part
-        assert [set(one) for one in causes] == [{"cause", "step", "tool", "given"}, {"cause"}]
-
-    def test_of_a_planner_that_answers_with_gold_plans_only_the_causes_are_told(
-        self, client: Client, evaluation: Evaluation, settings
-    ):
-        settings.SPLIT = "hidden"
+        # Of a planner that answers with gold plans only the causes are told.
         type(evaluation.submission.planner).objects.update(bundled_name="gold")
         part, causes = self.told(client, evaluation)
         assert "Wrong tool" in part
         assert "Colorization" not in part
         assert causes == [{"cause": "wrong_tool"}, {"cause": "wrong_answer"}]
+        type(evaluation.submission.planner).objects.update(bundled_name="random-valid")
+        # Of hidden data no answer is quoted.
+        Evaluation.objects.filter(pk=evaluation.pk).update(split="hidden", season=closed_season())
+        part, causes = self.told(client, evaluation)
+        assert "Colorization" in part
+        assert "red ball" not in part
+        assert [set(one) for one in causes] == [{"cause", "step", "tool", "given"}, {"cause"}]
 
     def test_operators_see_everything(self, client: Client, evaluation: Evaluation):
         Evaluation.objects.filter(pk=evaluation.pk).update(split="hidden", season=closed_season())

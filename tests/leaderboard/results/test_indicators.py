@@ -14,11 +14,6 @@ def of(values: dict[str, float]):
     return marks(COLUMNS, outcome="scored", indicators=values)
 
 
-def test_every_mark_has_words_for_both_values():
-    assert [mark.name for mark in of(GOOD)] == ["SE", "IR", "NR", "HR", "CR"]
-    assert all(good.words != bad.words for good, bad in zip(of(GOOD), of(WORST), strict=True))
-
-
 @pytest.mark.parametrize(
     ("outcome", "indicators", "counted"),
     [

@@ -73,17 +73,6 @@ def test_the_summary_of_a_plan_is_cut_where_it_must_be():
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("score", [1.01, -1.01, 1e9, float("nan"), float("inf")])
-def test_a_score_that_no_metric_gives_is_refused_since_it_would_outweigh_all_others(score):
-    evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
-    lease = make_lease(evaluation)
-    record = make_record(lease.tasks[0], suite=evaluation.suite.slug, score=score)
-    with pytest.raises(RecordsRefusedError, match=r"scores are in \[-1, 1\]"):
-        deliver(attempt_id=lease.attempt.pk, records=[record], store=MemoryStore())
-    assert not TaskResult.objects.exists()
-
-
-@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("indicators", "wrong"),
     [({}, "IR, NR, HR, CR, SE"), ({"SE": 2.0, "IR": 0.0, "NR": 1.0, "HR": 0.0, "CR": 1.0}, "SE")],

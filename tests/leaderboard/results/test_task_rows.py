@@ -9,8 +9,6 @@ from leaderboard.pages.presenters import gather
 from leaderboard.results.task_rows import facts_of, modalities, task_rows, tools_of
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_result, make_suite, make_user
 
-TOOLMINI = {"words only", "image", "video", "depth", "hed", "image, mask", "image, video", "image, mask, video"}
-
 
 def test_the_tools_of_a_plan_are_named_once_and_a_cut_one_not_at_all():
     assert tools_of("Colorization → Image Denoising → Colorization → Image Capt…") == (

@@ -129,6 +129,7 @@ class TestChatEndpoints:
         assert found == [202, 202, 429]
 
 
+@IN_PROCESS
 def test_a_compressed_bomb_costs_the_site_no_memory(api):
     with hostile_server(gzip_bomb()) as server:
         tracemalloc.start()
@@ -180,6 +181,7 @@ def test_a_name_that_resolves_to_this_machine_is_not_called_outside_the_demo(api
     assert seen == []
 
 
+@pytest.mark.full
 def test_an_answer_that_makes_the_process_grow_costs_that_process_and_is_said(api, monkeypatch):
     """A mebibyte of empty lists, each of which takes 56 bytes in memory, several times over."""
     monkeypatch.setattr(trial_process, "MEMORY_BYTES", 90 * 1024**2)

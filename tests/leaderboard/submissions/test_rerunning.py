@@ -118,17 +118,6 @@ class TestApi:
         assert ApiClient().post(path).status_code == 401
         assert Submission.objects.count() == 1
 
-    def test_what_is_under_way_is_409_and_no_quota_429(self, settings):
-        evaluation = make_evaluation()
-        client = client_of(evaluation.submission.submitted_by)
-        assert client.post(f"evaluations/{evaluation.pk}/rerun/").status_code == 409
-        services.cancel(evaluation)
-        settings.QUOTA_PER_DAY = 1
-        assert client.post(f"evaluations/{evaluation.pk}/rerun/").status_code == 201
-        refused = client.post(f"evaluations/{evaluation.pk}/rerun/")
-        assert refused.status_code == 429
-        assert "Retry-After" in refused.headers
-
 
 class TestPages:
     def test_the_owner_runs_it_again_and_both_pages_say_so(self, client):

@@ -15,7 +15,6 @@ from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.planners import secret_headers
 from leaderboard.planners.data import DESCRIPTION, NAME
 from leaderboard.planners.kinds import FIELDS, KINDS
-from leaderboard.planners.kinds.language_models import chat_strategies
 from leaderboard.planners.models import Planner, PlansFile
 from leaderboard.site.api.throttling import Throttle
 from tests.evaluator.planners.test_endpoint import endpoint
@@ -265,15 +264,6 @@ class TestSubmitting:
             for kind in ("endpoint", "plans", "agent")
         }
         assert offered == {"endpoint": ["judged", "openagi", "turns"], "plans": ["judged"], "agent": ["turns"]}
-
-    def test_a_chat_endpoint_is_offered_the_strategies_that_it_can_serve(self, client, ada):
-        of_chat, of_hub = (
-            re.findall(r'<option value="([\w/-]+)"', client.get(f"/submit/{kind}/").content.decode())
-            for kind in ("chat", "hub")
-        )
-        assert "openagi/constrained" in of_hub
-        assert set(chat_strategies()) <= set(of_chat)
-        assert "openagi/constrained" not in of_chat
 
 
 def after_the_test(client: Client, page):

@@ -187,7 +187,7 @@ class TestDelivery:
             ({"outcome": Outcome.NOT_RUN, "score": None}, "cannot come from a worker"),
             ({"outcome": Outcome.INFRA_FAULT, "score": 0.0}, "must not have a score"),
             ({"outcome": Outcome.PLANNER_FAULT, "score": 0.0}, "needs a reason"),
-            ({"score": float("nan")}, r"scores are in \[-1, 1\]"),
+            *[({"score": score}, r"scores are in \[-1, 1\]") for score in (1.01, -1.01, float("nan"), float("inf"))],
             ({"indicators": {"length": float("nan")}}, "cannot be kept"),
         ],
     )

@@ -131,15 +131,6 @@ def test_what_idle_workers_are_about_to_take_interrupts_nobody(suite):
     assert beat(lease) == AttemptState.LIVE
 
 
-def test_own_work_of_the_same_user_interrupts_nobody(suite):
-    user = make_user()
-    foreign(suite=suite, user=user)
-    lease = leased()
-    bundled(suite=suite, user=user)
-    hold(lease, seconds=20)
-    assert beat(lease) == AttemptState.LIVE
-
-
 def test_slices_can_be_switched_off(suite, settings):
     settings.SLICE_SECONDS = 0
     foreign(suite=suite)

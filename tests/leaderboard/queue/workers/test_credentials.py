@@ -197,15 +197,16 @@ def call(client: ApiClient, method: str, path: str):
     return client.put(path, b"x", "image/png") if method == "put" else getattr(client, method)(path)
 
 
-@pytest.mark.parametrize(("method", "path"), ATTEMPT_CALLS)
-def test_an_attempt_s_calls_take_its_own_credential_and_no_other(method, path, settings):
+def test_an_attempt_s_calls_take_its_own_credential_and_no_other(settings):
     settings.HIDDEN_SEED = "5eed5eed" * 8
     attempt, other = attempt_of(launching(split="hidden")), attempt_of(launching(split="hidden"))
     launch = LocalEnrolments().mint(name="local-1")
-    for wrong in (site_settings.WORKER_TOKEN, session_of(site_settings.WORKER_TOKEN), other.told["token"], launch):
-        assert call(ApiClient(wrong), method, attempt.path + path).status_code == 403
-    assert call(ApiClient(), method, attempt.path + path).status_code == 401
-    assert call(attempt.client, method, attempt.path + path).status_code != 403
+    wrong = (site_settings.WORKER_TOKEN, session_of(site_settings.WORKER_TOKEN), other.told["token"], launch)
+    for method, path in ATTEMPT_CALLS:
+        refused = [call(ApiClient(one), method, attempt.path + path).status_code for one in wrong]
+        assert refused == [403] * len(wrong), path
+        assert call(ApiClient(), method, attempt.path + path).status_code == 401, path
+        assert call(attempt.client, method, attempt.path + path).status_code != 403, path
 
 
 BODIES = {
@@ -214,18 +215,18 @@ BODIES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("method", "path"), ATTEMPT_CALLS)
-def test_an_attempt_s_credential_ends_with_the_attempt(method, path, settings):
+def test_an_attempt_s_credential_ends_with_the_attempt(settings):
     settings.HIDDEN_SEED = "5eed5eed" * 8
     attempt = attempt_of(launching(split="hidden"))
     assert leases.lose(attempt_id=attempt.id, detail="gone")
-    if path in BODIES:
-        ended = attempt.client.post(attempt.path + path, BODIES[path])
-    elif path == "objects/":
-        ended = attempt.client.post_bytes(attempt.path + path, b"", bundles.CONTENT_TYPE)
-    else:
-        ended = call(attempt.client, method, attempt.path + path)
-    assert code_of(ended) == (409, "lost")
+    for method, path in ATTEMPT_CALLS:
+        if path in BODIES:
+            ended = attempt.client.post(attempt.path + path, BODIES[path])
+        elif path == "objects/":
+            ended = attempt.client.post_bytes(attempt.path + path, b"", bundles.CONTENT_TYPE)
+        else:
+            ended = call(attempt.client, method, attempt.path + path)
+        assert code_of(ended) == (409, "lost"), path
 
 
 class TestSeed:
