@@ -60,6 +60,7 @@ def test_what_is_put_is_there_and_nothing_else(bucket, path_of, tmp_path):
     assert bucket.names(f"{tmp_path.name}/public/objects/") == sorted(path_of(digest) for digest in digests)
 
 
+@pytest.mark.full
 def test_damage_goes_into_quarantine(bucket, path_of, tmp_path):
     store = server_store(split="")
     digest = store.put(text(1))
@@ -81,6 +82,7 @@ def test_it_refuses_everything_but_the_bytes_that_were_offered(bucket, given, tm
     assert server_store(split="public").get(wanted.digest) == wanted
 
 
+@pytest.mark.full
 def test_a_worker_delivers_to_it(bucket, given, api, path_of):
     one = picture(1)
     deliver(given, api, one)
@@ -88,6 +90,7 @@ def test_a_worker_delivers_to_it(bucket, given, api, path_of):
     assert TaskResult.objects.exclude(record_digest="").count() == 1
 
 
+@pytest.mark.full
 def test_browsers_are_led_to_one_picture_and_to_nothing_else(bucket, settings, monkeypatch):
     monkeypatch.setenv("PLANARENA_S3_PUBLIC_ENDPOINT", bucket.url)
     settings.STORE_ORIGIN = bucket.url
@@ -109,6 +112,7 @@ def test_browsers_are_led_to_one_picture_and_to_nothing_else(bucket, settings, m
     assert httpx.put(url, content=b"x").status_code == 403
 
 
+@pytest.mark.full
 def test_backups_garbage_and_repair(bucket, tmp_path, path_of):
     store, folder = server_store(split=""), tmp_path / "backup"
     lost, garbage = store.put(text(1)), store.put(text(2))

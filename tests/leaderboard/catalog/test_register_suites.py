@@ -13,7 +13,7 @@ from leaderboard.catalog.services import Registered, register_suite
 pytestmark = pytest.mark.django_db
 
 
-def test_all_tasks_of_openagi_are_registered_with_their_gold_plans():
+def test_every_suite_that_can_be_used_is_registered_with_what_pages_ask_of_it():
     call_command("register_suites", verbosity=0)
     suite = Suite.objects.get(slug="openagi")
     assert suite.digest == suite_of("openagi").digest
@@ -21,10 +21,6 @@ def test_all_tasks_of_openagi_are_registered_with_their_gold_plans():
     assert [task.key for task in tasks] == [str(number) for number in range(185)]
     assert all(task.gold["steps"] for task in tasks)
     assert any(column["primary"] for column in suite.metrics)
-
-
-def test_every_suite_that_can_be_used_is_registered_with_what_pages_ask_of_it():
-    call_command("register_suites", verbosity=0)
     found = {suite.slug: suite for suite in Suite.objects.filter(current=True)}
     assert set(found) == set(suite_names())
     assert [found[slug].runs_experts for slug in ("openagi", "toolmini")] == [True, False]

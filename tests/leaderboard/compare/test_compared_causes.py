@@ -39,7 +39,7 @@ class TestPage:
         mistakes = {"image_detection/0": "nothing", "QA/0": "nothing"}
         return [str(one.pk), str(make_clumsy_evaluation(user=make_user("two"), mistakes=mistakes).pk)]
 
-    def test_the_page_has_a_table_whose_causes_filter_the_tasks(self, client: Client, ids: list[str]):
+    def test_page_and_api_have_a_table_whose_causes_filter_the_tasks(self, client: Client, ids: list[str]):
         html = client.get("/compare/", {"e": ids}).content.decode()
         part = html[html.index('id="causes"') : html.index('id="results"')]
         assert "Abstained" in part
@@ -47,8 +47,6 @@ class TestPage:
         filtered = client.get("/compare/", {"e": ids, "why": "unreadable"}).content.decode()
         assert filtered.count('class="task-key"') == 1
         assert "count_object/0" in filtered
-
-    def test_the_api_gives_the_same(self, ids: list[str]):
         (pair,) = ApiClient().get("compare/", e=ids).json()["comparisons"]
         found = {one["cause"]: (one["first"], one["tasks"], one["both"], one["difference"]) for one in pair["causes"]}
         assert found == {

@@ -74,28 +74,30 @@ def test_others_learn_neither_its_address_nor_its_header():
         assert not {"header", "endpoint_url", "timeout_seconds"} & set(planner)
 
 
-@pytest.mark.parametrize(
-    ("change", "field", "sentence"),
-    [
-        ({"endpoint_url": ""}, "endpoint_url", "such as https://example.org/v1"),
-        ({"endpoint_url": "ftp://example.org"}, "endpoint_url", "http"),
-        ({"endpoint_url": "https://127.0.0.1/v1"}, "endpoint_url", "127.0.0.1"),
-        ({"endpoint_url": "https://example.org/v1?version=2"}, "endpoint_url", "without '?' and '#'"),
-        ({"model_id": ""}, "model_id", "name of the model"),
-        ({"model_id": "x" * 201}, "model_id", "at most 200"),
-        ({"strategy": ""}, "strategy", "Choose one of"),
-        ({"strategy": "openagi/constrained"}, "strategy", "needs the probabilities of tokens"),
-        ({"revision": "main"}, "revision", "A chat endpoint has no revision"),
-        ({**HEADER, "endpoint_url": "http://chat.example.org/v1"}, "header_name", "https://"),
-        ({"header_name": "Authorization"}, "header_value", "Give the value"),
-    ],
-)
-def test_what_cannot_be_is_refused_beside_its_field(settings, change, field, sentence):
+WRONG = [
+    ({"endpoint_url": ""}, "endpoint_url", "such as https://example.org/v1"),
+    ({"endpoint_url": "ftp://example.org"}, "endpoint_url", "http"),
+    ({"endpoint_url": "https://127.0.0.1/v1"}, "endpoint_url", "127.0.0.1"),
+    ({"endpoint_url": "https://example.org/v1?version=2"}, "endpoint_url", "without '?' and '#'"),
+    ({"model_id": ""}, "model_id", "name of the model"),
+    ({"model_id": "x" * 201}, "model_id", "at most 200"),
+    ({"strategy": ""}, "strategy", "Choose one of"),
+    ({"strategy": "openagi/constrained"}, "strategy", "needs the probabilities of tokens"),
+    ({"revision": "main"}, "revision", "A chat endpoint has no revision"),
+    ({**HEADER, "endpoint_url": "http://chat.example.org/v1"}, "header_name", "https://"),
+    ({"header_name": "Authorization"}, "header_value", "Give the value"),
+]
+"""What is entered, the field that is wrong, and what is said."""
+
+
+def test_what_cannot_be_is_refused_beside_its_field(settings):
     settings.EVALUATOR, settings.DEMO = REAL, False
     make_suite(slug="openagi")
-    answer = client_of(make_user()).post("submissions/", body(**change))
-    assert answer.status_code == 400
-    assert sentence in " ".join(answer.json()["errors"][f"planner.{field}"])
+    api = client_of(make_user())
+    for change, field, sentence in WRONG:
+        answer = api.post("submissions/", body(**change))
+        assert answer.status_code == 400, change
+        assert sentence in " ".join(answer.json()["errors"][f"planner.{field}"])
     assert not Planner.objects.exists()
 
 

@@ -133,28 +133,29 @@ def test_a_rerun_uses_the_pinned_commit_and_does_not_ask_the_hub(hub, user, suit
     assert rerun(evaluation, by=user).planner.commit == COMMIT
 
 
-@pytest.mark.parametrize(
-    ("planner", "where", "complaint"),
-    [
-        ({"model_id": ""}, "model_id", "as ORG/NAME"),
-        ({"model_id": "planner"}, "model_id", "is no ORG/NAME"),
-        ({"model_id": "own/nothing"}, "model_id", "has no model own/nothing"),
-        ({"revision": "nightly"}, "model_id", "has no revision 'nightly'"),
-        ({"revision": "a b"}, "revision", "is no branch"),
-        ({"strategy": ""}, "strategy", "Choose one of gpt4tools"),
-        ({"strategy": "unheard-of"}, "strategy", "Choose one of"),
-        ({"strategy": "gold"}, "strategy", "Choose one of"),
-        ({"strategy": "openagi/zero-shot:chat:http://10.0.0.1/v1#m"}, "strategy", "Choose one of"),
-        ({"bundled_name": "gold"}, "bundled_name", "has no bundled planner: leave this empty"),
-        ({"endpoint_url": "https://example.org/"}, "endpoint_url", "leave this empty"),
-        ({"checkpoint_digest": "a" * 64}, "checkpoint_digest", "leave this empty"),
-        ({"kind": "bundled", "bundled_name": "gold", "strategy": ""}, "model_id", "leave this empty"),
-    ],
-)
-def test_what_is_wrong_is_said_beside_its_field_and_nothing_is_saved(hub, user, suite, planner, where, complaint):
-    answer = submit(user, suite, **planner)
-    assert (answer.status_code, list(answer.json()["errors"])) == (400, [f"planner.{where}"])
-    assert complaint in answer.json()["errors"][f"planner.{where}"][0]
+WRONG = [
+    ({"model_id": ""}, "model_id", "as ORG/NAME"),
+    ({"model_id": "planner"}, "model_id", "is no ORG/NAME"),
+    ({"model_id": "own/nothing"}, "model_id", "has no model own/nothing"),
+    ({"revision": "nightly"}, "model_id", "has no revision 'nightly'"),
+    ({"revision": "a b"}, "revision", "is no branch"),
+    ({"strategy": ""}, "strategy", "Choose one of gpt4tools"),
+    ({"strategy": "unheard-of"}, "strategy", "Choose one of"),
+    ({"strategy": "gold"}, "strategy", "Choose one of"),
+    ({"strategy": "openagi/zero-shot:chat:http://10.0.0.1/v1#m"}, "strategy", "Choose one of"),
+    ({"bundled_name": "gold"}, "bundled_name", "has no bundled planner: leave this empty"),
+    ({"endpoint_url": "https://example.org/"}, "endpoint_url", "leave this empty"),
+    ({"checkpoint_digest": "a" * 64}, "checkpoint_digest", "leave this empty"),
+    ({"kind": "bundled", "bundled_name": "gold", "strategy": ""}, "model_id", "leave this empty"),
+]
+"""What is entered, the field that is wrong, and what is said."""
+
+
+def test_what_is_wrong_is_said_beside_its_field_and_nothing_is_saved(hub, user, suite):
+    for planner, where, complaint in WRONG:
+        answer = submit(user, suite, **planner)
+        assert (answer.status_code, list(answer.json()["errors"])) == (400, [f"planner.{where}"]), planner
+        assert complaint in answer.json()["errors"][f"planner.{where}"][0]
     assert not Planner.objects.exists()
 
 

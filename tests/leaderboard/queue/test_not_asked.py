@@ -43,7 +43,7 @@ def line(client: Client, evaluation: Evaluation) -> str:
     return f"{done} of {total}: " + ", ".join(f"{count} {outcome}" for outcome, count in tally if count != "0")
 
 
-def test_page_api_and_events_count_them_as_not_run(dead: Evaluation, client: Client):
+def test_page_api_and_events_count_them_as_not_run_and_say_why(dead: Evaluation, client: Client):
     assert line(client, dead) == "2 of 21: 1 infra_fault, 20 not_run"
     told = ApiClient().get(f"evaluations/{dead.pk}/").json()
     assert (told["state"], told["done"], told["tasks_total"]) == ("on_hold", 2, 21)
@@ -51,8 +51,7 @@ def test_page_api_and_events_count_them_as_not_run(dead: Evaluation, client: Cli
     assert (event["done"], event["outcomes"]) == (2, {"infra_fault": 1, "not_run": 20})
     assert [one["task"] for one in latest_results(dead.pk)] == ["0"]
 
-
-def test_they_are_listed_with_their_reason_and_without_a_cause(dead: Evaluation, client: Client):
+    # They are listed with their reason and without a cause.
     found = ApiClient().get(f"evaluations/{dead.pk}/results/", reason="endpoint_unavailable", outcome="not_run").json()
     assert len(found["results"]) == 19
     assert {one["reason_text"] for one in found["results"]} == {"Not asked: Said 0."}

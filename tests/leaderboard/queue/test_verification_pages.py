@@ -35,8 +35,11 @@ def offers_verifying(html: str, evaluation: Evaluation) -> bool:
     return f'action="/evaluations/{evaluation.pk}/verify/"' in html
 
 
-def test_the_page_follows_the_verification(suite):
+def test_page_and_board_follow_the_verification(suite):
+    run(make_evaluation(suite=suite))
+    mark = "run by its owner, verified"
     own = completed_own(suite=suite)
+    assert mark not in Client().get(f"/boards/{suite.slug}/").content.decode()
     html = page(Client(), own)
     assert "It is ranked only after a worker of this site has repeated a random sample" in html
     assert "<strong>Under way.</strong> 20 tasks to repeat." in html
@@ -47,6 +50,10 @@ def test_the_page_follows_the_verification(suite):
     assert "The results agreed on 20 of 20 tasks that were run again." in html
     assert f'href="/evaluations/{again.pk}/"' in html
     assert "20 tasks compared" in html
+    html = Client().get(f"/boards/{suite.slug}/").content.decode()
+    (row,) = (row for row in html.split("<tr>") if mark in row)
+    assert html.count(mark) == 1
+    assert str(own.pk) in row
 
 
 def test_what_contradicts_comes_first_and_leads_to_both_results(suite):
@@ -98,15 +105,3 @@ def test_only_the_owner_and_staff_are_offered_another_one_when_there_may_be_one(
     answer = owner.post(f"/evaluations/{own.pk}/verify/", follow=True)
     assert "A verification is in progress." in answer.content.decode()
     assert own.verifications.count() == 2
-
-
-def test_the_board_marks_the_row_of_a_verified_one_and_no_other(suite):
-    run(make_evaluation(suite=suite))
-    mark = "run by its owner, verified"
-    own = completed_own(suite=suite)
-    assert mark not in Client().get(f"/boards/{suite.slug}/").content.decode()
-    run(rerun_of(own))
-    html = Client().get(f"/boards/{suite.slug}/").content.decode()
-    assert html.count(mark) == 1
-    (row,) = (row for row in html.split("<tr>") if mark in row)
-    assert str(own.pk) in row

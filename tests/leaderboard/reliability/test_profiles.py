@@ -21,6 +21,7 @@ from leaderboard.submissions.hiding import hide
 from leaderboard.submissions.rerunning import rerun
 from tests.leaderboard.factories import make_evaluation, make_record, make_user
 from tests.leaderboard.site.api.helpers import client_of
+from tests.rings import usual
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 
@@ -235,7 +236,10 @@ def test_owners_get_mails_about_members_only_where_they_have_to_act(launcher):
     assert OutboxMessage.objects.filter(kind=Kind.MAIL).count() == 1
 
 
-@pytest.mark.parametrize(("mails", "count"), [("ended", 1), ("needed", 0), ("none", 0)])
+MAILS = [("ended", 1), ("needed", 0), ("none", 0)]
+
+
+@pytest.mark.parametrize(("mails", "count"), usual(MAILS, of=MAILS[:2]))
 def test_owners_who_want_a_mail_when_something_ends_get_one_about_the_figures(mails, count, launcher, settings):
     settings.SITE_URL = "https://arena.example"
     user = make_user()

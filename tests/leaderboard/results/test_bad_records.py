@@ -26,9 +26,9 @@ def leased(**planner: Any) -> tuple[dict, ApiClient, str]:
     return told, ApiClient(told["token"]), f"worker/attempts/{told['attempt']}/"
 
 
-def sent(change: dict[str, Any]):
-    """The answer to results of which the first has this change."""
-    told, worker, path = leased()
+def sent(change: dict[str, Any], *, by: tuple[dict, ApiClient, str] | None = None):
+    """The answer to results of which the first has this change, of a new lease unless one is given."""
+    told, worker, path = by or leased()
     results = [make_record(task, suite=told["suite"]).model_dump(mode="json") for task in told["tasks"]]
     results[0] |= change
     return worker.post_bytes(f"{path}results/", json.dumps({"results": results}).encode(), "application/json")
@@ -41,30 +41,32 @@ STEP: dict[str, Any] = {
 ANSWER: dict[str, Any] = {"metric": "BERT", "score": 7.0, "reference": None, "answer": None}
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"plan": {"steps": [{"tool": "A"}], "answers": []}}, "`plan` is no plan/1: steps.0.id"),
-        ({"plan": ["A"]}, "`plan` is no plan/1"),
-        ({"plan": {"steps": [{"id": "a", "tool": "A", "inputs": {"x": 1}}], "answers": []}}, "steps.0.inputs.x"),
-        ({"plan": {"steps": [{"id": "a", "tool": "A"}] * 1001, "answers": []}}, "at most 1000"),
-        ({"indicators": {str(number): 1.0 for number in range(31)}}, "more than 30 indicators"),
-        ({"indicators": {"a" * 41: 1.0}}, "more than 40 characters"),
-        ({"explanations": {"goal": "x" * (8 * 1024 * 1024)}}, "a record has at most 8388608"),
-        ({"samples": [SAMPLE] * 100}, "it has 100 samples; the evaluation has"),
-        ({"samples": [SAMPLE | {"steps": [STEP]}]}, "something took -1.0 seconds"),
-        ({"planner": {"seconds": -5.0}}, "something took -5.0 seconds"),
-        ({"score": 0.9, "samples": [SAMPLE]}, "its score is 0.9; the mean of its samples is 0.5"),
-        ({"score": 0.5, "samples": [SAMPLE, SAMPLE]}, "its samples are not numbered from 0, each once"),
-        ({"samples": [SAMPLE | {"further": [ANSWER]}]}, "a score is 7.0; scores are in [-1, 1]"),
-    ],
-)
-def test_a_record_that_no_evaluator_makes_is_refused_with_a_sentence(change, said):
-    answer = sent(change)
-    assert answer.status_code == 400
-    (problem,) = answer.json()["errors"]["results"]
-    assert problem.startswith("task 0: ")
-    assert said in problem
+ODD = [
+    ({"plan": {"steps": [{"tool": "A"}], "answers": []}}, "`plan` is no plan/1: steps.0.id"),
+    ({"plan": ["A"]}, "`plan` is no plan/1"),
+    ({"plan": {"steps": [{"id": "a", "tool": "A", "inputs": {"x": 1}}], "answers": []}}, "steps.0.inputs.x"),
+    ({"plan": {"steps": [{"id": "a", "tool": "A"}] * 1001, "answers": []}}, "at most 1000"),
+    ({"indicators": {str(number): 1.0 for number in range(31)}}, "more than 30 indicators"),
+    ({"indicators": {"a" * 41: 1.0}}, "more than 40 characters"),
+    ({"explanations": {"goal": "x" * (8 * 1024 * 1024)}}, "a record has at most 8388608"),
+    ({"samples": [SAMPLE] * 100}, "it has 100 samples; the evaluation has"),
+    ({"samples": [SAMPLE | {"steps": [STEP]}]}, "something took -1.0 seconds"),
+    ({"planner": {"seconds": -5.0}}, "something took -5.0 seconds"),
+    ({"score": 0.9, "samples": [SAMPLE]}, "its score is 0.9; the mean of its samples is 0.5"),
+    ({"score": 0.5, "samples": [SAMPLE, SAMPLE]}, "its samples are not numbered from 0, each once"),
+    ({"samples": [SAMPLE | {"further": [ANSWER]}]}, "a score is 7.0; scores are in [-1, 1]"),
+]
+"""What is odd about a record, and what is said."""
+
+
+def test_a_record_that_no_evaluator_makes_is_refused_with_a_sentence():
+    by = leased()
+    for change, said in ODD:
+        answer = sent(change, by=by)
+        assert answer.status_code == 400, said
+        (problem,) = answer.json()["errors"]["results"]
+        assert problem.startswith("task 0: ")
+        assert said in problem
     assert not TaskResult.objects.exists()
 
 

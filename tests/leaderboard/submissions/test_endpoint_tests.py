@@ -36,7 +36,12 @@ def api(settings):
     return client_of(make_user("ada"))
 
 
-def test_what_was_sent_and_answered_is_shown_and_nothing_else_is_kept(api):
+def test_what_was_sent_and_answered_in_another_process_is_shown_and_nothing_else_is_kept(api, monkeypatch):
+    def never(*_, **__):
+        raise AssertionError("read in the site's own process")
+
+    monkeypatch.setattr(trial, "try_endpoint", never)
+    monkeypatch.setattr(EndpointPlanner, "plan", never)
     with guarded() as asked:
         answer = api.post(
             "endpoint-tests/", {"endpoint_url": asked.url, "header_name": "Authorization", "header_value": TOKEN}
@@ -193,17 +198,3 @@ def test_an_answer_that_makes_the_process_grow_costs_that_process_and_is_said(ap
         "The test was stopped: reading the endpoint's answer took too much memory: more than 90 MiB."
     )
     assert shown["request"]["version"] == "planner/1"
-
-
-def test_the_answer_is_read_in_another_process(api, monkeypatch):
-    def never(*_, **__):
-        raise AssertionError("read in the site's own process")
-
-    monkeypatch.setattr(trial, "try_endpoint", never)
-    monkeypatch.setattr(EndpointPlanner, "plan", never)
-    with guarded() as asked:
-        answer = api.post(
-            "endpoint-tests/", {"endpoint_url": asked.url, "header_name": "Authorization", "header_value": TOKEN}
-        )
-        shown = result_of(api, answer)
-    assert shown["passed"]

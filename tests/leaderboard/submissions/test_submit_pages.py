@@ -172,11 +172,6 @@ class TestTestCall:
         assert "Example of the format" in html
         assert "notice success" not in html
 
-    def test_what_cannot_be_called_is_said(self, client, ada):
-        html = self.call(client, **{**ENDPOINT, "endpoint_url": "ftp://example.org"}).content.decode()
-        assert "Not called." in html
-        assert "must begin with http" in html
-
     def test_without_javascript_the_page_comes_back_with_what_was_typed_and_leads_to_the_test(self, client, ada):
         with guarded() as asked:
             entered = {"kind": "endpoint", "endpoint_url": asked.url, "suites": ["openagi"]}
@@ -203,12 +198,6 @@ class TestSubmitting:
         page = client.post("/submit/", {**ENDPOINT, "header_name": "X-Key", "header_value": TOKEN})
         assert page.status_code == 302
         assert secret_headers.header_of(Planner.objects.get()).value == TOKEN
-
-    def test_a_plans_file_is_submitted(self, client, ada):
-        page = client.post("/submit/", {**PLANS, "plans_file": plans_file({"0": "a", "1": "b"})})
-        assert page.status_code == 302
-        planner = Planner.objects.get()
-        assert planner.plans_digest == PlansFile.objects.get().digest
 
     def test_a_plans_file_is_kept_while_other_errors_are_mended(self, client, ada):
         page = client.post("/submit/", {**PLANS, "name": "", "plans_file": plans_file({"0": "a", "1": "b"})})
