@@ -11,13 +11,11 @@ from django.core.management import CommandError, call_command
 from rich.console import Console
 
 from evaluator.cli import progress_lines
-from evaluator.metrics.statistics import TOO_FEW
 from leaderboard.demo.management.commands import demo
 from leaderboard.demo.processes import DemoError
-from leaderboard.demo.progress import StallWatch, follow, print_board
+from leaderboard.demo.progress import StallWatch, follow
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from tests.leaderboard.factories import make_evaluation, make_suite
-from tests.leaderboard.site.api.test_reading import finish
+from tests.leaderboard.factories import make_evaluation
 
 pytestmark = pytest.mark.django_db
 
@@ -71,26 +69,6 @@ def test_a_demo_that_only_prints_the_board_ends_with_what_does_not_move():
     assert STALLED not in output
 
 
-def test_one_line_says_what_the_bars_show():
-    first, second = make_evaluation(state="running"), make_evaluation()
-    lines = []
-
-    def tick() -> None:
-        if lines:
-            Evaluation.objects.filter(state="running").update(state="failed")
-        if len(lines) > 1:
-            Evaluation.objects.update(state="failed")
-
-    console = Console(file=io.StringIO(), width=200)
-    follow(evaluations=[first, second], console=console, on_tick=tick, end_when_stalled=True, note=lines.append)
-    titles = [f"{one.suite.slug} {one.submission.planner.name}" for one in (first, second)]
-    assert lines == [
-        f"demo: 0 of 2 evaluations ended; {titles[0]}: 0/{first.tasks_total} tasks, Running",
-        f"demo: 1 of 2 evaluations ended; {titles[1]}: 0/{second.tasks_total} tasks, Queued: {second.reason_text}",
-        "demo: all 2 evaluations ended",
-    ]
-
-
 def test_without_a_terminal_the_demo_prints_lines(monkeypatch, settings, tmp_path):
     """From its first second on: also while it prepares the database, and until its evaluations have ended."""
     printed, output = Event(), io.StringIO()
@@ -122,13 +100,3 @@ def test_a_stall_begins_after_its_time_and_ends_with_the_next_change():
     assert seen == [
         (False, False), (False, False), (True, True), (False, True), (True, False), (False, False), (True, True),
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(("tasks", "explained"), [(9, True), (10, False)])
-def test_a_board_without_intervals_says_why(settings, tmp_path, tasks, explained):
-    settings.STORE_DIR, settings.TASKS_PER_SHARD = tmp_path / "store", tasks
-    finish(make_evaluation(suite=make_suite(slug="openagi", runnable=tasks), state="launching"))
-    output = io.StringIO()
-    print_board(console=Console(file=output, width=200, force_terminal=True, no_color=True), url="http://site")
-    assert (f"[—]: {TOO_FEW}" in output.getvalue()) is explained
-    assert output.getvalue().count("[—]") == (2 if explained else 0), "the cell and its explanation"

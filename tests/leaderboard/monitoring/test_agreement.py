@@ -100,7 +100,8 @@ def test_database_that_goes_away_between_probe_and_query(waiting, monkeypatch):
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("how", usual(AWAY, of=[REFUSING]))
+@pytest.mark.full
+@pytest.mark.parametrize("how", AWAY)
 def test_broker_away_with_zero_workers_is_not_operational(waiting, broker, how):
     with AWAY[how]() as port:
         broker(f"redis://127.0.0.1:{port}/0")

@@ -108,21 +108,6 @@ def test_what_a_form_sends_for_nothing_does_not_stay_in_the_address(client: Clie
     assert client.get(BOARD, sent).headers["Location"] == f"{BOARD}?q=ada&column=overall&sort=-overall"
 
 
-def test_what_is_known_of_time_and_tokens_stands_in_columns(client: Client):
-    suite = make_suite()
-    usage = {
-        "seconds": {"mean": 1.25, "tasks": 30},
-        "prompt_tokens": {"mean": 1000.0, "tasks": 30},
-        "completion_tokens": {"mean": 24.0, "tasks": 30},
-    }
-    summary = {**make_summary(), "usage": usage}
-    publish(make_evaluation(planner=make_planner(owner=make_user()), suite=suite, summary=summary))
-    html = read(client)
-    assert "1,024" in html
-    assert "1,000 in, 24 out" in html
-    assert "1.2 s" in html
-
-
 def test_names_are_escaped_in_pages_and_feeds(client: Client):
     suite = make_suite()
     planner = make_planner(owner=make_user(), name="<script>alert(1)</script>")

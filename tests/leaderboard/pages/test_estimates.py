@@ -120,20 +120,6 @@ def test_the_range_narrows_with_what_was_measured_and_is_never_far_from_its_midd
     assert many.high / many.low < 1.7
 
 
-@pytest.mark.parametrize(
-    ("begins", "ends", "words"),
-    [
-        (Range(0, 0), Range(0.1, 0.5), "Begins within a minute, ends in about a minute"),
-        (Range(0.2, 0.9), Range(1.2, 3.1), "Begins within a minute, ends in 1 to 4 minutes"),
-        (Range(2.6, 8.1), Range(40, 119), "Begins in 2 to 9 minutes, ends in 40 to 119 minutes"),
-        (Range(2.6, 8.1), Range(90, 200), "Begins in 2 to 9 minutes, ends in 1 to 4 hours"),
-        (None, None, "Unknown: too little ran lately for an estimate"),
-    ],
-)
-def test_it_is_said_in_words(begins, ends, words):
-    assert Expectation(begins=begins, ends=ends).in_words() == words
-
-
 @pytest.fixture
 def busy(db, settings, launcher):
     """Shards of one task; eight were done in the last hour, each in a minute, one after the other."""

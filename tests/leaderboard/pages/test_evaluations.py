@@ -45,12 +45,6 @@ def test_filters_combine(client: Client, evaluation: Evaluation):
         assert ("No task matches." in html) == (not expected)
 
 
-def test_a_filter_value_tells_how_many_it_would_show_under_the_other_filters(client: Client, evaluation: Evaluation):
-    html = client.get(address(evaluation), {"metric": "ViT"}).content.decode()
-    counts = dict(re.findall(r'id="f-outcome-(\w+)"[^>]*>[^<]*<span class="count">(\d+)<', html))
-    assert counts == {"scored": "12", "planner_fault": "2", "infra_fault": "1", "not_run": "0"}
-
-
 def test_tasks_sort_and_paginate_in_the_address(client: Client, evaluation: Evaluation):
     worst = client.get(address(evaluation), {"sort": "score"}).content.decode()
     assert tasks(worst)[:2] == ["3", "9"]

@@ -36,12 +36,6 @@ def select(*, rows: Sequence[TaskRow], parameters: Mapping[str, str], suite: Fac
     return select_tasks(tasks=index(rows=rows, suite=suite), parameters=parameters)
 
 
-def test_a_task_with_several_degradations_is_found_under_each():
-    rows = [row("0", degradation=("noise", "blur")), row("1", degradation=("blur",))]
-    assert [one.key for one in select(rows=rows, parameters={"degradation": "noise"}).rows] == ["0"]
-    assert [one.key for one in select(rows=rows, parameters={"degradation": "blur"}).rows] == ["0", "1"]
-
-
 def test_a_facet_with_one_value_is_not_offered_unless_it_is_set():
     rows = [row("0"), row("1")]
     assert select(rows=rows, parameters={}).filters == ()
@@ -58,22 +52,6 @@ def test_rows_without_a_score_stay_last_in_both_directions():
     rows = [row("0"), row("1", score=0.2), row("2", score=0.9)]
     assert [one.key for one in select(rows=rows, parameters={"sort": "score"}).rows] == ["1", "2", "0"]
     assert [one.key for one in select(rows=rows, parameters={"sort": "-score"}).rows] == ["2", "1", "0"]
-
-
-def test_a_tool_or_a_modality_that_a_plan_uses_finds_the_task():
-    rows = [
-        row("0", tools=("Image Denoising", "Colorization"), modality="image → image"),
-        row("1", tools=("Colorization",), modality="image → text"),
-    ]
-    assert [one.key for one in select(rows=rows, parameters={"tool": "Image Denoising"}).rows] == ["0"]
-    assert [
-        one.key for one in select(rows=rows, parameters={"tool": "Colorization", "modality": "image → text"}).rows
-    ] == ["1"]
-    groups = {group.name: group for group in select(rows=rows, parameters={}).filters}
-    assert [(choice.value, choice.count) for choice in groups["tool"].choices] == [
-        ("Colorization", 2),
-        ("Image Denoising", 1),
-    ]
 
 
 def test_a_cause_is_shown_as_a_filter_only_where_it_is_set():

@@ -62,14 +62,6 @@ def test_a_scored_task_shows_plan_gold_samples_and_what_was_sent(client: Client,
         assert expected in html, expected
 
 
-def test_an_infrastructure_fault_has_no_score_and_says_whose_it_is(client: Client, evaluation: Evaluation):
-    make_result(evaluation=evaluation, task=task("5"), fault=Reason.ENDPOINT_UNAVAILABLE)
-    html = page(client, evaluation, "5")
-    assert "answered 503" in html
-    assert "Not the planner&#x27;s fault" in html
-    assert "There is no plan to show." in html
-
-
 def test_a_task_that_cannot_run_shows_the_gold_plan_and_is_not_zero(client: Client, evaluation: Evaluation):
     TaskResult.objects.create(
         evaluation=evaluation, task=task("130"), outcome="not_run", reason="no_expert", reason_text="No VQA expert."
@@ -170,14 +162,6 @@ def test_a_step_that_failed_when_run_is_marked_with_its_error(client: Client, ev
     assert html.count('class="node step failing"') == 1
     assert "failed when run" in html
     assert html.count("lilliput/deblurring failed: out of memory") == 2, "once over all samples, once at its sample"
-
-
-def test_what_the_planner_sent_can_be_copied_and_reached_by_keyboard(client: Client, evaluation: Evaluation):
-    changed(evaluation, "0", plan_received="Image Denoising, <b>" * 500)
-    html = page(client, evaluation, "0")
-    assert 'data-copy="received" hidden' in html, "the button needs JavaScript"
-    assert '<pre class="wrap" id="received" tabindex="0" role="region"' in html
-    assert "&lt;b&gt;" in html
 
 
 def test_going_on_keeps_to_what_was_filtered_and_sorted(client: Client, evaluation: Evaluation):

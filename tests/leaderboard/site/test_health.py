@@ -2,8 +2,6 @@
 
 from datetime import timedelta
 
-import pytest
-
 from leaderboard.site.health import PATIENCE, Code, Facts, Tone, Work, health, is_ready, late_tasks
 
 MINUTE = timedelta(minutes=1)
@@ -48,9 +46,8 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("facts", "expected"), CASES)
-def test_each_fact_has_its_finding(facts, expected):
-    assert codes(**facts) == expected
+def test_each_fact_has_its_finding():
+    assert [codes(**facts) for facts, _ in CASES] == [expected for _, expected in CASES]
 
 
 def test_the_worst_is_said_first_and_nothing_is_left_out():
@@ -63,27 +60,6 @@ def test_the_worst_is_said_first_and_nothing_is_left_out():
     }  # fmt: skip
     assert codes(**everything) == list(Code)
     assert [finding.tone for finding in health(Facts(**everything))][:4] == [Tone.ERROR] * 4
-
-
-@pytest.mark.parametrize(
-    ("facts", "says"),
-    [
-        ({"broker_problem": "ConnectionError"}, "Their broker does not answer."),
-        ({"waiting_messages": 4}, "Messages wait for them, and none takes any."),
-        ({}, "No messages wait for them: the scheduler sends none, or they are busy."),
-    ],
-)
-def test_a_queue_that_has_stopped_says_what_is_probably_the_cause(facts, says):
-    stopped = work(tasks=FRESH | {"sweep": 12 * MINUTE})
-    found = sentence(work=stopped, **facts)
-    assert "have not completed a sweep for 12 minutes. " in found
-    assert says in found
-
-
-def test_spans_are_whole_minutes_and_then_hours():
-    assert "for 12 minutes." in sentence(work=work(shards=1, since_lease=12 * MINUTE))
-    assert "late by 3 hours." in sentence(work=work(unsent_for=180 * MINUTE))
-    assert "no worker has leased any." in sentence(work=work(shards=1))
 
 
 def test_a_task_is_late_after_three_intervals_and_five_minutes():

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from asgiref.sync import async_to_sync
-from django.test import AsyncClient, Client
+from django.test import Client
 
 from evaluator.records import ArtefactReference, ResultRecord, SampleResult
 from evaluator.suites.hidden import HIDDEN
@@ -111,12 +110,6 @@ def test_what_goes_on_has_none(evaluation: Evaluation, client: Client):
     assert client.get(f"/evaluations/{running.pk}/archive.tar").status_code == 404
 
 
-def test_it_is_read_a_page_at_a_time(evaluation: Evaluation, monkeypatch):
-    whole = download(evaluation)
-    monkeypatch.setattr(archives, "_PAGE", 3)
-    assert download(evaluation) == whole
-
-
 def test_memory_holds_one_object_and_not_the_archive(evaluation: Evaluation):
     store = server_store(split="public")
     result = TaskResult.objects.get(evaluation=evaluation, task__position=0)
@@ -139,16 +132,6 @@ def test_memory_holds_one_object_and_not_the_archive(evaluation: Evaluation):
         tracemalloc.stop()
     assert size > 4_000_000
     assert peak < 2_000_000
-
-
-@pytest.mark.django_db(transaction=True)
-def test_an_asgi_server_sends_it_piece_by_piece(evaluation: Evaluation):
-    async def received() -> bytes:
-        response = await AsyncClient().get(f"/evaluations/{evaluation.pk}/archive.tar")
-        assert response.is_async
-        return b"".join([piece async for piece in response.streaming_content])
-
-    assert files_of(async_to_sync(received)())
 
 
 def test_it_is_asked_for_a_few_times_a_minute_at_most(evaluation: Evaluation, client: Client, monkeypatch):

@@ -17,7 +17,7 @@ from django.test import AsyncClient, Client
 
 from leaderboard.accounts.models import User
 from leaderboard.catalog.models import Task
-from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
+from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.pages.sharing.files import FILES, Results, results_of
 from leaderboard.site.http import parquet
 from tests.leaderboard.factories import closed_season
@@ -40,9 +40,6 @@ CAUSES = [
 ]
 CODES = "wrong_tool;wrong_answer"
 ENDINGS = ("csv", "json", "parquet")
-FROM_BOTH = pytest.mark.parametrize(
-    "address", ["/evaluations/{}/results.{}", "/api/v1/evaluations/{}/results/?format={}"]
-)
 
 
 @pytest.fixture
@@ -109,17 +106,16 @@ class TestCauses:
         client.force_login(User.objects.create(username="operator", is_staff=True))
         assert causes_in_files(evaluation, client) == {"csv": CODES, "json": CAUSES, "parquet": CAUSES}
 
-    @FROM_BOTH
-    @pytest.mark.parametrize("state", ["private", "embargo"])
-    def test_what_is_not_public_is_for_its_owner(self, evaluation: Evaluation, address: str, state: str):
-        until = datetime(2999, 1, 1, tzinfo=UTC) if state == "embargo" else None
-        type(evaluation.submission).objects.update(visibility=state, embargo_until=until)
+    def test_what_is_not_public_is_for_its_owner(self, evaluation: Evaluation):
         owner = Client()
         owner.force_login(evaluation.submission.submitted_by)
-        for ending in ENDINGS:
-            path = address.format(evaluation.pk, ending)
-            downloaded(path, status=404)
-            downloaded(path, client=owner)
+        for state, until in (("private", None), ("embargo", datetime(2999, 1, 1, tzinfo=UTC))):
+            type(evaluation.submission).objects.update(visibility=state, embargo_until=until)
+            for address in ("/evaluations/{}/results.{}", "/api/v1/evaluations/{}/results/?format={}"):
+                for ending in ENDINGS:
+                    path = address.format(evaluation.pk, ending)
+                    downloaded(path, status=404)
+                    downloaded(path, client=owner)
 
     def test_causes_that_are_not_known_differ_from_no_causes(self, evaluation: Evaluation):
         evaluation.results.update(causes=None)
@@ -219,14 +215,6 @@ class TestApi:
         mine = client_of(evaluation.submission.submitted_by).get(path, format="parquet")
         assert len(read(mine.getvalue(), "parquet")) == 1
         assert client_of(make_user("bea")).get(path, format="parquet").status_code == 404
-
-    def test_what_goes_on_can_be_read_so_far(self, evaluation: Evaluation):
-        planner, suite = evaluation.submission.planner, evaluation.suite
-        running = make_evaluation(planner=planner, suite=suite, state=EvaluationState.RUNNING, finished=None)
-        make_result(evaluation=running, task=Task.objects.get(key="0"), samples=0)
-        (row,) = read(downloaded(f"/api/v1/evaluations/{running.pk}/results/?format=parquet"), "parquet")
-        assert row["finished"] is None
-        downloaded(f"/evaluations/{running.pk}/results.parquet", status=404)
 
 
 def test_rows_are_read_a_page_at_a_time(evaluation: Evaluation, monkeypatch):

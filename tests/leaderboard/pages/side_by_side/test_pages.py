@@ -52,14 +52,6 @@ def test_plans_stand_beside_each_other_with_their_differences(client: Client, pa
         assert reverse("evaluations:task", args=[one.pk, KEY]) in html
 
 
-def test_the_sample_that_is_asked_for_is_shown_step_by_step(client: Client, pair: list[Evaluation]):
-    html = client.get(f"{address(*pair)}&sample=3").content.decode()
-    assert "Step by step, sample 3" in html
-    assert re.search(r'alt="Output \w+ of step [^"]+, sample 3"', html)
-    assert 'sample 2"' not in html
-    assert "Step by step, sample 1" in client.get(f"{address(*pair)}&sample=99").content.decode()
-
-
 def test_without_evaluations_the_best_of_the_board_are_shown(client: Client, pair: list[Evaluation]):
     html = client.get(address()).content.decode()
     assert all(f"planner of {name}" in html for name in ("ada", "bea"))

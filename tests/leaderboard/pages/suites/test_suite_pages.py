@@ -10,7 +10,6 @@ from evaluator.suites.hidden import HIDDEN
 from evaluator.suites.registry import suite_of
 from leaderboard.boards.services import publish
 from leaderboard.pages.suites.data_shown import MOST_TASKS, examples
-from leaderboard.pages.suites.presenters import signature_of, tools_of
 from tests.leaderboard.executed import make_executed_evaluation
 from tests.leaderboard.pages.factories import make_suite, make_user
 
@@ -79,14 +78,6 @@ def test_of_a_hidden_split_the_page_tells_nothing(client: Client, settings):
     assert "Solved by" not in html
     assert "/objects/" not in html
     assert "/hidden-objects/" not in html
-
-
-def test_every_tool_has_its_signature():
-    suite = suite_of("openagi")
-    tools = tools_of(suite)
-    assert [tool.name for tool in tools] == list(suite.catalogue.tools)
-    answering = suite.catalogue["Visual Question Answering"]
-    assert signature_of(answering) == "(image: image, text: text) → text: text"
 
 
 def test_examples_are_given_different_things():

@@ -11,7 +11,6 @@ from evaluator.values import (
     Artefact,
     Box,
     Boxes,
-    Clip,
     Label,
     Labels,
     Mask,
@@ -104,12 +103,6 @@ def test_what_a_worker_sent_that_is_no_findings_is_a_file(store: MemoryStore, da
     reference = ArtefactReference(digest=store.put(artefact), media_type=artefact.media_type)
     shown = reading(store).show(name="object", reference=reference, alt="Boxes")
     assert (shown.kind, shown.overlay, shown.text) == ("file", None, "")
-
-
-def test_a_clip_is_an_image_that_moves(store: MemoryStore):
-    clip = Clip(np.random.default_rng(0).integers(256, size=(3, 8, 8, 3), dtype=np.uint8))
-    shown = reading(store).show(name="video", reference=keep(store, clip), alt="A clip")
-    assert shown.kind == "image"
 
 
 def test_what_was_selected_is_drawn_over_the_picture_that_it_was_found_in(store: MemoryStore):

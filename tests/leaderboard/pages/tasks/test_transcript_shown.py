@@ -6,8 +6,6 @@ from leaderboard.pages.tasks.transcript_shown import (
     MOST_ACTIONS,
     MOST_TRANSCRIPTS,
     MOST_TURNS,
-    GoldStep,
-    gold_solution,
     shown_transcripts,
 )
 
@@ -58,21 +56,6 @@ def test_a_long_record_is_cut_and_the_page_says_so():
     assert shown[0].totals[0] == f"{MOST_TURNS + 3} turns"
 
 
-def test_gold_steps_stand_beside_their_subgoals():
-    steps = [
-        {"id": "s1", "tool": "Add", "inputs": {"one": "1", "other": "2"}, "outputs": {"sum": "R1"}},
-        {"id": "s2", "tool": "Add", "inputs": {"one": "R1", "other": "2"}, "outputs": {"sum": "R2"}},
-    ]
-    both = gold_solution({"steps": steps, "subgoals": ["first", "then"]})
-    assert both is not None
-    assert (both.subgoals, both.steps[1]) == ((), GoldStep("then", "R2 = Add(R1, 2)"))
-    one = gold_solution({"steps": steps, "subgoals": ["all of it"]})
-    assert one is not None
-    assert (one.subgoals, one.steps[0]) == (("all of it",), GoldStep("", "R1 = Add(1, 2)"))
-    assert gold_solution(None) is None
-    assert gold_solution({"steps": []}) is None
-
-
 def test_a_program_of_several_lines_is_numbered_and_names_the_line_that_failed():
     program = "total = 0\nfor x in R1:\n    total += 1 / 0\ntotal"
     bad = ActionRun(
@@ -89,11 +72,3 @@ def test_a_program_of_several_lines_is_numbered_and_names_the_line_that_failed()
     assert not any(line.is_failing for line in second.code)
     assert [(line.text, line.is_failing) for line in third.code] == [("f(grid)", False), ("g(v1)", True)]
     assert (last.code, last.text) == ((), "Code('1 + 1')")
-
-
-def test_a_gold_program_stands_in_lines():
-    step = {"id": "s1", "tool": "Program", "inputs": {"program": "a\n  b"}, "outputs": {"x": "R1"}}
-    found = gold_solution({"steps": [step]})
-    assert found is not None
-    assert found.steps[0].action == "R1 = Program"
-    assert [line.text for line in found.steps[0].code] == ["a", "  b"]

@@ -1,7 +1,7 @@
 """Parts of pages that are rendered once."""
 
 import pytest
-from django.template import Context, Engine, TemplateSyntaxError
+from django.template import Context, Engine
 
 from leaderboard.pages.templatetags import kept
 from leaderboard.site.http.late_parts import LateParts
@@ -50,11 +50,6 @@ def test_what_is_kept_with_escaping_is_not_shown_without_it():
     assert template.render(Context(told, autoescape=False)) == "<b>"
 
 
-def test_a_part_needs_a_key():
-    with pytest.raises(TemplateSyntaxError, match="needs at least one key"):
-        _template("{% kept %}text{% endkept %}")
-
-
 class Row:
     """A row of a table, which shows a text."""
 
@@ -93,12 +88,6 @@ def test_a_mark_is_replaced_by_a_text_that_is_escaped():
     template = _template('{% replacing "@x@" text %}{% kept 1 %}<a href="?@x@a">{% endkept %}{% endreplacing %}')
     assert template.render(Context({"text": "b&c="})) == '<a href="?b&amp;c=a">'
     assert template.render(Context({"text": "d="})) == '<a href="?d=a">'
-
-
-@pytest.mark.parametrize("tag", ["keptfor row in rows", "keptfor row rows key", "keptfor"])
-def test_rows_need_a_name_and_a_key(tag):
-    with pytest.raises(TemplateSyntaxError, match="keptfor ROW in ROWS KEY"):
-        _template(f"{{% {tag} %}}text{{% endkeptfor %}}")
 
 
 @pytest.mark.parametrize("part", ["", "something"])

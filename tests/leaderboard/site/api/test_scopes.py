@@ -66,14 +66,6 @@ def test_scopes_that_there_are_not_are_named(client, scopes, sentence):
     assert not TokenScopes.objects.exists()
 
 
-def test_the_page_has_a_choice_of_scopes_and_shows_them(client):
-    client.force_login(make_user())
-    assert client.post("/tokens/", {"name": "ci", "days": "7"}).status_code == 400
-    page = client.post("/tokens/", {"name": "ci", "days": "7", "scopes": ["read", "manage"]}).content.decode()
-    assert "read, manage" in page
-    assert TokenScopes.objects.get().scopes == ["read", "manage"]
-
-
 def test_answers_say_how_often_one_may_still_ask(monkeypatch):
     cache.clear()
     rates = {**api_settings.DEFAULT_THROTTLE_RATES, "changes": "2/min"}

@@ -229,25 +229,6 @@ def test_a_bundle_needs_the_token_of_a_live_attempt():
     assert not server_store(split="public").has(encode("late").digest)
 
 
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [
-        ({}, "results"),
-        ({"results": "x"}, "results"),
-        ({"results": [{}]}, "results.0.suite"),
-        ({"results": [{"task": "0", "unknown": 1}]}, "results.0.suite"),
-        ([], ""),
-        ({"results": None}, "results"),
-    ],
-)
-def test_malformed_results_are_400(body, field):
-    worker, path = calls(lease())
-    response = worker.post(f"{path}results/", body)
-    assert response.status_code == 400
-    assert next(iter(response.json()["errors"])) == field
-    assert not TaskResult.objects.exists()
-
-
 def test_after_a_cancellation_every_call_is_409_with_the_reason():
     told = lease()
     worker, path = calls(told)

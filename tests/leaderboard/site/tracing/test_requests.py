@@ -72,10 +72,10 @@ def test_it_says_the_route_and_not_the_path_and_fails_with_the_server(collector)
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("path", ["/health/live", "/metrics", "/static/app.css"])
-def test_probes_and_files_have_no_span(collector, path):
+def test_probes_and_files_have_no_span(collector):
     with tracing_to(collector.url):
-        Client().get(path)
+        for path in ("/health/live", "/metrics", "/static/app.css"):
+            Client().get(path)
     assert collector.spans == []
 
 
