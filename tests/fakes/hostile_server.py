@@ -67,7 +67,7 @@ def _request(connection: socket.socket) -> bytes:
 
 def answers(*, body: bytes, status: str = "200 OK", **headers: str) -> Answer:
     """A whole answer; `_` in the name of a header stands for `-`."""
-    lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}"]
+    lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", "Connection: close"]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     head = "\r\n".join(lines).encode() + b"\r\n\r\n"
     return lambda connection: connection.sendall(head + body)

@@ -15,6 +15,7 @@ from leaderboard.notifications.models import Kind, OutboxMessage
 from leaderboard.queue import steps, verification
 from leaderboard.queue.models import OwnWorkerRun, Verification
 from leaderboard.queue.reconcile import reconcile, sweep
+from leaderboard.queue.shards import remaining_tasks
 from leaderboard.quotas.models import QuotaEntry
 from leaderboard.submissions import services
 from tests.leaderboard.factories import PASSWORD, make_evaluation, make_record, make_suite, make_user
@@ -130,6 +131,13 @@ def test_when_it_agrees_the_evaluation_is_ranked_and_marked(suite):
     assert latest_snapshot(suite=suite).content["coverage"] == {"run": 30, "total": 33}
     assert OwnWorkerRun.objects.get().verified_by_id == again.pk
     assert mails() == []
+
+
+def test_a_shard_leaves_out_no_task_for_the_results_of_another_evaluation(suite):
+    again = rerun_of(completed_own(suite=suite))
+    (shard,) = again.shards.all()
+    assert len(shard.task_keys) == 20
+    assert remaining_tasks(shard) == shard.task_keys
 
 
 def test_forged_scores_are_found(suite):
