@@ -135,9 +135,9 @@ def test_when_it_agrees_the_evaluation_is_ranked_and_marked(suite):
 
 def test_a_shard_leaves_out_no_task_for_the_results_of_another_evaluation(suite):
     again = rerun_of(completed_own(suite=suite))
-    (shard,) = again.shards.all()
-    assert len(shard.task_keys) == 20
-    assert remaining_tasks(shard) == shard.task_keys
+    shards = list(again.shards.all())
+    assert sum(len(shard.task_keys) for shard in shards) == 20
+    assert [remaining_tasks(shard) for shard in shards] == [shard.task_keys for shard in shards]
 
 
 def test_forged_scores_are_found(suite):
