@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.timeout(300)
 SECONDS = 150.0
-READER = "without landlock: read everything"
-"""Code that tries every way to read a secret, in a sandbox that lacks one part."""
+MISSING = "landlock"
+"""The part that the sandbox of code which tries every way to read a secret lacks."""
 REDIRECTING = "a redirect to this machine"
 
 
@@ -44,7 +44,7 @@ def fates(site: "Site") -> "Iterator[Mapping[str, Fate]]":
     from tests.hostile.endpoints import ENDPOINTS, HEADER, TIMEOUT_SECONDS, serving
 
     user = site.mallory()
-    reader = next(case for case in layers.STRONGEST if case.name == READER)
+    reader = layers.STRONGEST[MISSING]
     redirecting = next(one for one in ENDPOINTS if one.name == REDIRECTING)
     with serving() as servers:
         endpoint = {
@@ -100,7 +100,7 @@ def test_code_in_a_model_server_finds_no_secret(fates: "Mapping[str, Fate]"):
     assert fate.state in {"completed", "failed"}, said
     assert {row["outcome"] for row in fate.rows} <= {"planner_fault"}
     assert NOTHING in said
-    assert "'landlock'" in said, "its sandbox had this part"
+    assert repr(MISSING) in said, "its sandbox had this part"
 
 
 def test_no_secret_is_in_a_row_an_artefact_or_a_log(site: "Site", fates: "Mapping[str, Fate]"):

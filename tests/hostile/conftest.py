@@ -18,7 +18,7 @@ _AT_ONCE = 4
 """Submissions under way, and evaluations asked about."""
 _BY_FORM = 3
 """Every third case goes through the form, the others through the API."""
-_CHECKPOINTS = [*CASES, *layers.STRONGEST, layers.CONTROL, *layers.PRODUCT]
+_CHECKPOINTS = [*CASES, *layers.STRONGEST.values(), *layers.OTHERWISE.values(), layers.CONTROL]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

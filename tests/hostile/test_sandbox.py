@@ -23,7 +23,8 @@ OWN = frozenset({Layer.LANDLOCK, Layer.SECCOMP, Layer.LIMITS})
 OUTER = Layer.BUBBLEWRAP if shutil.which("bwrap") else Layer.NAMESPACES
 FULL = OWN | {OUTER} | ({Layer.OWN_USER} if os.geteuid() == 0 else set())
 READING = [case for case in CASES if case.reads]
-ALWAYS_TOLD = {"auto map of the configuration", "pickle of weights", "pickle named safetensors", "vocab file of bert"}
+ALWAYS_TOLD = {"a configuration class of its own", "a pickle beside the weights",
+               "a pickle under the name of safetensors", "the vocabulary of a BERT tokenizer"}  # fmt: skip
 """Routes by which the careless loader tells the secret where nothing keeps it from it."""
 
 LOADER = """
@@ -100,8 +101,6 @@ def told(layers: frozenset[Layer], *, corpus: Path, bait: Target) -> set[str]:
 
 # Without a file system of its own, another user would not reach the interpreter where that is root's.
 ONE_OFF = {"none": FULL, OUTER.value: OWN, **{layer.value: FULL - {layer} for layer in sorted(FULL - {OUTER})}}
-
-
 UNSANDBOXED = "everything"
 
 

@@ -20,24 +20,11 @@ class Upload:
     """A hostile upload."""
 
     name: str
-    field: str
-    """Of the form."""
     build: Callable[[], bytes]
     """The file's bytes."""
+    field: str = CHECKPOINT
+    """Of the form."""
     filename: str = "model.zip"
-
-
-UPLOADS: list[Upload] = []
-
-
-def upload(*, field: str = CHECKPOINT, filename: str = "model.zip") -> Callable[[Callable[[], bytes]], None]:
-    """Add the decorated function to the corpus, under its own name."""
-
-    def add(build: Callable[[], bytes]) -> None:
-        name = build.__name__.strip("_").replace("_", " ")
-        UPLOADS.append(Upload(name=name, field=field, build=build, filename=filename))
-
-    return add
 
 
 def _zip(files: Mapping[str, bytes], *, method: int = zipfile.ZIP_DEFLATED, base: bool = True) -> bytes:
@@ -48,14 +35,13 @@ def _zip(files: Mapping[str, bytes], *, method: int = zipfile.ZIP_DEFLATED, base
     return buffer.getvalue()
 
 
-def _with_entry(change: Callable[[zipfile.ZipInfo], None], *, name: str = "config.json") -> bytes:
-    """The honest zip with one entry that says something else of itself."""
+def _of_mode(mode: int) -> bytes:
+    """The honest zip whose settings are a file of another kind."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        for file, data in honest().items():
-            info = zipfile.ZipInfo(file)
-            if file == name:
-                change(info)
+        for name, data in honest().items():
+            info = zipfile.ZipInfo(name)
+            info.external_attr = mode << 16 if name == "config.json" else 0
             archive.writestr(info, data)
     return buffer.getvalue()
 
@@ -72,25 +58,18 @@ def _patched(data: bytes, *, at: bytes, offset: int, new: bytes) -> bytes:
 _LOCAL, _CENTRAL, _END = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
 
 
-@upload()
-def _a_bomb() -> bytes:
-    return _zip({"vocab.json": b" " * 200_000_000})
+def _in_both(local: int, central: int, new: bytes) -> bytes:
+    """The honest zip with other bytes at these offsets of each entry's two records."""
+    return _patched(_patched(_zip({}), at=_CENTRAL, offset=central, new=new), at=_LOCAL, offset=local, new=new)
 
 
-@upload()
-def _a_bomb_in_settings() -> bytes:
-    return _zip({"config.json": b'{"a": "' + b"x" * 100_000_000 + b'"}'})
-
-
-@upload()
-def _a_zip_in_a_zip() -> bytes:
+def _zip_in_a_zip() -> bytes:
     inner = _zip({"vocab.json": b" " * 50_000_000})
     for _ in range(3):
         inner = _zip({"model.zip": inner}, base=False)
     return inner
 
 
-@upload()
 def _entries_that_overlap() -> bytes:
     """Every entry of the listing is the same bytes: what is small unpacks to hundreds of times as much."""
     data = _zip({"vocab.json": b" " * 5_000_000}, base=False)
@@ -101,69 +80,6 @@ def _entries_that_overlap() -> bytes:
     return data[:at] + record * count + bytes(end)
 
 
-@upload()
-def _a_symbolic_link() -> bytes:
-    return _with_entry(lambda info: setattr(info, "external_attr", (stat.S_IFLNK | 0o777) << 16))
-
-
-@upload()
-def _a_device() -> bytes:
-    return _with_entry(lambda info: setattr(info, "external_attr", (stat.S_IFCHR | 0o666) << 16))
-
-
-@upload()
-def _a_place_above() -> bytes:
-    return _zip({"../../../../tmp/planarena-hostile": b"x", "..\\..\\planarena-hostile": b"x"})
-
-
-@upload()
-def _an_absolute_place() -> bytes:
-    return _zip({"/tmp/planarena-hostile": b"x", "C:\\planarena-hostile": b"x"})
-
-
-@upload()
-def _a_name_with_nul() -> bytes:
-    return _zip({"config.json": b"{}", "cXnfig.json": b"{}"}).replace(b"cXnfig.json", b"c\x00nfig.json")
-
-
-@upload()
-def _names_that_fold_together() -> bytes:
-    return _zip({"CONFIG.JSON": b"{}", "con\u017fig.json": b"{}", "\uff43onfig.json": b"{}"})
-
-
-@upload()
-def _one_name_twice() -> bytes:
-    return _zip({"config.jsoN": b'{"model_type": "bloom"}'}).replace(b"config.jsoN", b"config.json")
-
-
-@upload()
-def _a_hundred_thousand_files() -> bytes:
-    return _zip({f"{at}": b"" for at in range(100_000)}, method=zipfile.ZIP_STORED)
-
-
-@upload()
-def _an_encrypted_file() -> bytes:
-    data = _patched(_zip({}), at=_CENTRAL, offset=8, new=b"\x01\x00")
-    return _patched(data, at=_LOCAL, offset=6, new=b"\x01\x00")
-
-
-@upload()
-def _sizes_that_lie() -> bytes:
-    small = struct.pack("<L", 10)
-    return _patched(_patched(_zip({}), at=_CENTRAL, offset=24, new=small), at=_LOCAL, offset=22, new=small)
-
-
-@upload()
-def _a_size_of_4_gigabytes() -> bytes:
-    return _patched(_zip({}), at=_CENTRAL, offset=24, new=b"\xfe\xff\xff\xff")
-
-
-@upload()
-def _checksums_that_lie() -> bytes:
-    return _patched(_zip({}), at=_CENTRAL, offset=16, new=b"\x00\x00\x00\x00")
-
-
-@upload()
 def _zip64_that_lies() -> bytes:
     data = _zip({})
     record = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, 2**63, 2**63, 2**62, 2**62)
@@ -172,93 +88,67 @@ def _zip64_that_lies() -> bytes:
     return data[:-22] + record + locator + end
 
 
-@upload()
-def _an_unusual_method() -> bytes:
-    return _zip({}, method=zipfile.ZIP_LZMA)
-
-
-@upload()
-def _a_stream_that_never_ends() -> bytes:
-    """Deflated data without its last block."""
+def _stream_without_its_end() -> bytes:
     packer = zlib.compressobj(wbits=-15)
     data = _zip({"vocab.json": b"x" * 1_000_000})
     cut = packer.compress(b"x" * 1_000_000) + packer.flush(zlib.Z_SYNC_FLUSH)
     return data[:-2000] + cut + data[-2000:]
 
 
-@upload()
-def _no_zip() -> bytes:
-    return b"\x7fELF" + bytes(200_000)
-
-
-@upload()
-def _a_picture_that_is_a_zip() -> bytes:
-    return b"GIF89a/*" + _zip({"config.json": b"[]"}) + b"*/=1;"
-
-
-@upload()
 def _two_listings() -> bytes:
-    first, second = _zip({"config.json": b"{}"}), _zip({})
-    return second + first + second[-22:]
+    second = _zip({})
+    return second + _zip({"config.json": b"{}"}) + second[-22:]
 
 
-@upload()
-def _a_comment_with_another_end() -> bytes:
-    data = _zip({})
+def _comment_with_another_end() -> bytes:
     comment = struct.pack("<4s4H2LH", _END, 0, 0, 1, 1, 46, 0, 0)
-    return data[:-2] + struct.pack("<H", len(comment)) + comment
+    return _zip({})[:-2] + struct.pack("<H", len(comment)) + comment
 
 
-@upload()
-def _nothing() -> bytes:
-    return b""
-
-
-@upload()
-def _an_empty_zip() -> bytes:
-    return _zip({}, base=False)
-
-
-@upload(filename="../../../etc/cron.d/x\x00.zip")
-def _a_filename_that_climbs() -> bytes:
-    return zipped({"config.json": b"{}"})
-
-
-@upload(field=PLANS, filename="plans.json")
-def _plans_nested_deeply() -> bytes:
-    return b'{"1": ' + b"[" * 500_000
-
-
-@upload(field=PLANS, filename="plans.json")
-def _plans_with_a_huge_integer() -> bytes:
-    return b'{"1": {"steps": [], "answers": [], "x": 1' + b"0" * 2_000_000 + b"}}"
-
-
-@upload(field=PLANS, filename="plans.json")
-def _plans_with_numbers_that_are_none() -> bytes:
-    return b'{"1": {"steps": [NaN, 1e999]}}'
-
-
-@upload(field=PLANS, filename="plans.json")
-def _plans_for_a_million_tasks() -> bytes:
-    return json.dumps({str(at): "" for at in range(500_000)}).encode()
-
-
-@upload(field=PLANS, filename="plans.json")
-def _plans_of_nine_megabytes() -> bytes:
-    return b'{"1": "' + b"x" * 9_000_000 + b'"}'
-
-
-@upload(field=PLANS, filename="plans.json")
-def _plans_that_are_no_text() -> bytes:
-    return b"\xff\xfe" + bytes(range(256)) * 100
-
-
-@upload(field=PLANS, filename="plans.json")
-def _plans_with_markup_for_tasks() -> bytes:
-    return json.dumps({"<script>alert(1)</script>": "x", "\u202e": "y", "a\x00b": "z"}).encode()
-
-
-@upload(field=PLANS, filename="plans.jsonl")
-def _plans_in_a_million_lines() -> bytes:
-    return b'{"task": "1", "plan": ""}\n' * 270_000
+_CHECKPOINTS: dict[str, Callable[[], bytes]] = {
+    "a bomb": lambda: _zip({"vocab.json": b" " * 200_000_000}),
+    "a bomb in settings": lambda: _zip({"config.json": b'{"a": "' + b"x" * 100_000_000 + b'"}'}),
+    "a zip in a zip": _zip_in_a_zip,
+    "entries that overlap": _entries_that_overlap,
+    "a symbolic link": lambda: _of_mode(stat.S_IFLNK | 0o777),
+    "a device": lambda: _of_mode(stat.S_IFCHR | 0o666),
+    "a place above": lambda: _zip({"../../../../tmp/planarena-hostile": b"x", "..\\..\\planarena-hostile": b"x"}),
+    "an absolute place": lambda: _zip({"/tmp/planarena-hostile": b"x", "C:\\planarena-hostile": b"x"}),
+    "a name with NUL": lambda: _zip({"config.json": b"{}", "cXnfig.json": b"{}"}).replace(
+        b"cXnfig.json", b"c\x00nfig.json"),
+    "names that fold together": lambda: _zip(
+        {"CONFIG.JSON": b"{}", "con\u017fig.json": b"{}", "\uff43onfig.json": b"{}"}),
+    "one name twice": lambda: _zip({"config.jsoN": b'{"model_type": "bloom"}'}).replace(b"config.jsoN", b"config.json"),
+    "a hundred thousand files": lambda: _zip({f"{at}": b"" for at in range(100_000)}, method=zipfile.ZIP_STORED),
+    "an encrypted file": lambda: _in_both(6, 8, b"\x01\x00"),
+    "sizes that lie": lambda: _in_both(22, 24, struct.pack("<L", 10)),
+    "a size of 4 gigabytes": lambda: _patched(_zip({}), at=_CENTRAL, offset=24, new=b"\xfe\xff\xff\xff"),
+    "checksums that lie": lambda: _patched(_zip({}), at=_CENTRAL, offset=16, new=bytes(4)),
+    "zip64 that lies": _zip64_that_lies,
+    "an unusual method": lambda: _zip({}, method=zipfile.ZIP_LZMA),
+    "a stream without its end": _stream_without_its_end,
+    "no zip": lambda: b"\x7fELF" + bytes(200_000),
+    "a picture that is a zip": lambda: b"GIF89a/*" + _zip({"config.json": b"[]"}) + b"*/=1;",
+    "two listings": _two_listings,
+    "a comment with another end": _comment_with_another_end,
+    "nothing": lambda: b"",
+    "an empty zip": lambda: _zip({}, base=False),
+}  # fmt: skip
+_PLANS: dict[str, Callable[[], bytes]] = {
+    "plans nested deeply": lambda: b'{"1": ' + b"[" * 500_000,
+    "plans with a huge integer": lambda: b'{"1": {"steps": [], "answers": [], "x": 1' + b"0" * 2_000_000 + b"}}",
+    "plans with numbers that are none": lambda: b'{"1": {"steps": [NaN, 1e999]}}',
+    "plans for a million tasks": lambda: json.dumps({str(at): "" for at in range(500_000)}).encode(),
+    "plans of nine megabytes": lambda: b'{"1": "' + b"x" * 9_000_000 + b'"}',
+    "plans that are no text": lambda: b"\xff\xfe" + bytes(range(256)) * 100,
+    "plans with markup for tasks": lambda: json.dumps(
+        {"<script>alert(1)</script>": "x", "\u202e": "y", "a\x00b": "z"}).encode(),
+}  # fmt: skip
+UPLOADS = [
+    *(Upload(name=name, build=build) for name, build in _CHECKPOINTS.items()),
+    Upload(name="a filename that climbs", filename="../../../etc/cron.d/x\x00.zip",
+           build=lambda: zipped({"config.json": b"{}"})),
+    *(Upload(name=name, build=build, field=PLANS, filename="plans.json") for name, build in _PLANS.items()),
+    Upload(name="plans in a million lines", field=PLANS, filename="plans.jsonl",
+           build=lambda: b'{"task": "1", "plan": ""}\n' * 270_000),
+]  # fmt: skip

@@ -35,32 +35,27 @@ class Target:
     """Further secrets to look for, by what they are."""
 
 
+Build = Callable[[Files, Target], Files]
+"""Changes the files of an honest checkpoint."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     """A hostile checkpoint."""
 
     name: str
-    tries: str
-    """What it tries, as a part of a sentence: `it tries to ...`."""
-    build: Callable[[Files, Target], Files]
+    """What it tries, or what is odd about it."""
+    build: Build
     reads: bool = False
     """Whether a careless loader would read files for it, or run its code."""
-    kind: str = ""
-    """Of what it is made: each run loads one model of each kind."""
 
 
 CASES: list[Case] = []
 
 
-def case(*, tries: str, reads: bool = False) -> Callable[[Callable[[Files, Target], Files]], None]:
-    """Add the decorated function to the corpus, under its own name."""
-
-    def add(build: Callable[[Files, Target], Files]) -> None:
-        name = build.__name__.strip("_").replace("_", " ")
-        kind = "template" if name.startswith("template") else build.__module__.rpartition(".")[2]
-        CASES.append(Case(name=name, tries=tries, build=build, reads=reads, kind=kind))
-
-    return add
+def add(builds: Mapping[str, Build], *, reads: bool = False) -> None:
+    """Add checkpoints to the corpus, by their names."""
+    CASES.extend(Case(name=name, build=build, reads=reads) for name, build in builds.items())
 
 
 @cache

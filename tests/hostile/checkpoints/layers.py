@@ -1,7 +1,7 @@
-"""Readers of secrets, each in a sandbox that lacks one part: the other parts must be enough.
+"""A reader of secrets in sandboxes that lack one part each: the other parts must be enough.
 
-The strongest one tries every way to read that the corpus knows and names what it took, so that redaction of the secrets
-themselves hides nothing. Each reading program of the corpus runs without each part, too.
+It tries every way to read that the corpus knows, again after every way to get more rights, and names what it took, so
+that redaction of the secrets themselves hides nothing.
 """
 
 import os
@@ -10,7 +10,6 @@ from pathlib import Path
 
 from gpu_jobs.model_server.isolation.confinement import Layer
 from tests.hostile.checkpoints.base import Case, Files, Target
-from tests.hostile.checkpoints.taken_over import CODES, READERS, filled
 from tests.hostile.taken_over.sitecustomize import MARK
 from tests.hostile.taken_over.switches import EVERYTHING
 
@@ -124,10 +123,13 @@ parent = os.getppid()
 roots = ["", "/host", "/proc/self/root", "/proc/self/cwd/../../../../..", "/proc/1/root", f"/proc/{parent}/root",
          f"/proc/{parent}/cwd/../../../../..", f"/proc/{parent}/task/{parent}/root"]
 secret_files = [f"{SECRETS}/{name}" for name in ("secret_key", "signing_key", "webhook_key", "worker_token")]
-for root in roots:
-    for path in [f"{FOLDER}/file", f"{FOLDER}/descriptor", SHARED_FILE, BAIT, *secret_files]:
-        look(lambda: content(root + path))
-    look(lambda: sent(socket.AF_UNIX, root + UNIX))
+def read_files():
+    for root in roots:
+        for path in [f"{FOLDER}/file", f"{FOLDER}/descriptor", SHARED_FILE, BAIT, *secret_files]:
+            look(lambda: content(root + path))
+        look(lambda: sent(socket.AF_UNIX, root + UNIX))
+
+read_files()
 look(lambda: linked(f"{FOLDER}/file"))
 look(lambda: subprocess.run(["/bin/cat", f"{FOLDER}/file"], capture_output=True, timeout=2).stdout)
 look(by_handle)
@@ -164,10 +166,12 @@ for part, lacks in evidence.items():
         lacking += [part] if lacks() else []
     except OSError:
         pass
+for gain in (lambda: os.setresuid(0, 0, 0), lambda: call(272, 0x10000000), lambda: call(105, 0),
+             lambda: os.chroot("/proc/1/root")):
+    look(gain)
+read_files()
 tell(took or "took nothing", lacking)
 """
-
-
 UNSEEN = frozenset({"dropped capabilities"})
 """Whose absence that code cannot see: a change of user drops capabilities too."""
 
@@ -186,22 +190,20 @@ def _strongest(target: Target) -> str:
     return "\n".join([*(f"{name} = {value!r}" for name, value in given.items()), _READ_EVERYTHING])
 
 
-def _case(name: str, *, part: str, by: str = "", code: str = "") -> Case:
+def _case(part: str, *, by: str = "") -> Case:
+    switch = f"; without {part}" + (f"; by {by}" if by else "")
+
     def build(files: Files, target: Target) -> Files:
-        switch = f"; without {part}" + (f"; by {by}" if by else "")
-        own = filled(code, target=target) if code else _strongest(target)
-        return {**files, "README.md": f"{MARK}{switch}\n{own}\n".encode()}
+        return {**files, "README.md": f"{MARK}{switch}\n{_strongest(target)}\n".encode()}
 
-    return Case(name=f"without {part}{' by ' + by if by else ''}: {name}", tries=name, build=build)
+    return Case(name=f"{switch.removeprefix('; ').replace(';', '')}: {EVERYWHERE}", build=build)
 
 
-STRONGEST = [_case(EVERYWHERE, part=part) for part in PARTS]
-"""One for each part."""
-CONTROL = _case(EVERYWHERE, part=EVERYTHING)
+STRONGEST = {part: _case(part) for part in PARTS}
+"""The reader without each part."""
+OTHERWISE = {
+    part: _case(part, by=Layer.NAMESPACES.value) for part in PARTS if _BWRAP and part not in _OF_BUBBLEWRAP
+}  # fmt: skip
+"""The same with our own namespaces instead of bubblewrap's."""
+CONTROL = _case(EVERYTHING)
 """The same code without a sandbox, which must find the secrets."""
-PRODUCT = [
-    *(_case(name, part=part, code=CODES[name]) for name in READERS for part in PARTS),
-    *(_case(EVERYWHERE, part=part, by=Layer.NAMESPACES.value)
-      for part in PARTS if _BWRAP and part not in _OF_BUBBLEWRAP),
-]  # fmt: skip
-"""Every reader without every part, and the layers around our own namespaces instead of bubblewrap's."""
