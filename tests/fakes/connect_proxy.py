@@ -4,9 +4,11 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
+
+from tests.fakes.serving import accepting, carry
 
 OPEN = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
@@ -37,49 +39,30 @@ def connect_proxy(upstream: str = "http://127.0.0.1:9", *, answer: Callable[[soc
         upstream: the address of the server that every tunnel leads to, whatever was asked for.
         answer: what it does instead of opening a tunnel.
     """
-    listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-    found = ConnectProxy(port=listener.getsockname()[1])
+    heads: list[str] = []
     target = urlsplit(upstream)
 
-    def accept() -> None:
-        with suppress(OSError):
-            while True:
-                client, _ = listener.accept()
-                threading.Thread(target=serve, args=(client,), daemon=True).start()
-
     def serve(client: socket.socket) -> None:
-        with suppress(OSError), client:
-            received = b""
-            while b"\r\n\r\n" not in received:
-                if not (data := client.recv(65536)):
-                    return
-                received += data
-            head, _, rest = received.partition(b"\r\n\r\n")
-            found.heads.append(head.decode())
-            if answer is not None:
-                answer(client)
+        received = b""
+        while b"\r\n\r\n" not in received:
+            if not (data := client.recv(65536)):
                 return
-            with socket.create_connection((target.hostname, target.port)) as server:
-                if head.startswith(b"CONNECT "):
-                    client.sendall(OPEN)
-                else:
-                    server.sendall(head + b"\r\n\r\n" + rest)
-                threading.Thread(target=carry, args=(server, client), daemon=True).start()
-                carry(client, server)
+            received += data
+        head, _, rest = received.partition(b"\r\n\r\n")
+        heads.append(head.decode())
+        if answer is not None:
+            answer(client)
+            return
+        with socket.create_connection((target.hostname, target.port)) as server:
+            if head.startswith(b"CONNECT "):
+                client.sendall(OPEN)
+            else:
+                server.sendall(head + b"\r\n\r\n" + rest)
+            threading.Thread(target=carry, args=(server, client), daemon=True).start()
+            carry(client, server)
 
-    threading.Thread(target=accept, daemon=True).start()
-    try:
-        yield found
-    finally:
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-
-
-def carry(source: socket.socket, target: socket.socket) -> None:
-    with suppress(OSError):
-        while data := source.recv(65536):
-            target.sendall(data)
-        target.shutdown(socket.SHUT_WR)
+    with accepting(serve) as port:
+        yield ConnectProxy(port=port, heads=heads)
 
 
 _seen: list[int] | None = None

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
+from tests.fakes.serving import accepting, carry
+
 
 class CuttingProxy:
     """Hands bytes on between clients and one server."""
@@ -13,29 +15,16 @@ class CuttingProxy:
     def __init__(self, upstream: str) -> None:
         parts = urlsplit(upstream)
         self._upstream = (parts.hostname, parts.port)
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.url = ""
         self.lose_answers = 0
         """How many of the next answers are lost, after the server has done what was asked."""
         self.lost: list[bytes] = []
-        threading.Thread(target=self._accept, daemon=True).start()
 
-    def close(self) -> None:
-        self._listener.close()
-
-    def _accept(self) -> None:
-        with suppress(OSError):
-            while True:
-                client, _ = self._listener.accept()
-                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
-
-    def _serve(self, client: socket.socket) -> None:
-        with suppress(OSError), client, socket.create_connection(self._upstream) as server:
+    def serve(self, client: socket.socket) -> None:
+        with socket.create_connection(self._upstream) as server:
             back = threading.Thread(target=self._answer, args=(server, client), daemon=True)
             back.start()
-            while data := client.recv(65536):
-                server.sendall(data)
-            server.shutdown(socket.SHUT_WR)
+            carry(client, server)
             back.join(timeout=10)
 
     def _answer(self, server: socket.socket, client: socket.socket) -> None:
@@ -53,7 +42,6 @@ class CuttingProxy:
 def cutting(upstream: str) -> Iterator[CuttingProxy]:
     """A proxy before a server."""
     proxy = CuttingProxy(upstream)
-    try:
+    with accepting(proxy.serve) as port:
+        proxy.url = f"http://127.0.0.1:{port}"
         yield proxy
-    finally:
-        proxy.close()

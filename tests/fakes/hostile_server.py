@@ -2,11 +2,12 @@
 
 import gzip
 import socket
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+from tests.fakes.serving import accepting, request_of
 
 Answer = Callable[[socket.socket], None]
 BOMB_BYTES = 128 * 1024 * 1024
@@ -27,42 +28,16 @@ class HostileServer:
 @contextmanager
 def hostile_server(answer: Answer) -> Iterator[HostileServer]:
     """A server on this machine that answers each connection with `answer`, once."""
-    listening = socket.create_server(("127.0.0.1", 0), backlog=64)
-    found = HostileServer(url=f"http://127.0.0.1:{listening.getsockname()[1]}")
+    found = HostileServer(url="")
 
-    def serve() -> None:
-        while True:
-            try:
-                connection, _ = listening.accept()
-            except OSError:
-                return
-            threading.Thread(target=handle, args=(connection,), daemon=True).start()
+    def serve(connection: socket.socket) -> None:
+        head, body = request_of(connection)
+        found.requests.append(head + b"\r\n\r\n" + body)
+        answer(connection)
 
-    def handle(connection: socket.socket) -> None:
-        with connection:
-            try:
-                found.requests.append(_request(connection))
-                answer(connection)
-            except OSError:
-                return
-
-    threading.Thread(target=serve, daemon=True).start()
-    try:
+    with accepting(serve) as port:
+        found.url = f"http://127.0.0.1:{port}"
         yield found
-    finally:
-        listening.shutdown(socket.SHUT_RDWR)
-        listening.close()
-
-
-def _request(connection: socket.socket) -> bytes:
-    received = b""
-    while b"\r\n\r\n" not in received:
-        received += connection.recv(65536)
-    head, _, body = received.partition(b"\r\n\r\n")
-    length = next((int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")), 0)
-    while len(body) < length:
-        body += connection.recv(65536)
-    return received
 
 
 def answers(*, body: bytes, status: str = "200 OK", **headers: str) -> Answer:

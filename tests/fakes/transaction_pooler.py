@@ -10,8 +10,10 @@ import struct
 import threading
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
+
+from tests.fakes.serving import accepting
 
 _SSL_REQUEST, _GSS_REQUEST = 80877103, 80877104
 _ENDS_WITH_READY = frozenset(b"QS")
@@ -19,7 +21,7 @@ _ENDS_WITH_READY = frozenset(b"QS")
 
 
 class TransactionPooler:
-    """Listens on a port of 127.0.0.1; `servers` connections are shared by all clients."""
+    """`servers` connections are shared by all clients."""
 
     def __init__(self, *, host: str, port: int, servers: int = 3) -> None:
         """Args:
@@ -32,35 +34,22 @@ class TransactionPooler:
         self._made = 0
         self._changed = threading.Condition()
         self._greeting = b""
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = int(self._listener.getsockname()[1])
-        threading.Thread(target=self._accept, daemon=True).start()
+        self.port = 0
 
-    def close(self) -> None:
-        """End all connections."""
-        self._listener.close()
+    def serve(self, client: socket.socket) -> None:
+        startup = _startup(client)
+        server = self._take(startup)
+        self._give_back(server)
+        client.sendall(self._greeting)
+        while (first := _message(client))[:1] != b"X":
+            server = self._take(startup)
+            self._transaction(client=client, server=server, first=first)
+            self._give_back(server)
+
+    def end(self) -> None:
+        """End the connections to the server."""
         while self._idle:
             self._idle.popleft().close()
-
-    def _accept(self) -> None:
-        with suppress(OSError):
-            while True:
-                client, _ = self._listener.accept()
-                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
-
-    def _serve(self, client: socket.socket) -> None:
-        with suppress(OSError, EOFError), client:
-            startup = _startup(client)
-            server = self._take(startup)
-            self._give_back(server)
-            client.sendall(self._greeting)
-            while True:
-                first = _message(client)
-                if first[:1] == b"X":
-                    return
-                server = self._take(startup)
-                self._transaction(client=client, server=server, first=first)
-                self._give_back(server)
 
     def _transaction(self, *, client: socket.socket, server: socket.socket, first: bytes) -> None:
         """Pass on messages until the server says that it is in no transaction and owes no answer."""
@@ -133,7 +122,6 @@ def _exactly(source: socket.socket, count: int) -> bytes:
 def pooling(*, host: str, port: int, servers: int = 3) -> Iterator[TransactionPooler]:
     """A pooler in front of a server."""
     pooler = TransactionPooler(host=host, port=port, servers=servers)
-    try:
+    with accepting(pooler.serve) as pooler.port:
         yield pooler
-    finally:
-        pooler.close()
+    pooler.end()

@@ -7,11 +7,12 @@ import ctypes
 import os
 import secrets
 import socket
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.fakes.serving import accepting
 
 TOKEN_VARIABLE = "PLANARENA_CANARY_TOKEN"
 """In the environment of the site. The name says that it is a secret, so no worker gets it."""
@@ -54,7 +55,6 @@ def canaries() -> Iterator[Canaries]:
     name = f"planarena-canary-{secrets.token_hex(4)}"
     folder, shared_file = Path("/tmp") / name, Path("/dev/shm") / name
     key = secrets.randbelow(1 << 30) + 1
-    tcp = socket.create_server(("127.0.0.1", 0), backlog=64)
     unix, abstract = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
     folder.mkdir(mode=0o755)
     try:
@@ -66,35 +66,29 @@ def canaries() -> Iterator[Canaries]:
         unix.bind(str(folder / "unix"))
         (folder / "unix").chmod(0o777)
         abstract.bind(f"\0{name}")
-        for listening, kind in ((tcp, "tcp"), (unix, "unix"), (abstract, "abstract")):
-            listening.listen(64)
-            threading.Thread(target=_tell, args=(listening, texts[kind]), daemon=True).start()
-        segment = _segment(key, texts["shared segment"])
-        try:
-            yield Canaries(
-                folder=folder, texts=texts, port=tcp.getsockname()[1], unix=str(folder / "unix"), abstract=name,
-                shared_file=str(shared_file), shared_key=key, handle=_handle(folder / "file"),
-            )  # fmt: skip
-        finally:
-            _libc.shmctl(segment, _REMOVE, None)
+        unix.listen(64)
+        abstract.listen(64)
+        with (
+            accepting(_telling(texts["tcp"])) as port,
+            accepting(_telling(texts["unix"]), listener=unix),
+            accepting(_telling(texts["abstract"]), listener=abstract),
+        ):
+            segment = _segment(key, texts["shared segment"])
+            try:
+                yield Canaries(
+                    folder=folder, texts=texts, port=port, unix=str(folder / "unix"), abstract=name,
+                    shared_file=str(shared_file), shared_key=key, handle=_handle(folder / "file"),
+                )  # fmt: skip
+            finally:
+                _libc.shmctl(segment, _REMOVE, None)
     finally:
-        for listening in (tcp, unix, abstract):
-            with suppress(OSError):
-                listening.shutdown(socket.SHUT_RDWR)
-            listening.close()
         for path in (*folder.iterdir(), shared_file):
             path.unlink(missing_ok=True)
         folder.rmdir()
 
 
-def _tell(listening: socket.socket, text: str) -> None:
-    while True:
-        try:
-            connection, _ = listening.accept()
-        except OSError:
-            return
-        with connection, suppress(OSError):
-            connection.sendall(text.encode())
+def _telling(text: str) -> Callable[[socket.socket], None]:
+    return lambda connection: connection.sendall(text.encode())
 
 
 def _segment(key: int, text: str) -> int:

@@ -6,6 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.hostile.checkpoints import CASES
 from tests.hostile.site import MODEL_MEMORY, WORKERS, Fate, Site, User, all_secrets, files_with, tables_with
 
 pytestmark = pytest.mark.full
@@ -63,7 +64,8 @@ def test_memory_is_bounded(site: Site, fates: Mapping[str, Fate]):
     held = site.measured.memory
     assert held["gpu_jobs worker"] < MOST_WORKER_BYTES, held
     # Looked at five times a second; what grows in between is on top.
-    assert held["model_server"] < 1.5 * MODEL_MEMORY, held
+    loaded = [case.name for case in CASES if case.name in fates and fates[case.name].evaluation]
+    assert not loaded or held["model_server"] < 1.5 * MODEL_MEMORY, held
 
 
 def test_no_worker_is_lost_and_no_model_server_is_left(site: Site, fates: Mapping[str, Fate]):

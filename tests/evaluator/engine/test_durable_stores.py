@@ -102,6 +102,13 @@ def test_an_empty_file_under_a_good_name_is_written_again(tmp_path, durable):
     assert len(store.quarantine.entries()) == durable
 
 
+def test_an_empty_file_is_no_object_but_that_of_an_empty_text(tmp_path):
+    store = LocalStore(tmp_path, durable=True)
+    digest, empty = store.put(text(1)), store.put(encode(""))
+    path_of(store, digest).write_bytes(b"")
+    assert (store.has(digest), store.has(empty)) == (False, True)
+
+
 def test_a_good_copy_written_while_the_damage_is_noticed_stays(tmp_path):
     store = LocalStore(tmp_path, durable=True)
     digest = store.put(text(1))

@@ -66,18 +66,15 @@ def _now() -> datetime:
 class FakeS3:
     """Keeps objects by path. `failures` of the next requests are answered with 503."""
 
-    def __init__(self, *, page: int = 1000, keeps_checksums: bool = True) -> None:
-        """Args:
-        page: keys in one answer of a list.
-        keeps_checksums: whether it says in the answer to HEAD which SHA-256 it has checked.
-        """
+    def __init__(self, *, page: int = 1000) -> None:
+        """`page`: keys in one answer of a list."""
         self.objects: dict[str, Stored] = {}
         self.requests: list[tuple[str, str]] = []
         self.failures = 0
         self.fault: Callable[[str, str], Fault | None] = lambda _method, _name: None
         """Decides by method and path what goes wrong with a request."""
         self.slow_seconds = 0.2
-        self.page, self.keeps_checksums = page, keeps_checksums
+        self.page = page
         self.url = ""
         self.lock = threading.Lock()
 
@@ -217,7 +214,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(404, "NoSuchKey")
             return
         more = {"Last-Modified": format_datetime(found.modified, usegmt=True), "Accept-Ranges": "bytes"}
-        if self.fake.keeps_checksums and found.sha256 and self.headers.get("x-amz-checksum-mode") == "ENABLED":
+        if found.sha256 and self.headers.get("x-amz-checksum-mode") == "ENABLED":
             more["x-amz-checksum-sha256"] = found.sha256
         if found.note:
             more["x-amz-meta-reason"] = found.note

@@ -2,19 +2,7 @@
 
 from tests.hostile.checkpoints import code, layers, models, reading, taken_over, tokenizers
 from tests.hostile.checkpoints.base import CASES, Case, Files, Target, honest
-from tests.hostile.checkpoints.taken_over import TAKEN_OVER
 
 __all__ = [
-    "CASES",
-    "TAKEN_OVER",
-    "Case",
-    "Files",
-    "Target",
-    "code",
-    "honest",
-    "layers",
-    "models",
-    "reading",
-    "taken_over",
-    "tokenizers",
-]
+    "CASES", "Case", "Files", "Target", "code", "honest", "layers", "models", "reading", "taken_over", "tokenizers",
+]  # fmt: skip

@@ -46,16 +46,14 @@ class Case:
     name: str
     """What it tries, or what is odd about it."""
     build: Build
-    reads: bool = False
-    """Whether a careless loader would read files for it, or run its code."""
 
 
 CASES: list[Case] = []
 
 
-def add(builds: Mapping[str, Build], *, reads: bool = False) -> None:
+def add(builds: Mapping[str, Build]) -> None:
     """Add checkpoints to the corpus, by their names."""
-    CASES.extend(Case(name=name, build=build, reads=reads) for name, build in builds.items())
+    CASES.extend(Case(name=name, build=build) for name, build in builds.items())
 
 
 @cache

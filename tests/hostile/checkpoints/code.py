@@ -98,8 +98,6 @@ add({
     "classes by name in settings of torchao": _classes_by_name,
     "eight-bit weights with a library of its own": lambda files, target: _quantized(
         files, quant_method="bitsandbytes", load_in_8bit=True, bnb_4bit_quant_storage="x", library=target.path),
-}, reads=True)  # fmt: skip
-add({
     "an archive for diffusers": lambda files, _: {
         **files, "model.dduf": tensors({}), "model_index.json": b'{"_class_name": ["own", "Pipeline"]}'},
     "a class of the library that is no language model": lambda files, _: with_config(

@@ -117,4 +117,4 @@ add({
     "an adapter that the configuration points to": lambda files, target: with_config(
         files, _adapter_model_path=target.secrets, adapter_kwargs={"subfolder": target.path},
         adapters=[target.path], peft_config={"default": target.path}),
-}, reads=True)  # fmt: skip
+})  # fmt: skip

@@ -3,8 +3,6 @@
 from tests.hostile.checkpoints.base import Build, Files, Target, add
 from tests.hostile.taken_over.sitecustomize import MARK
 
-TAKEN_OVER = "taken over: "
-"""How the names of these cases begin."""
 _HANGS = f"{MARK}; within 4"
 """The first line of those that do nothing more until they are killed: their deadlines are short ones, in seconds."""
 
@@ -165,5 +163,5 @@ channel.send(json.dumps({"type": "answers", "answers": [{"type": "scores", "log_
 time.sleep(600)
 """,
 }
-add({f"{TAKEN_OVER}{name}": _build(code, mark=MARK) for name, code in _ENDING.items()})
-add({f"{TAKEN_OVER}{name}": _build(code, mark=_HANGS) for name, code in _HANGING.items()})
+add({f"taken over: {name}": _build(code, mark=MARK) for name, code in _ENDING.items()})
+add({f"taken over: {name}": _build(code, mark=_HANGS) for name, code in _HANGING.items()})
