@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import json
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -42,6 +41,7 @@ from evaluator.signatures import (
 )
 from evaluator.signatures.statements import Digested, Statement
 from evaluator.suites.base import Column
+from tests.fakes.serving import in_a_thread
 
 START = datetime(2026, 11, 20, 10, tzinfo=UTC)
 SUITE = SuiteFacts(
@@ -389,14 +389,8 @@ def served(site: SignedSite) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-    try:
-        site.site = f"http://127.0.0.1:{server.server_port}"
+    with in_a_thread(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as site.site:
         yield f"{site.site}/boards/openagi/"
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def name(number: int) -> str:

@@ -92,6 +92,14 @@ def test_a_damaged_object_is_set_aside_with_its_name_and_reason(tmp_path):
     assert list(store.digests()) == []
 
 
+def test_a_cache_removes_a_damaged_object_so_that_it_is_made_again(tmp_path):
+    store = LocalStore(tmp_path)
+    path_of(store, store.put(text(1))).write_bytes(b"damaged")
+    with pytest.raises(ObjectDamagedError):
+        store.get(text(1).digest)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
 @pytest.mark.parametrize("durable", [True, False])
 def test_an_empty_file_under_a_good_name_is_written_again(tmp_path, durable):
     store = LocalStore(tmp_path, durable=durable)

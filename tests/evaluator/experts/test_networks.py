@@ -25,6 +25,16 @@ def test_restormer_uses_the_released_parameter_names():
     assert expected <= names
 
 
+def test_the_papers_restormer_has_26_million_parameters():
+    import torch
+
+    from evaluator.experts.restormer import Restormer, RestormerConfig
+
+    with torch.device("meta"):
+        parameters = sum(each.numel() for each in Restormer(RestormerConfig()).parameters())
+    assert round(parameters / 1e6, 1) == 26.1
+
+
 def test_the_papers_colorizer_uses_the_released_names_and_sizes():
     import torch
 

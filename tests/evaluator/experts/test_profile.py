@@ -124,6 +124,13 @@ def test_altered_weights_are_refused(copied):
         load_expert(spec=spec)
 
 
+def test_altered_weights_of_an_expert_that_another_one_uses_are_refused(copied):
+    spec = load_profile("lilliput", folder=copied).experts["image_instance_segmentation"]
+    (spec.uses[0].path / "config.json").write_text("{}")
+    with pytest.raises(WeightsError, match="tableau-detection are not those of the profile"):
+        load_expert(spec=spec)
+
+
 def test_missing_weights_are_named(tmp_path):
     with pytest.raises(WeightsError, match=r"model\.safetensors"):
         weights_digest(tmp_path)

@@ -10,7 +10,7 @@ import pytest
 
 from evaluator.limited_process import Limits
 from evaluator.planners.language_models.admission.checkpoint_zip import inspect
-from evaluator.planners.language_models.admission.hub_lookup import HubAwayError, look_up
+from evaluator.planners.language_models.admission.hub_lookup import HubAwayError, language_model_files, look_up
 from evaluator.planners.language_models.admission.rules import ModelRefusedError
 from evaluator.planners.language_models.admission.settings_inspection import inspect_settings, inspect_settings_confined
 from tests.evaluator.experts.hub_server import serving
@@ -348,3 +348,8 @@ class TestSettings:
             change(repository / "tokenizer.json", normalizer={"type": "Own"})
             refusal(repository)
         assert not list(tmp_path.glob("hub-*"))
+
+
+def test_pickled_weights_programs_and_ways_of_decoding_are_never_fetched():
+    needed = ("config.json", "model.safetensors", "tokenizer.json")
+    assert language_model_files([*needed, "generation_config.json", "pytorch_model.bin", "x.py"]) == needed
