@@ -85,12 +85,6 @@ def test_an_address_alone_opens_nobody_elses_account(client, github):
     assert page.request["PATH_INFO"] == "/accounts/3rdparty/signup/"
     assert client.get("/tokens/").status_code == 302
     assert not SocialAccount.objects.filter(user=owner).exists()
-
-
-def test_who_has_an_account_with_their_address_is_told_to_link_it(client, github):
-    owner = make_user("ada")
-    EmailAddress.objects.create(user=owner, email="octo@example.org", verified=True, primary=True)
-    go(client)
     page = client.post("/accounts/3rdparty/signup/", {"username": "octo", "email": "octo@example.org"})
     assert "An account with this address already exists" in page.content.decode()
     assert not User.objects.filter(username="octo").exists()

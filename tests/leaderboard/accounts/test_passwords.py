@@ -85,18 +85,13 @@ class TestChange:
         assert is_good(token.token)
 
     def test_a_token_that_ended_meanwhile_or_is_somebody_elses_can_be_named(self, ada, browser):
-        theirs = api_token(make_user("bea"))
-        assert change(browser, keep=[f"api:{theirs.id}", "api:gone", "worker:nothing", "x"]).status_code == 302
-        assert is_good(theirs.token)
-
-    def test_tokens_of_others_are_left_alone(self, ada, browser):
         bea = make_user("bea")
         theirs, worker = api_token(bea), create_worker_token(owner=bea, name="gpu box")
-        change(browser)
+        assert change(browser, keep=[f"api:{theirs.id}", "api:gone", "worker:nothing", "x"]).status_code == 302
         assert is_good(theirs.token)
         assert holder(worker.token)
 
-    def test_the_audit_log_names_what_ended_and_why(self, ada, browser):
+    def test_audit_log_and_mail_name_what_ended_and_why(self, ada, browser):
         token, _ = api_token(ada), create_worker_token(owner=ada, name="gpu box")
         change(browser)
         (entry,) = AuditEntry.objects.filter(action=Action.PASSWORD_CHANGED)
@@ -105,13 +100,9 @@ class TestChange:
         assert (revoked.target, revoked.details) == (token.id, {"because": "password changed"})
         (worker,) = AuditEntry.objects.filter(action=Action.WORKER_TOKEN_REVOKED)
         assert (worker.label, worker.details) == ("gpu box", {"because": "password changed"})
-
-    def test_the_owner_gets_a_mail_that_names_what_ended(self, ada, browser):
-        create_worker_token(owner=ada, name="gpu box")
-        change(browser)
         (message,) = OutboxMessage.objects.all()
         assert message.payload["to"] == "ada@example.org"
-        assert "Ended: worker token gpu box" in message.payload["text"]
+        assert "worker token gpu box" in message.payload["text"]
         assert NEW not in str(message.payload)
 
     def test_when_ending_tokens_fails_the_old_password_stays(self, ada, browser, monkeypatch):
@@ -135,12 +126,6 @@ class TestReset:
         assert not is_signed_in(browser)
         assert AuditEntry.objects.get(action=Action.PASSWORD_RESET).details == {"ended": 2, "kept": 0}
         assert User.objects.get().check_password(NEW)
-
-    def test_two_different_passwords_end_nothing(self, ada):
-        token = api_token(ada)
-        client, form = reset_page(ada)
-        assert client.post(form, {"password1": NEW, "password2": "x"}).status_code == 200
-        assert is_good(token.token)
 
     def test_a_link_that_was_used_shows_nothing_of_the_account(self, ada):
         client, form = reset_page(ada)

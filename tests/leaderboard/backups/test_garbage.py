@@ -1,10 +1,10 @@
 """Retention and garbage collection: what goes, and that nothing which is named does."""
 
 import os
-import threading
 import time
 from datetime import timedelta
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from django.contrib.sessions.models import Session
@@ -18,14 +18,14 @@ from evaluator.values import encode
 from gpu_jobs.contract.attempt import GivenUp
 from leaderboard.backups import tasks
 from leaderboard.boards.services import publish
-from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, TaskResult
+from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, TaskResult
 from leaderboard.notifications.models import OutboxMessage
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.models import AttemptLog, LogChunk
-from leaderboard.queue.workers.finishing import deliver
 from leaderboard.results.objects import server_store
+from tests.leaderboard.backups.helpers import delivered_record
 from tests.leaderboard.executed import make_executed_evaluation
-from tests.leaderboard.factories import make_evaluation, make_lease, make_record, make_suite, make_user
+from tests.leaderboard.factories import make_evaluation, make_lease, make_suite, make_user
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("own_store")]
 OBJECTS = "objects of the store public that nothing names"
@@ -88,33 +88,52 @@ class TestObjects:
         after = Client().get(f"/evaluations/{evaluation.pk}/archive.tar")
         assert (b"".join(after.streaming_content) if after.streaming else after.content) == whole
 
-    def test_what_was_used_lately_stays(self):
+    def test_what_was_used_lately_stays_and_what_a_killed_write_left_goes(self):
         store = server_store(split="public")
         store.put(encode("on its way"))
+        half = store.path / "objects" / "ab" / ".writing-1-x-2"
+        half.parent.mkdir(parents=True, exist_ok=True)
+        half.write_bytes(b"half")
         age(store)
+        os.utime(half, (0, 0))
         assert store.has(encode("on its way").digest), "a worker asks whether it must send it, which is a use"
-        assert collect()[OBJECTS] == (0, 0)
-
-    def test_what_a_killed_write_left_goes(self):
-        store = server_store(split="public")
-        path = store.path / "objects" / "ab" / ".writing-1-x-2"
-        path.parent.mkdir(parents=True)
-        path.write_bytes(b"half")
-        os.utime(path, (0, 0))
         assert collect()[OBJECTS] == (1, 4)
-        assert not path.exists()
+        assert not half.exists()
 
     def test_no_object_goes_while_a_record_is_missing(self):
-        evaluation = make_evaluation(state=EvaluationState.LAUNCHING, suite=make_suite(slug="kept", runnable=1))
-        lease, store = make_lease(evaluation), server_store(split="")
-        records = [make_record(task, suite="kept") for task in lease.tasks]
-        deliver(attempt_id=lease.attempt.pk, records=records, store=store)
+        delivered_record()
+        store = server_store(split="")
         store.put(encode("perhaps named by the record"))
         age(store)
         TaskResult.objects.update(record_digest="0" * 64)
         with pytest.raises(CommandError, match="Repair the store first"):
             collect()
         assert store.has(encode("perhaps named by the record").digest)
+
+    @pytest.mark.parametrize("moment", ["before", "after"])
+    def test_who_asks_for_an_object_while_it_is_moved_aside_loses_nothing(self, tmp_path, monkeypatch, moment):
+        store, artefact, replace = LocalStore(tmp_path), encode("asked for"), Path.replace
+        store.put(artefact)
+        age(store)
+
+        def asks() -> None:
+            """As an intake does."""
+            if not store.has(artefact.digest):
+                store.put(artefact)
+
+        with monkeypatch.context() as patch:
+
+            def replaced(path: Path, target: Path) -> None:
+                patch.undo()
+                if moment == "before":
+                    asks()
+                replace(path, target)
+                if moment == "after":
+                    asks()
+
+            patch.setattr(Path, "replace", replaced)
+            store.collect(keep=set(), before=1.0, dry_run=False)
+        assert store.get(artefact.digest) == artefact
 
     def test_a_collection_that_was_killed_is_completed(self, tmp_path):
         store = LocalStore(tmp_path)
@@ -124,36 +143,6 @@ class TestObjects:
         path.replace(tmp_path / "collected" / f"{path.parent.name}{path.name}")
         store.collect(keep={digest}, before=time.time() + 60, dry_run=False)
         assert store.get(digest).data == b"named meanwhile"
-
-    @pytest.mark.full
-    def test_writers_beside_collections_lose_nothing(self, tmp_path):
-        """Each writer puts or finds an object, as an intake does, and then expects it to be there."""
-        store, lost, over = LocalStore(tmp_path), [], threading.Event()
-
-        def collecting() -> None:
-            while not over.is_set():
-                for path in (tmp_path / "objects").glob("*/*0.txt"):
-                    os.utime(path, (0, 0)) if path.exists() else None
-                store.collect(keep=set(), before=time.time() - 0.5, dry_run=False)
-
-        def writing(number: int) -> None:
-            for turn in range(150):
-                artefact = encode(f"{turn % 20}")
-                if not store.has(artefact.digest):
-                    store.put(artefact)
-                # For a moment it may be aside.
-                if not any(store.has(artefact.digest) or time.sleep(0.05) for _ in range(20)):
-                    lost.append((number, turn))
-
-        collector = threading.Thread(target=collecting)
-        writers = [threading.Thread(target=writing, args=(number,)) for number in range(3)]
-        for thread in (collector, *writers):
-            thread.start()
-        for thread in writers:
-            thread.join()
-        over.set()
-        collector.join()
-        assert not lost
 
 
 class TestRows:
@@ -168,16 +157,12 @@ class TestRows:
         assert Evaluation.objects.count() == 1
 
     @pytest.mark.parametrize("changes", [{"first_ranked": LONG_AGO}, {"finished": timezone.now()}])
-    def test_what_was_ranked_or_has_just_ended_keeps_them(self, changes):
+    def test_what_was_ranked_has_just_ended_or_lives_keeps_them(self, changes):
         old_evaluation()
         Evaluation.objects.update(**changes)
-        assert collect()["log lines"][0] == 0
-        assert (LogChunk.objects.count(), Attempt.objects.count()) == (1, 1)
-
-    def test_live_attempts_stay(self):
         make_lease(make_evaluation(state=EvaluationState.LAUNCHING))
-        collect()
-        assert Attempt.objects.get().state == AttemptState.LIVE
+        assert collect()["log lines"][0] == 0
+        assert (LogChunk.objects.count(), Attempt.objects.count()) == (1, 2)
 
     def test_sent_messages_and_expired_sessions_go_and_waiting_ones_stay(self):
         OutboxMessage.objects.create(kind="mail", payload={}, sent_at=LONG_AGO)

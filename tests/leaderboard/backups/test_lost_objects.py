@@ -8,30 +8,20 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
-from django.utils import timezone
 
-from evaluator.experts.weights import file_digest
 from evaluator.values import Artefact, MediaType
-from leaderboard.evaluations.models import EvaluationState, TaskResult
 from leaderboard.monitoring import views
 from leaderboard.monitoring.figures import DatabaseFigures
 from leaderboard.planners.checkpoints import checkpoint_store
-from leaderboard.planners.models import CheckpointUpload
-from leaderboard.queue.workers.finishing import deliver
 from leaderboard.results.objects import server_store
-from tests.leaderboard.factories import make_evaluation, make_lease, make_record, make_suite, make_user
+from tests.leaderboard.backups.helpers import delivered_record, run, uploaded_checkpoint
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("own_store")]
 
 
 @pytest.fixture
-def record(own_store):
-    """The digest of one record of a result, which is in the public store."""
-    evaluation = make_evaluation(state=EvaluationState.LAUNCHING, suite=make_suite(slug="kept", runnable=1))
-    lease = make_lease(evaluation)
-    records = [make_record(task, suite="kept") for task in lease.tasks]
-    deliver(attempt_id=lease.attempt.pk, records=records, store=server_store(split=""))
-    return TaskResult.objects.exclude(record_digest="").values_list("record_digest", flat=True).get()
+def record(own_store) -> str:
+    return delivered_record()
 
 
 def file_of(digest: str) -> Path:
@@ -47,16 +37,6 @@ def damage(digest: str) -> bytes:
     return bytes(data)
 
 
-def run(command: str, *arguments: object) -> str:
-    out = StringIO()
-    call_command(command, *arguments, stdout=out, stderr=out)
-    return out.getvalue()
-
-
-def whole_dumps(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.glob("database-*.dump"))
-
-
 def test_a_backup_fails_for_a_damaged_artefact_that_was_found_before(tmp_path):
     digest = server_store(split="hidden").put(Artefact(data=b"a picture", media_type=MediaType.PNG))
     next(server_store(split="hidden").path.rglob("*.png")).write_bytes(b"a pitcure")
@@ -69,14 +49,14 @@ def test_a_backup_fails_for_a_damaged_artefact_that_was_found_before(tmp_path):
 def test_backups_that_lack_records_never_replace_a_whole_one(record, tmp_path):
     folder = tmp_path / "backup"
     run("back_up", folder, "--keep", 1)
-    whole, manifest = whole_dumps(folder), (folder / "backup.json").read_bytes()
+    whole, manifest = sorted(folder.glob("database-*.dump")), (folder / "backup.json").read_bytes()
     # The volume with the backup's objects is another one than before.
     shutil.rmtree(folder / "public")
     file_of(record).unlink()
     for _ in range(3):
         with pytest.raises(CommandError, match=r"The last whole backup, of .* is kept"):
             run("back_up", folder, "--keep", 1)
-    assert whole_dumps(folder) == whole
+    assert sorted(folder.glob("database-*.dump")) == whole
     assert (folder / "backup.json").read_bytes() == manifest
     # They do not fill the disk either, and are named as what they are.
     (incomplete,) = folder.glob("incomplete-*.dump")
@@ -98,6 +78,8 @@ def test_a_record_that_the_backup_has_is_put_back_by_repair_store(record, tmp_pa
 
 
 def test_damage_that_nobody_has_read_is_found_by_repair_store(record, tmp_path):
+    with pytest.raises(CommandError, match="holds no backup: it has none of the folders public, hidden, checkpoints"):
+        run("repair_store", "--from", tmp_path)
     run("back_up", tmp_path / "backup")
     good = file_of(record).read_bytes()
     left = damage(record)
@@ -116,11 +98,6 @@ def test_a_damaged_copy_in_the_backup_is_not_put_back(record, tmp_path):
     with pytest.raises(CommandError, match=f"Still lost: 1 record .public/{record}"):
         run("repair_store", "--from", folder)
     assert not server_store(split="").has(record)
-
-
-def test_a_folder_that_is_no_backup_repairs_nothing(tmp_path):
-    with pytest.raises(CommandError, match="holds no backup: it has none of the folders public, hidden, checkpoints"):
-        run("repair_store", "--from", tmp_path)
 
 
 def test_a_loss_that_was_accepted_is_listed_in_the_manifest_and_backups_succeed(record, tmp_path):
@@ -166,19 +143,7 @@ def test_metrics_count_what_is_lost_until_it_is_repaired(record, tmp_path, setti
 
 
 def test_a_damaged_checkpoint_is_set_aside_and_put_back(tmp_path):
-    file = tmp_path / "weights"
-    file.write_bytes(b"weights")
-    digest = file_digest(file)
-    checkpoint_store().copy(path=file, digest=digest)
-    CheckpointUpload.objects.create(
-        owner=make_user(),
-        digest=digest,
-        bytes=7,
-        architecture="t5",
-        parameters=1,
-        weights_bytes=4,
-        wanted_at=timezone.now(),
-    )
+    digest = uploaded_checkpoint(tmp_path / "weights")
     run("back_up", tmp_path / "backup")
     checkpoint_store().path(digest).write_bytes(b"altered")
     assert "Uploaded checkpoints: 1 put back." in run("repair_store", "--from", tmp_path / "backup")

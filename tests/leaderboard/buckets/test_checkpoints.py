@@ -1,17 +1,14 @@
 """Uploaded checkpoints in the site's bucket."""
 
-from io import StringIO
-
 import pytest
-from django.core.management import CommandError, call_command
-from django.utils import timezone
+from django.core.management import CommandError
 
 from evaluator.experts.weights import file_digest
 from evaluator.planners.language_models.admission.checkpoint_zip import CheckpointFacts
 from leaderboard.planners import checkpoints
 from leaderboard.planners.checkpoint_stores import CheckpointStore
 from leaderboard.planners.checkpoints import checkpoint_store
-from leaderboard.planners.models import CheckpointUpload
+from tests.leaderboard.backups.helpers import run, uploaded_checkpoint
 from tests.leaderboard.factories import make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -20,23 +17,8 @@ WEIGHTS = bytes(range(256)) * 40
 
 
 @pytest.fixture
-def digest(bucket, tmp_path):
-    """Of a checkpoint that somebody has uploaded."""
-    file = tmp_path / "weights"
-    file.write_bytes(WEIGHTS)
-    digest = file_digest(file)
-    checkpoint_store().take(path=file, digest=digest)
-    CheckpointUpload.objects.create(
-        owner=make_user(), digest=digest, bytes=len(WEIGHTS), architecture="t5", parameters=1, weights_bytes=4,
-        wanted_at=timezone.now(),
-    )  # fmt: skip
-    return digest
-
-
-def run(command, *arguments):
-    out = StringIO()
-    call_command(command, *arguments, stdout=out, stderr=out)
-    return out.getvalue()
+def digest(bucket, tmp_path) -> str:
+    return uploaded_checkpoint(tmp_path / "weights", WEIGHTS)
 
 
 def test_it_is_read_piece_by_piece_from_a_prefix_of_its_own(bucket, digest):

@@ -110,19 +110,14 @@ def test_without_a_public_endpoint_the_site_serves_pictures(bucket):
     assert (answer.status_code, answer.content) == (200, b"a picture")
 
 
-@pytest.mark.parametrize(
-    "where", ["http://x/y", "s3://", "s3://Bucket", "s3://bucket/../x", "s3://bucket?x=1", "gs://b"]
-)
-def test_an_address_that_names_no_bucket_is_refused(where):
-    with pytest.raises(ImproperlyConfigured, match="must be a folder, or s3://bucket/prefix"):
-        store_url(where)
-
-
 def test_addresses_of_buckets_and_origins_are_read():
     assert store_url("/srv/store") == store_url("") == ""
     assert store_url("s3://arena/some/prefix/") == "s3://arena/some/prefix"
     assert origin_of("https://S3.example.org/arena") == "https://s3.example.org"
     assert origin_of("") == ""
+    for wrong in ("http://x/y", "s3://", "s3://Bucket", "s3://bucket/../x", "s3://bucket?x=1", "gs://b"):
+        with pytest.raises(ImproperlyConfigured, match="must be a folder, or s3://bucket/prefix"):
+            store_url(wrong)
     for wrong in ("s3.example.org", "javascript:alert(1)", "https://a b", "https://x; script-src *"):
         with pytest.raises(ImproperlyConfigured, match="must begin with"):
             origin_of(wrong)

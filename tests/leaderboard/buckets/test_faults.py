@@ -8,21 +8,16 @@ from django.db.models.functions import Now
 from django.test import Client
 
 from evaluator.values import encode
-from gpu_jobs import bundles
 from leaderboard.evaluations.models import Attempt, TaskResult
 from leaderboard.monitoring.volumes import damage_figures
-from leaderboard.queue.models import OwnWorkerRun
 from leaderboard.results.objects import server_store
 from leaderboard.site.health import STORE_UNAVAILABLE
 from leaderboard.site.storage import bucket as site_bucket
 from tests.fakes.s3 import Fault
-from tests.leaderboard.factories import make_record, make_submission, make_user
-from tests.leaderboard.queue.workers.test_tokens import launching, lease, own_evaluation, token_of
-from tests.leaderboard.site.api.helpers import ApiClient, worker_client, worker_with
+from tests.leaderboard.site.storage.test_disk_full import TEXT, Case
 from tests.rings import usual
 
 pytestmark = pytest.mark.django_db
-TEXT = "t" * 5000
 FAULTS = {
     Fault.REFUSED: "(403 AccessDenied)",
     Fault.BUSY: "(503 SlowDown)",
@@ -41,35 +36,10 @@ def probe(monkeypatch):
     site_bucket._bucket.cache_clear()
 
 
-class Case:
-    """An evaluation of the site's worker, which holds a lease."""
-
-    def __init__(self):
-        self.evaluation = make_submission(user=make_user("ada")).evaluations.get()
-        launching(self.evaluation)
-        self.lease = lease(worker_client()).json()
-        self.path = f"worker/attempts/{self.lease['attempt']}/"
-        self.client = ApiClient(self.lease["token"])
-
-    def send(self, *texts):
-        return self.client.post_bytes(
-            f"{self.path}objects/", bundles.pack(encode(text) for text in texts), bundles.CONTENT_TYPE
-        )
-
-    def deliver(self):
-        records = [make_record(task, suite=self.evaluation.suite.slug) for task in self.lease["tasks"]]
-        body = {"results": [record.model_dump(mode="json") for record in records]}
-        return self.client.post(f"{self.path}results/", body)
-
-    def waiting(self):
-        owner = Client()
-        owner.force_login(self.evaluation.submission.submitted_by)
-        return owner.get(f"/api/v1/evaluations/{self.evaluation.pk}/place/").json()["why"] or ""
-
-
 @pytest.mark.parametrize("fault", usual(FAULTS, of=[Fault.REFUSED, Fault.RESET]))
 def test_what_the_bucket_does_not_take_is_refused_and_taken_once_it_does(bucket, fault):
     case = Case()
+    Attempt.objects.update(stalls_at=Now() + timedelta(seconds=1))
     # Only writes: results are refused at their last step, when the site stores their records.
     bucket.fault = lambda method, _name: fault if method == "PUT" else None
     for answer in (case.send(TEXT), case.deliver()):
@@ -77,6 +47,7 @@ def test_what_the_bucket_does_not_take_is_refused_and_taken_once_it_does(bucket,
         assert answer.headers["Retry-After"] == "15"
     assert bucket.names("/objects/") == []
     assert not TaskResult.objects.exists()
+    assert Attempt.objects.filter(stalls_at__gt=Now() + timedelta(seconds=60)).exists(), "it does not stall"
     bucket.fault = lambda _method, _name: None
     assert case.send(TEXT).json()["kept"] == 1
     assert case.deliver().status_code == 200
@@ -90,7 +61,9 @@ def test_an_answer_that_breaks_off_is_read_again_and_never_taken_for_damage(buck
     bucket.fault = lambda method, _name: next(cut, None) if method == "GET" else None
     assert Client().get(f"/objects/{digest}").content == TEXT.encode()
     bucket.fault = lambda method, _name: Fault.CUT if method == "GET" else None
-    assert Client(raise_request_exception=False).get(f"/objects/{digest}").status_code == 503
+    answer = Client(raise_request_exception=False).get(f"/objects/{digest}")
+    assert (answer.status_code, answer["Retry-After"]) == (503, "15")
+    assert b"The site&#x27;s object store does not answer" in answer.content
     assert bucket.names("/quarantine/") == []
 
 
@@ -113,36 +86,6 @@ def test_owner_operator_and_probe_read_why(bucket, fault):
     bucket.fault = lambda _method, _name: None
     assert Client().get("/health/ready?again").status_code == 200
     assert case.waiting() == ""
-
-
-def test_a_page_that_needs_the_bucket_says_so(bucket):
-    digest = server_store(split="public").put(encode(TEXT))
-    bucket.fault = lambda _method, _name: Fault.REFUSED
-    answer = Client(raise_request_exception=False).get(f"/objects/{digest}")
-    assert answer.status_code == 503
-    assert answer["Retry-After"] == "15"
-    assert b"The site&#x27;s object store does not answer" in answer.content
-
-
-def test_an_attempt_whose_results_the_bucket_refuses_does_not_stall(bucket):
-    case = Case()
-    Attempt.objects.update(stalls_at=Now() + timedelta(seconds=1))
-    bucket.fault = lambda _method, _name: Fault.REFUSED
-    assert case.send(TEXT).status_code == 503
-    assert Attempt.objects.filter(stalls_at__gt=Now() + timedelta(seconds=60)).exists()
-
-
-def test_an_own_worker_is_not_charged_for_what_the_bucket_refused(bucket):
-    ada = make_user("ada")
-    own_evaluation(ada)
-    leased = lease(worker_with(token_of(ada)["token"])).json()
-    path, body = f"worker/attempts/{leased['attempt']}/objects/", bundles.pack([encode(TEXT)])
-    bucket.fault = lambda method, _name: Fault.REFUSED if method == "PUT" else None
-    for _ in range(2):
-        assert ApiClient(leased["token"]).post_bytes(path, body, bundles.CONTENT_TYPE).status_code == 503
-    bucket.fault = lambda _method, _name: None
-    assert ApiClient(leased["token"]).post_bytes(path, body, bundles.CONTENT_TYPE).status_code == 200
-    assert OwnWorkerRun.objects.get().uploaded_bytes == len(TEXT)
 
 
 def test_metrics_say_that_the_bucket_is_away_and_no_wrong_number_of_losses(bucket):

@@ -3,21 +3,18 @@
 import json
 import time
 from datetime import UTC, datetime
-from io import StringIO
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.test import Client
 
 from evaluator.engine.store import ObjectMissingError, StoreUnavailableError
 from evaluator.values import Artefact, MediaType
 from leaderboard.backups.garbage.collection import collect_garbage
 from leaderboard.backups.services import restore
-from leaderboard.evaluations.models import EvaluationState, TaskResult
-from leaderboard.queue.workers.finishing import deliver
 from leaderboard.results.objects import server_store
 from tests.fakes.s3 import Fault
-from tests.leaderboard.factories import make_evaluation, make_lease, make_record, make_suite
+from tests.leaderboard.backups.helpers import delivered_record, run
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
 
@@ -25,13 +22,8 @@ LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture
-def record(bucket):
-    """The digest of one record of a result, which is in the public store."""
-    evaluation = make_evaluation(state=EvaluationState.LAUNCHING, suite=make_suite(slug="kept", runnable=1))
-    lease = make_lease(evaluation)
-    records = [make_record(task, suite="kept") for task in lease.tasks]
-    deliver(attempt_id=lease.attempt.pk, records=records, store=server_store(split=""))
-    return TaskResult.objects.exclude(record_digest="").values_list("record_digest", flat=True).get()
+def record(bucket) -> str:
+    return delivered_record()
 
 
 def text(number):
@@ -49,19 +41,10 @@ def damage(s3, digest, *, store="public"):
     return s3.objects[path].data
 
 
-def run(command, *arguments):
-    out = StringIO()
-    call_command(command, *arguments, stdout=out, stderr=out)
-    return out.getvalue()
-
-
-def test_records_are_in_the_bucket_and_shown_from_there(bucket, record, tmp_path):
+def test_records_are_shown_from_the_bucket_and_damaged_ones_kept_in_quarantine(bucket, record, tmp_path):
     assert bucket.names("/public/objects/") == [path_of(record)]
     assert Client().get(f"/objects/{record}").content == bucket.objects[path_of(record)].data
     assert not [path for path in (tmp_path / "store").rglob("*") if path.is_file()]
-
-
-def test_damage_is_read_twice_kept_in_quarantine_and_never_served(bucket, record):
     left = damage(bucket, record)
     assert Client().get(f"/objects/{record}").status_code == 404
     assert bucket.names("/objects/") == []

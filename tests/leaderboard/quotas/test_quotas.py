@@ -1,10 +1,10 @@
 """The ledger: never more than the limit, refunded exactly once."""
 
+from datetime import timedelta
 from functools import partial
 
 import pytest
 from django.db import IntegrityError, transaction
-from django.db.models import Sum
 from django.utils import timezone
 
 from evaluator.engine.store import MemoryStore
@@ -17,7 +17,7 @@ from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.workers.finishing import deliver
 from leaderboard.quotas import refunds
 from leaderboard.quotas.models import ALL_SUITES, EntryReason, QuotaBalance, QuotaEntry
-from leaderboard.quotas.services import QuotaExceededError, quotas_of, today
+from leaderboard.quotas.services import QuotaExceededError, quotas_of
 from leaderboard.submissions import services
 from tests.leaderboard.factories import (
     let_time_pass,
@@ -26,11 +26,10 @@ from tests.leaderboard.factories import (
     make_record,
     make_suite,
     make_user,
+    planner_data,
 )
 from tests.leaderboard.site.api.helpers import client_of
 from tests.leaderboard.threads import in_threads
-
-UNLIMITED = 0
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +50,7 @@ def ledger(evaluation: Evaluation) -> list[tuple[int, str]]:
 
 @pytest.mark.django_db
 class TestLimits:
-    def test_a_user_has_a_quota_of_each_suite_and_of_all(self):
+    def test_a_user_has_a_quota_of_each_suite_and_of_all_for_a_day_or_none(self, settings, monkeypatch):
         user, suite = make_user(), make_suite()
         for _ in range(2):
             make_evaluation(user=user, suite=suite)
@@ -62,36 +61,23 @@ class TestLimits:
             make_evaluation(user=user)
         make_evaluation(suite=suite)
         assert used(user)[ALL_SUITES] == 3
+        tomorrow = timezone.now() + timedelta(days=1)
+        monkeypatch.setattr("leaderboard.quotas.services.timezone.now", lambda: tomorrow)
+        make_evaluation(user=user, suite=suite)
+        settings.QUOTA_PER_SUITE_AND_DAY = settings.QUOTA_PER_DAY = 0
+        for _ in range(5):
+            make_evaluation(user=user, suite=suite)
+        assert quotas_of(user=user, suites=[])[0].limit is None
 
     def test_a_submission_that_is_refused_leaves_nothing_behind(self, settings):
         settings.QUOTA_PER_DAY = 1
         user, suites = make_user(), sorted([make_suite().slug, make_suite().slug])
-        from tests.leaderboard.factories import planner_data
-
         valid = services.validate(user=user, data=services.SubmissionData(planner=planner_data(), suites=suites))
         with pytest.raises(QuotaExceededError):
             services.submit(valid)
         assert not Submission.objects.exists()
         assert not QuotaEntry.objects.exists()
         assert used(user) == {ALL_SUITES: 0}
-
-    def test_the_next_day_is_another_quota(self, monkeypatch):
-        user, suite = make_user(), make_suite()
-        for _ in range(2):
-            make_evaluation(user=user, suite=suite)
-        from datetime import timedelta
-
-        tomorrow = timezone.now() + timedelta(days=1)
-        monkeypatch.setattr("leaderboard.quotas.services.timezone.now", lambda: tomorrow)
-        make_evaluation(user=user, suite=suite)
-
-    def test_nothing_is_limited_where_the_operator_wants_it_so(self, settings):
-        settings.QUOTA_PER_SUITE_AND_DAY = settings.QUOTA_PER_DAY = UNLIMITED
-        user, suite = make_user(), make_suite()
-        for _ in range(5):
-            make_evaluation(user=user, suite=suite)
-        assert used(user)[ALL_SUITES] == 5
-        assert quotas_of(user=user, suites=[])[0].limit is None
 
     def test_refunds_do_not_let_anybody_submit_without_end(self, settings):
         settings.QUOTA_PER_DAY = 1
@@ -135,12 +121,19 @@ class TestRefunds:
         services.cancel(evaluation)
         assert ledger(evaluation) == [(1, EntryReason.SUBMITTED), (-1, EntryReason.NOTHING_RAN)]
         assert set(used(evaluation.submission.submitted_by).values()) == {0}
+        entry = QuotaEntry.objects.get(amount=-1)
+        entry.pk = None
+        with pytest.raises(IntegrityError), transaction.atomic():
+            entry.save()
 
-    def test_what_is_cancelled_after_a_worker_took_it_is_not(self, launcher):
-        evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
-        make_lease(evaluation)
-        services.cancel(evaluation)
-        assert ledger(evaluation) == [(1, EntryReason.SUBMITTED)]
+    def test_what_no_worker_took_is_refunded_and_what_is_cancelled_after_one_did_is_not(self, launcher):
+        untaken, taken = make_evaluation(), make_evaluation(state=EvaluationState.LAUNCHING)
+        let_time_pass(untaken)
+        assert steps.fail_overdue(untaken)
+        make_lease(taken)
+        services.cancel(taken)
+        assert ledger(untaken)[1:] == [(-1, EntryReason.NOT_THE_PLANNERS_FAULT)]
+        assert ledger(taken) == [(1, EntryReason.SUBMITTED)]
 
     def test_infra_faults_are_refunded_once_however_often_they_come_back(self, launcher):
         evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
@@ -155,28 +148,6 @@ class TestRefunds:
         assert evaluation.state == EvaluationState.ON_HOLD
         services.cancel(evaluation)
         assert len(ledger(evaluation)) == 2
-
-    def test_an_evaluation_that_no_worker_took_is_refunded(self):
-        evaluation = make_evaluation()
-        let_time_pass(evaluation)
-        assert steps.fail_overdue(evaluation)
-        assert ledger(evaluation)[1:] == [(-1, EntryReason.NOT_THE_PLANNERS_FAULT)]
-
-    def test_the_database_refuses_a_second_refund(self):
-        evaluation = make_evaluation()
-        services.cancel(evaluation)
-        entry = QuotaEntry.objects.get(amount=-1)
-        entry.pk = None
-        with pytest.raises(IntegrityError), transaction.atomic():
-            entry.save()
-
-    def test_a_balance_is_the_sum_of_its_entries(self, launcher):
-        user, suite = make_user(), make_suite()
-        make_evaluation(user=user, suite=suite)
-        services.cancel(make_evaluation(user=user, suite=suite))
-        services.cancel(make_evaluation(user=user))
-        total = QuotaEntry.objects.filter(user=user, day=today()).aggregate(sum=Sum("amount"))["sum"]
-        assert used(user)[ALL_SUITES] == total == 1
 
 
 def test_only_ends_that_are_not_the_planner_s_are_refunded():

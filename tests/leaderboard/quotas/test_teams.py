@@ -37,7 +37,7 @@ class TestCharging:
         assert used(user=ada) == used(team=team) == {ALL_SUITES: 0, suite.slug: 0}
         assert QuotaEntry.objects.filter(evaluation=evaluation, amount=-1).count() == 2
 
-    def test_the_team_s_limit_holds_for_all_its_members_together(self):
+    def test_the_team_s_limit_holds_for_all_its_members_together_and_their_own_holds_too(self, settings):
         ada, bea, suite = make_user("ada"), make_user("bea"), make_suite()
         team = make_team(ada, bea, name="lab")
         make_submission(user=ada, suite=suite, team=team)
@@ -49,15 +49,10 @@ class TestCharging:
         make_submission(user=ada, team=team)
         with pytest.raises(QuotaExceededError, match="all 3 evaluations that a team may submit"):
             make_submission(user=ada, team=team)
-
-    def test_a_user_s_own_limit_holds_for_a_team_too(self, settings):
-        settings.QUOTA_PER_DAY = 1
-        ada = make_user("ada")
-        team = make_team(ada)
-        make_submission(user=ada, team=team)
+        settings.QUOTA_PER_DAY, settings.TEAM_QUOTA_PER_DAY = 1, 9
         with pytest.raises(QuotaExceededError, match="You have submitted all 1"):
-            make_submission(user=ada, team=team)
-        assert used(team=team)[ALL_SUITES] == 1
+            make_submission(user=bea, team=team)
+        assert used(team=team)[ALL_SUITES] == 3
 
     def test_the_api_shows_both_and_names_the_team_that_has_none_left(self):
         ada, suite = make_user("ada"), make_suite()
