@@ -29,7 +29,7 @@ def line(message: str = "something", form: str = "lines") -> str:
     return formatter(form).format(logging.LogRecord("site", logging.INFO, "", 1, message, (), None))
 
 
-def wait_until(holds, seconds: float = 20) -> None:
+def wait_until(holds, seconds: float = 60) -> None:
     until = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < until

@@ -7,7 +7,7 @@ from django.db.models import F
 from django.test import Client
 
 from leaderboard.catalog.library import NOT_READY
-from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.monitoring.status import site_status, verdict
 from leaderboard.notifications.incidents import open_incident
 from leaderboard.notifications.models import Fault, Incident, OutboxMessage
@@ -61,7 +61,11 @@ class TestASuiteThatCannotBeEvaluated:
         return client_of(make_user()).post("submissions/", BODY)
 
     def test_operators_and_nobody_else_get_at_most_one_mail_in_an_hour_and_for_each_suite(self, operator):
-        assert [self.submit().json()["detail"] for _ in range(3)] == [NOT_READY] * 3
+        for _ in range(3):
+            refused = self.submit()
+            assert (refused.status_code, refused.json()["code"]) == (503, "not_ready")
+            assert refused.json()["detail"] == NOT_READY
+        assert not Submission.objects.exists()
         [(to, subject, text)] = mails()
         assert (to, subject) == ("operator@example.org", "PlanArena: suite openagi cannot be evaluated")
         assert "there are no weights" in text

@@ -22,6 +22,7 @@ from leaderboard.submissions import services as evaluations
 from tests.fakes.connect_proxy import connect_proxy, connections_seen
 from tests.fakes.hostile_server import SLOW_ANSWERS, gzip_bomb, hostile_server
 from tests.leaderboard.factories import make_evaluation, make_user
+from tests.leaderboard.site.api.helpers import client_of
 
 pytestmark = pytest.mark.django_db
 SECRET = "a secret of both"
@@ -267,3 +268,19 @@ def test_receivers_that_hang_have_a_share_of_a_dispatch_and_those_of_others_are_
     assert posted == ["eve", "ada"]
     services.dispatch()
     assert posted == ["eve", "ada", "eve"], "what was left out is due in the next one"
+
+
+def test_by_the_api_one_is_added_tried_out_listed_without_its_secret_and_removed():
+    ada, eve = client_of(make_user("ada")), client_of(make_user("eve"))
+    made = ada.post("webhooks/", {"url": "https://example.org/hook"})
+    assert made.status_code == 201
+    path = f"webhooks/{made.json()['id']}/"
+    assert (eve.post(f"{path}test/").status_code, ada.post(f"{path}test/").status_code) == (404, 202)
+    (row,) = ada.get("webhooks/").json()
+    assert (row["url"], [one["state"] for one in row["deliveries"]]) == ("https://example.org/hook", ["waiting"])
+    assert made.json()["secret"] not in str(row)
+    assert eve.get("webhooks/").json() == []
+    assert (eve.delete(path).status_code, ada.delete(path).status_code) == (404, 204)
+    assert not Webhook.objects.exists()
+    answer = ada.post("webhooks/", {"url": "http://private.example.org/"})
+    assert (answer.status_code, "private" in answer.json()["errors"]["url"][0]) == (400, True)

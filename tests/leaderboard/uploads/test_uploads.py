@@ -1,9 +1,9 @@
 """Uploads with a ticket through the real server: nothing is read without one, and their volume has its bounds."""
 
+import asyncio
 import hashlib
 import os
 import socket
-import threading
 import time
 from datetime import timedelta
 
@@ -12,20 +12,20 @@ import pytest
 from django.db.models.functions import Now
 
 from leaderboard.accounts.services import create_token
-from leaderboard.planners import checkpoints
 from leaderboard.planners.checkpoints import checkpoint_store
 from leaderboard.planners.models import CheckpointUpload
 from leaderboard.uploads import services
 from leaderboard.uploads.models import UploadTicket
-from leaderboard.wiring.body_limits import LARGE_BODY, LIMITS
+from leaderboard.wiring.asgi import application
+from leaderboard.wiring.body_limits import LARGE_BODY
 from tests.fakes.checkpoints import tiny_files, zipped
 from tests.leaderboard.factories import make_user
+from tests.leaderboard.monitoring.test_logs import wait_until
 from tests.leaderboard.serving import server
+from tests.leaderboard.site.http.test_body_limits import GIB, PATIENCE, announce
 from tests.leaderboard.threads import in_threads
 
 pytestmark = pytest.mark.django_db(transaction=True)
-PATIENCE = 30.0
-GIB = 1024**3
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def left_over(settings):
 
 def nothing_is_left(settings):
     """The file goes after the answer."""
-    wait_for(lambda: left_over(settings) == [])
+    wait_until(lambda: left_over(settings) == [])
     return True
 
 
@@ -82,29 +82,26 @@ def test_a_checkpoint_comes_with_a_ticket_and_is_kept_by_its_digest(site, token,
     assert send(site, ticket, data).status_code == 401
 
 
-def test_what_has_come_is_kept_although_its_sender_went_away_before_the_answer(
-    site, token, settings, caplog, monkeypatch
-):
-    data, keep = zipped(), checkpoints.keep_file
-    received, closed = threading.Event(), threading.Event()
+def test_what_has_come_is_kept_although_its_sender_went_away_before_the_answer(ada, settings, tmp_path, caplog):
+    settings.STORE_DIR, settings.UPLOADS_DIR = tmp_path / "store", tmp_path
+    data = zipped()
+    ticket = services.ask(owner_id=ada.pk, address="a", size=len(data))
+    messages = iter([{"type": "http.request", "body": data, "more_body": False}])
 
-    def keep_when_closed(**given):
-        received.set()
-        assert closed.wait(PATIENCE)
-        return keep(**given)
+    async def receive():
+        return next(messages, {"type": "http.disconnect"})
 
-    monkeypatch.setattr(checkpoints, "keep_file", keep_when_closed)
-    ticket = ask(site, token, len(data)).json()
-    address = httpx.URL(site)
-    head = f"PUT /api/v1/uploads/{ticket['id']}/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(data)}\r\n"
-    with socket.create_connection((address.host, address.port), timeout=PATIENCE) as connection:
-        connection.sendall(f"{head}Authorization: Bearer {ticket['secret']}\r\n\r\n".encode() + data)
-        assert received.wait(PATIENCE)
-    # Long enough for the server to notice.
-    time.sleep(0.5)
-    closed.set()
-    wait_for(lambda: CheckpointUpload.objects.exists())
-    assert nothing_is_left(settings)
+    async def send(_message):
+        pass
+
+    path = f"/api/v1/uploads/{ticket.row.pk}/"
+    scope = {
+        "type": "http", "method": "PUT", "path": path, "raw_path": path.encode(), "query_string": b"",
+        "headers": [(b"host", b"127.0.0.1"), (b"authorization", f"Bearer {ticket.secret}".encode())],
+    }  # fmt: skip
+    asyncio.run(application(scope, receive, send))
+    assert CheckpointUpload.objects.get(owner=ada).bytes == len(data)
+    assert list(tmp_path.glob("*.upload")) == []
     assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []
 
 
@@ -116,83 +113,38 @@ def test_what_is_no_checkpoint_ends_the_ticket_and_leaves_nothing(site, token, s
     assert not UploadTicket.objects.exists()
 
 
-@pytest.mark.parametrize("given", ["nothing", "another secret", "an API token", "no ticket"])
-def test_of_an_upload_without_its_ticket_nothing_is_read(site, token, given, settings):
+def test_of_an_upload_without_its_ticket_nothing_is_read(site, token, settings):
     ticket = ask(site, token, GIB).json()
-    headers = {
-        "nothing": {},
-        "another secret": {"Authorization": "Bearer pau_x"},
-        "an API token": token,
-        "no ticket": {"Authorization": f"Bearer {ticket['secret']}"},
-    }[given]
-    name = "00000000-0000-4000-8000-000000000000" if given == "no ticket" else ticket["id"]
-    status, _ = announce(site, f"/api/v1/uploads/{name}/", size=GIB, headers=headers)
-    assert status == 401
+    for name, headers in (
+        (ticket["id"], {}),
+        (ticket["id"], {"Authorization": "Bearer pau_x"}),
+        (ticket["id"], token),
+        ("00000000-0000-4000-8000-000000000000", {"Authorization": f"Bearer {ticket['secret']}"}),
+    ):
+        assert announce(site, f"/api/v1/uploads/{name}/", method="PUT", **headers)[0] == 401
     assert nothing_is_left(settings)
-
-
-def announce(site, path, *, size, headers, sent=b""):
-    """Status and body of the answer to a body that is announced and, but for its beginning, never sent."""
-    address = httpx.URL(site)
-    lines = [f"PUT {path} HTTP/1.1", "Host: 127.0.0.1", f"Content-Length: {size}"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
-    with socket.create_connection((address.host, address.port), timeout=PATIENCE) as connection:
-        connection.sendall("\r\n".join(lines).encode() + b"\r\n\r\n" + sent)
-        answer = b""
-        while part := connection.recv(65536):
-            answer += part
-            if b"\r\n\r\n" in answer:
-                break
-    return int(answer.split(b" ", 2)[1]), answer
 
 
 def test_another_size_than_the_ticket_s_is_refused(site, token, settings):
     ticket = ask(site, token, 1000).json()
-    assert announce(site, f"/api/v1/uploads/{ticket['id']}/", size=GIB, headers=secret_of(ticket))[0] == 400
+    secret = {"Authorization": f"Bearer {ticket['secret']}"}
+    assert announce(site, f"/api/v1/uploads/{ticket['id']}/", method="PUT", **secret)[0] == 400
     assert send(site, ticket, iter([b"x" * 600, b"x" * 600])).status_code == 413
-    wait_for(lambda: UploadTicket.objects.filter(claimed_at=None).exists())
+    wait_until(lambda: UploadTicket.objects.filter(claimed_at=None).exists())
     assert send(site, ticket, iter([b"x" * 600])).status_code == 400
     assert nothing_is_left(settings)
-
-
-def secret_of(ticket):
-    return {"Authorization": f"Bearer {ticket['secret']}"}
 
 
 def test_a_sender_that_stops_is_cut_off_and_the_ticket_is_good_for_another_try(site, token, settings, monkeypatch):
     monkeypatch.setattr(services, "PATIENCE_SECONDS", 0.3)
     data = zipped()
     ticket = ask(site, token, len(data)).json()
-    path = f"/api/v1/uploads/{ticket['id']}/"
-    status, _ = announce(site, path, size=len(data), headers=secret_of(ticket), sent=data[:100])
-    assert status == 408
+    path, secret = f"/api/v1/uploads/{ticket['id']}/", {"Authorization": f"Bearer {ticket['secret']}"}
+    assert announce(site, path, method="PUT", size=len(data), sent=data[:100], **secret)[0] == 408
     assert nothing_is_left(settings)
     monkeypatch.undo()
-    wait_for(lambda: UploadTicket.objects.filter(claimed_at=None).exists())
+    wait_until(lambda: UploadTicket.objects.filter(claimed_at=None).exists())
     assert send(site, ticket, data).status_code == 201
-
-
-def test_a_form_that_comes_byte_by_byte_is_cut_off(site, monkeypatch):
-    """Nobody is signed in: the body is small, and its sender sends a byte now and then."""
-    monkeypatch.setattr("leaderboard.wiring.asgi._bounded._limits", _impatient())
-    address = httpx.URL(site)
-    with socket.create_connection((address.host, address.port), timeout=PATIENCE) as connection:
-        connection.sendall(b"POST /accounts/login/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 50000\r\n\r\n")
-        started, answer = time.monotonic(), b""
-        connection.settimeout(0.1)
-        while not answer and time.monotonic() - started < 10:
-            try:
-                connection.sendall(b"x")
-                answer = connection.recv(65536)
-            except TimeoutError:
-                continue
-    assert answer.startswith(b"HTTP/1.1 408")
-
-
-def _impatient():
-    from dataclasses import replace
-
-    return replace(LIMITS, patience_seconds=0.5, bytes_per_second=1000)
 
 
 def test_a_sender_that_goes_away_leaves_no_file(site, token, settings):
@@ -201,17 +153,10 @@ def test_a_sender_that_goes_away_leaves_no_file(site, token, settings):
     head = f"PUT /api/v1/uploads/{ticket['id']}/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {GIB}\r\n"
     with socket.create_connection((address.host, address.port), timeout=PATIENCE) as connection:
         connection.sendall(f"{head}Authorization: Bearer {ticket['secret']}\r\n\r\n".encode() + b"x" * 100_000)
-        wait_for(lambda: left_over(settings) == [f"{ticket['id']}.upload"])
+        wait_until(lambda: left_over(settings) == [f"{ticket['id']}.upload"])
         # While it comes in, nobody else uploads with the ticket.
         assert send(site, ticket, b"x").status_code == 409
-    wait_for(lambda: left_over(settings) == [])
-
-
-def wait_for(holds):
-    until = time.monotonic() + 40
-    while not holds():
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    wait_until(lambda: left_over(settings) == [])
 
 
 class TestLimits:
@@ -260,20 +205,13 @@ class TestLimits:
             patch.setattr(services, "reserve", watched)
             answer = httpx.post(f"{site}/checkpoints/", files={"file": ("m.zip", data)}, headers=token, timeout=60)
         assert (answer.status_code, seen) == (201, [(ada.pk, True)]), answer.text
-        wait_for(lambda: not UploadTicket.objects.exists())
+        wait_until(lambda: not UploadTicket.objects.exists())
 
     def test_a_large_form_without_room_is_refused_before_it_is_read(self, site, token, ada):
         for _ in range(services.MOST_PER_USER):
             services.reserve(owner_id=ada.pk, address="elsewhere", size=1)
-        address = httpx.URL(site)
-        with socket.create_connection((address.host, address.port), timeout=PATIENCE) as connection:
-            connection.sendall(
-                b"POST /api/v1/checkpoints/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 3000000\r\n"
-                + f"Authorization: {token['Authorization']}\r\n\r\n".encode()
-            )
-            answer = connection.recv(65536)
-        assert answer.startswith(b"HTTP/1.1 429")
-        assert b"retry-after: 60" in answer
+        status, answer = announce(site, "/api/v1/checkpoints/", size=3_000_000, **token)
+        assert (status, "retry-after: 60" in answer) == (429, True)
 
     def test_a_full_volume_is_said_and_nothing_is_left(self, site, token, settings, monkeypatch):
         def full(*_):
@@ -283,7 +221,7 @@ class TestLimits:
         ticket = ask(site, token, 5).json()
         answer = send(site, ticket, b"12345")
         assert (answer.status_code, answer.json()["code"]) == (503, "no_room")
-        wait_for(lambda: left_over(settings) == [])
+        wait_until(lambda: left_over(settings) == [])
 
 
 def test_the_sweep_removes_what_killed_processes_left(settings, tmp_path, ada):
@@ -305,19 +243,3 @@ def test_a_user_who_may_not_sign_in_any_more_uploads_nothing(ada):
     ada.is_active = False
     ada.save()
     assert services.find(ticket_id=ticket.row.pk, secret=ticket.secret) is None
-
-
-def test_slow_senders_keep_nobody_else_waiting(site, token):
-    """Twenty connections that announce a body and send nothing."""
-    address = httpx.URL(site)
-    connections = []
-    try:
-        for _ in range(20):
-            connection = socket.create_connection((address.host, address.port), timeout=PATIENCE)
-            connection.sendall(b"POST /accounts/login/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 50000\r\n\r\nx")
-            connections.append(connection)
-        assert httpx.get(f"{site}/suites/", timeout=PATIENCE).status_code == 200
-        assert threading.active_count() < 100
-    finally:
-        for connection in connections:
-            connection.close()

@@ -15,7 +15,6 @@ from leaderboard.accounts.services import create_token
 from tests.leaderboard.factories import make_suite, make_user
 from tests.leaderboard.serving import server
 from tests.leaderboard.site.api.test_client import run_to_its_end
-from tests.rings import usual
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROOT = Path(__file__).resolve().parents[4]
@@ -41,19 +40,15 @@ def start(command: list[str], *, environment: dict[str, str], folder: Path) -> s
     )
 
 
-GOOD = ("0.4", 0, "good enough")
-
-
-@pytest.mark.parametrize(("threshold", "code", "says"), usual([GOOD, ("0.9", 1, "below the threshold")], of=[GOOD]))
-def test_the_script_for_any_shell(environment, tmp_path, threshold, code, says):
+def test_the_script_for_any_shell(environment, tmp_path):
     make_suite(slug="openagi")
-    wants = {"PLANNER": "gold", "PLANNER_NAME": "mine", "BUILD": "17", "FAIL_UNDER": f"overall={threshold}"}
+    wants = {"PLANNER": "gold", "PLANNER_NAME": "mine", "BUILD": "17", "FAIL_UNDER": "overall=0.4"}
     python = {"PYTHON": sys.executable}
     process = start([str(CI / "submit.sh")], environment={**environment, **wants, **python}, folder=tmp_path)
     run_to_its_end()
     said, _ = process.communicate(timeout=100)
-    assert (process.returncode, says in said) == (code, True), said
-    assert json.loads((tmp_path / "out.json").read_text())["exit_code"] == code
+    assert (process.returncode, "good enough" in said) == (0, True), said
+    assert json.loads((tmp_path / "out.json").read_text())["exit_code"] == 0
     assert (tmp_path / "out.xml").exists()
 
 

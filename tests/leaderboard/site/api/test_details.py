@@ -4,7 +4,6 @@ import pytest
 from django.test import Client
 
 from leaderboard.boards.services import publish
-from leaderboard.evaluations.models import Submission, Visibility
 from tests.leaderboard import factories
 from tests.leaderboard.pages.factories import (
     make_board,
@@ -28,9 +27,6 @@ def get(path: str, **query):
 
 
 class TestBoards:
-    def planners(self, **query) -> list[str]:
-        return [row["owner"] for row in get("boards/openagi/rows/", **query)["rows"]]
-
     def test_rows_are_filtered_sorted_and_paged_as_on_the_page(self):
         suite, _ = make_board()
         for number in range(20):
@@ -39,9 +35,7 @@ class TestBoards:
         whole = get("boards/openagi/rows/")
         assert (whole["snapshot"], whole["total"], whole["matching"]) == (newest.number, 22, 22)
         assert whole["rows"] == newest.content["rows"]
-        assert self.planners(kind="bundled") == ["ada", "bea"]
-        assert self.planners(q="bea") == ["bea"]
-        assert self.planners(sort="overall", per_page=20)[0].startswith("user")
+        assert [row["owner"] for row in get("boards/openagi/rows/", kind="bundled")["rows"]] == ["ada", "bea"]
         first = get("boards/openagi/rows/", per_page=20, kind="endpoint", fields="rank,owner")
         assert set(first["rows"][0]) == {"rank", "owner"}
         assert first["next"] is None
@@ -52,24 +46,9 @@ class TestBoards:
 
     def test_what_the_page_ignores_is_refused(self):
         make_board()
-        for query in (
-            {"sort": "colour"}, {"size": "tiny"}, {"weights": "ajar"}, {"since": "yesterday"}, {"rows": "some"},
-            {"kind": "odd"}, {"page": "0"}, {"page": "last"}, {"page": "-1"}, {"per_page": "7"}, {"own": "yes"},
-        ):  # fmt: skip
+        for query in ({"sort": "colour"}, {"page": "0"}, {"page": "last"}, {"page": "-1"}, {"per_page": "7"}):
             answer = EVERYBODY.get("boards/openagi/rows/", **query)
             assert (answer.status_code, list(answer.json()["errors"])) == (400, list(query))
-
-    def test_all_rows_and_ones_own(self):
-        suite, snapshot = make_board()
-        ada = make_planner(owner=make_user("eve"), name="twice")
-        for overall in (0.2, 0.3):
-            publish(make_evaluation(planner=ada, suite=suite, summary=make_summary(overall)))
-        assert len(self.planners()) == 3
-        assert self.planners(rows="all").count("eve") == 2
-        assert self.planners(own="1") == []
-        mine = client_of(ada.owner).get("boards/openagi/rows/", own=1).json()
-        assert [row["owner"] for row in mine["rows"]] == ["eve"]
-        assert snapshot.number < mine["snapshot"]
 
     def test_plots_are_numbers_with_the_best_and_the_front(self):
         suite = make_suite()
@@ -138,14 +117,6 @@ class TestEvaluations:
         assert set(get(f"evaluations/{done.pk}/place/").values()) == {None}
         assert EVERYBODY.get("queue/").status_code == 401
         assert client_of(first.submission.submitted_by).get("queue/").json()["evaluations"] == 2
-
-    def test_what_is_not_public_is_there_for_its_owner_only(self):
-        evaluation = self.executed()
-        Submission.objects.filter(pk=evaluation.submission_id).update(visibility=Visibility.PRIVATE)
-        stranger, owner = client_of(factories.make_user()), client_of(evaluation.submission.submitted_by)
-        for part in ("breakdowns/", "failures/", "others/0/", "place/"):
-            path = f"evaluations/{evaluation.pk}/{part}"
-            assert [reader.get(path).status_code for reader in (EVERYBODY, stranger, owner)] == [404, 404, 200], part
 
 
 def test_bundled_planners_are_listed_as_the_form_offers_them():

@@ -9,9 +9,8 @@ from tests.leaderboard.site.api.helpers import ApiClient, client_of, worker_clie
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.parametrize(
-    ("errors", "fields"),
-    [
+def test_fields_are_named_as_they_are_nested():
+    for errors, fields in (
         ({"a": ["x", "y"]}, {"a": ["x", "y"]}),
         ({"planner": {"name": ["x"]}, "suites": ["y"]}, {"planner.name": ["x"], "suites": ["y"]}),
         ({"lines": [{}, {"at": ["x"]}]}, {"lines.1.at": ["x"]}),
@@ -19,10 +18,8 @@ pytestmark = pytest.mark.django_db
         ({"non_field_errors": ["x"]}, {"": ["x"]}),
         (["x"], {"": ["x"]}),
         ({"a": "x"}, {"a": ["x"]}),
-    ],
-)
-def test_fields_are_named_as_they_are_nested(errors, fields):
-    assert dict(by_field(errors)) == fields
+    ):
+        assert dict(by_field(errors)) == fields
 
 
 def test_every_kind_of_refusal_is_a_problem_document():
@@ -47,8 +44,4 @@ def test_every_kind_of_refusal_is_a_problem_document():
         assert found["detail"]
         assert found["title"]
         assert found["type"] == "http://testserver/docs/#problems"
-
-
-def test_who_must_log_in_reads_how():
-    answer = ApiClient().get("submissions/")
-    assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+        assert status != 401 or answer.headers["WWW-Authenticate"].startswith("Bearer")

@@ -15,7 +15,9 @@ from tests.leaderboard.site.api.helpers import ApiClient
 def schema(tmp_path_factory):
     file = tmp_path_factory.mktemp("schema") / "schema.json"
     call_command("spectacular", "--format", "openapi-json", "--validate", "--fail-on-warn", "--file", str(file))
-    return json.loads(file.read_text())
+    made = json.loads(file.read_text())
+    assert made["openapi"].startswith("3.1.")
+    return made
 
 
 def operations(schema):
@@ -27,10 +29,6 @@ def operations(schema):
 def contents(operation):
     for part in (operation.get("requestBody", {}), *operation["responses"].values()):
         yield from part.get("content", {}).values()
-
-
-def test_it_is_openapi_3_1_made_without_warnings(schema):
-    assert schema["openapi"].startswith("3.1.")
 
 
 def test_every_body_of_every_endpoint_has_an_example_that_is_right(schema):
@@ -65,10 +63,7 @@ class TestSelection:
         planner = f"planners/{evaluation.submission.planner_id}/"
         assert set(everybody.get(planner, fields="name").json()) == {"name"}
         assert set(everybody.get(planner, fields="name,endpoint_url").json()) == {"name"}
-
-    def test_an_unknown_field_is_400_and_names_those_there_are(self):
-        make_evaluation()
-        answer = ApiClient().get("evaluations/", fields="id,colour")
+        answer = everybody.get("evaluations/", fields="id,colour")
         assert answer.status_code == 400
         assert answer.json()["errors"]["fields"][0].startswith("'colour' is none of: id, submission, suite")
 

@@ -20,7 +20,7 @@ def make(headers: dict[str, str], body: dict | None = None):
     return Client().post("/api/v1/tokens/", body or {}, content_type="application/json", headers=headers)
 
 
-def test_a_token_is_made_with_a_password_and_works():
+def test_a_token_is_made_with_a_password_of_a_user_or_address_and_with_a_session():
     user = make_user()
     made = make(basic(user.username, PASSWORD), {"days": 3})
     assert made.status_code == 201
@@ -28,38 +28,31 @@ def test_a_token_is_made_with_a_password_and_works():
     assert token.startswith("pa_")
     assert ApiClient(token).get("submissions/").status_code == 200
     assert AuthToken.objects.get().digest not in token
-
-
-def test_a_token_is_made_with_an_email_address_and_with_a_session():
-    user = make_user()
     assert make(basic(user.email, PASSWORD)).status_code == 201
     session = Client()
     session.force_login(user)
     assert session.post("/api/v1/tokens/", {}, content_type="application/json").status_code == 201
 
 
-def test_a_wrong_password_makes_no_token():
+def test_no_token_is_made_with_a_wrong_password_a_token_or_a_session_without_the_csrf_token():
     user = make_user()
     assert make(basic(user.username, "wrong")).status_code == 401
-    assert not AuthToken.objects.exists()
-
-
-def test_a_session_needs_the_csrf_token():
     session = Client(enforce_csrf_checks=True)
-    session.force_login(make_user())
+    session.force_login(user)
     assert session.post("/api/v1/tokens/", {}, content_type="application/json").status_code == 403
+    assert not AuthToken.objects.exists()
+    assert client_of(user).post("tokens/").status_code == 403
 
 
-def test_a_token_cannot_make_tokens():
-    assert client_of(make_user()).post("tokens/").status_code == 403
-
-
-@pytest.mark.parametrize("days", [0, 366, -1])
-def test_a_token_ends(days):
+def test_a_token_ends_and_has_a_name_that_can_be_shown():
     user = make_user()
-    response = make(basic(user.username, PASSWORD), {"days": days})
-    assert response.status_code == 400
-    assert "1 to 365" in response.json()["errors"]["days"][0]
+    for wrong, complaint in [
+        *(({"days": days}, "1 to 365") for days in (0, 366, -1)),
+        *(({"name": name}, "") for name in ("x" * 81, "two\nlines")),
+    ]:
+        response = make(basic(user.username, PASSWORD), wrong)
+        assert response.status_code == 400
+        assert complaint in response.json()["errors"][next(iter(wrong))][0]
 
 
 def test_one_sees_and_revokes_one_s_own_tokens_only():
@@ -69,6 +62,8 @@ def test_one_sees_and_revokes_one_s_own_tokens_only():
     assert other.delete(f"tokens/{shown['id']}/").status_code == 404
     assert mine.delete(f"tokens/{shown['id']}/").status_code == 204
     assert mine.get("tokens/").status_code == 401
+    for value in ("Bearer \xff\xfe", "Token \xff"):
+        assert Client().get("/api/v1/quota/", headers={"Authorization": value}).status_code == 401
 
 
 def test_an_address_that_is_not_confirmed_makes_no_token_where_it_must_be(settings):
@@ -77,19 +72,6 @@ def test_an_address_that_is_not_confirmed_makes_no_token_where_it_must_be(settin
     assert make(basic(user.username, PASSWORD)).status_code == 401
     user.emailaddress_set.create(email=user.email, verified=True, primary=True)
     assert make(basic(user.username, PASSWORD)).status_code == 201
-
-
-@pytest.mark.parametrize("value", ["Bearer \xff\xfe", "Token \xff"])
-def test_a_token_that_is_no_text_is_a_wrong_one(value):
-    assert Client().get("/api/v1/quota/", headers={"Authorization": value}).status_code == 401
-
-
-@pytest.mark.parametrize("name", ["x" * 81, "two\nlines"])
-def test_a_name_that_cannot_be_shown_is_refused(name):
-    user = make_user()
-    response = make(basic(user.username, PASSWORD), {"name": name})
-    assert response.status_code == 400
-    assert response.json()["errors"]["name"]
 
 
 def test_a_token_tells_when_it_was_last_used_with_one_write_a_minute():

@@ -1,13 +1,13 @@
 """The site through a pooler that gives every transaction another connection, as PgBouncer in transaction mode does."""
 
 import asyncio
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
 from django.db import connection, connections, transaction
+from django.db.models.functions import Now
 from django.db.utils import load_backend
 
 from leaderboard.accounts.locks import lock_owner
@@ -15,16 +15,18 @@ from leaderboard.accounts.models import User
 from leaderboard.backups.losses import losses
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.notifications import dispatching
-from leaderboard.notifications.models import Kind, OutboxMessage
+from leaderboard.notifications.models import Kind
 from leaderboard.notifications.outbox import enqueue
 from leaderboard.pages import live
 from leaderboard.queue import reconcile
+from leaderboard.site.coordination.models import Lease
 from leaderboard.site.coordination.services import exclusive
 from tests.fakes.transaction_pooler import pooling
 from tests.leaderboard.factories import make_evaluation, make_user
 from tests.leaderboard.threads import in_threads
 
 pytestmark = pytest.mark.django_db(transaction=True)
+MINUTE = timedelta(minutes=1)
 
 
 @contextmanager
@@ -68,15 +70,15 @@ def test_the_pooler_of_these_tests_loses_what_belongs_to_a_session(through_poole
 
 
 def test_one_process_at_a_time_has_a_lease(through_pooler):
-    with exclusive("work", lasting=timedelta(minutes=1)) as first:
+    with exclusive("work", lasting=MINUTE) as first:
         assert first is not None
         for _ in range(4):
-            with exclusive("work", lasting=timedelta(minutes=1)) as second:
+            with exclusive("work", lasting=MINUTE) as second:
                 assert second is None
-        with exclusive("other work", lasting=timedelta(minutes=1)) as other:
+        with exclusive("other work", lasting=MINUTE) as other:
             assert other is not None
     for _ in range(4):
-        with exclusive("work", lasting=timedelta(minutes=1)) as again:
+        with exclusive("work", lasting=MINUTE) as again:
             assert again is not None
 
 
@@ -85,7 +87,7 @@ def test_of_many_at_once_one_gets_the_lease(pooled):
 
     def work():
         with settings_through(pooled):
-            context = exclusive("work", lasting=timedelta(minutes=1))
+            context = exclusive("work", lasting=MINUTE)
             if context.__enter__() is not None:
                 taken.append(context)
 
@@ -93,19 +95,14 @@ def test_of_many_at_once_one_gets_the_lease(pooled):
     assert len(taken) == 1
 
 
-def test_every_sweep_has_its_turn(through_pooler, launcher):
+def test_sweeps_and_dispatches_have_their_turn_every_time(through_pooler, launcher, mailoutbox):
     evaluation = make_evaluation()
-    for _ in range(5):
-        assert reconcile.sweep() == 1
-    assert Evaluation.objects.get(pk=evaluation.pk).state == EvaluationState.LAUNCHING
-
-
-def test_messages_are_sent_by_every_dispatch(through_pooler, mailoutbox):
     for number in range(4):
         enqueue(kind=Kind.MAIL, payload={"to": "a@example.org", "subject": str(number), "text": "A text."})
         dispatching.dispatch()
+        assert reconcile.sweep() == 1
     assert sorted(mail.subject for mail in mailoutbox) == ["0", "1", "2", "3"]
-    assert not OutboxMessage.objects.filter(sent_at=None).exists()
+    assert Evaluation.objects.get(pk=evaluation.pk).state == EvaluationState.LAUNCHING
 
 
 def test_rows_are_read_piece_by_piece_without_a_cursor_on_the_server(through_pooler):
@@ -129,75 +126,68 @@ def test_locks_of_a_transaction_hold_until_its_end(pooled, through_pooler):
     assert "lock timeout" in str(error)
 
 
-def heard(*, seconds: float) -> bool:
-    """Whether a hub of live events is ready within so many seconds."""
-
-    async def listen() -> bool:
-        hub = live.Hub()
-        queue = await hub.subscribe("x")
-        try:
-            await asyncio.wait_for(hub._listening.wait(), timeout=seconds)
-        except TimeoutError:
-            return False
-        finally:
-            hub.unsubscribe(evaluation_id="x", queue=queue)
-        return True
-
-    return asyncio.run(listen())
-
-
-def test_a_listener_that_hears_nothing_says_which_setting_is_missing(pooled, monkeypatch, caplog):
+def test_a_listener_that_hears_nothing_says_which_setting_is_missing(pooled, monkeypatch):
     # An event loop has a connection of its own.
     monkeypatch.setitem(connections.settings, "default", pooled)
     monkeypatch.setattr(live, "_PROBE_SECONDS", 0.3)
-    with caplog.at_level(logging.ERROR):
-        assert not heard(seconds=1)
-    assert "set DATABASE_DIRECT_URL" in caplog.text
+    complaints: list[str] = []
+
+    async def listen() -> None:
+        said = asyncio.Event()
+        monkeypatch.setattr(live.logger, "error", lambda text, *_: complaints.append(text) or said.set())
+        listening = asyncio.create_task(live.Hub()._run())
+        await asyncio.wait_for(said.wait(), timeout=60)
+        listening.cancel()
+
+    asyncio.run(listen())
+    assert "set DATABASE_DIRECT_URL" in complaints[0]
 
 
 def test_live_events_go_past_the_pooler(pooled, settings, monkeypatch):
     direct = connection.settings_dict
     monkeypatch.setitem(connections.settings, "default", pooled)
     settings.DIRECT_DATABASE = {name: direct[name] for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT")}
-    assert heard(seconds=5)
+
+    async def listen() -> None:
+        hub = live.Hub()
+        queue = await hub.subscribe("x")
+        await asyncio.wait_for(hub._listening.wait(), timeout=60)
+        hub.unsubscribe(evaluation_id="x", queue=queue)
+
+    asyncio.run(listen())
 
 
-def test_a_killed_holder_keeps_others_away_no_longer_than_its_lease(through_pooler):
-    context = exclusive("work", lasting=timedelta(seconds=0.2))
-    assert context.__enter__() is not None
-    with exclusive("work", lasting=timedelta(minutes=1)) as early:
+def test_a_lease_keeps_others_away_until_it_lapses_and_lasts_its_full_length_again_when_renewed(
+    through_pooler, monkeypatch
+):
+    monkeypatch.setattr("leaderboard.site.coordination.services._RENEW_AFTER", 0)
+    killed = exclusive("work", lasting=MINUTE)
+    hold = killed.__enter__()
+    assert hold is not None
+    Lease.objects.update(expires_at=Now() + timedelta(seconds=1))
+    assert hold.renew()
+    assert Lease.objects.filter(expires_at__gt=Now() + timedelta(seconds=30)).exists()
+    with exclusive("work", lasting=MINUTE) as early:
         assert early is None
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_sleep(0.25)")
-    with exclusive("work", lasting=timedelta(minutes=1)) as late:
+    Lease.objects.update(expires_at=Now())
+    with exclusive("work", lasting=MINUTE) as late:
         assert late is not None
         assert late.renew()
+        assert not hold.renew()
 
 
 def test_who_took_too_long_and_was_replaced_learns_so_and_frees_nothing(through_pooler):
-    minute = timedelta(minutes=1)
-    with exclusive("work", lasting=timedelta()) as slow, exclusive("work", lasting=minute) as next_one:
+    with exclusive("work", lasting=timedelta()) as slow, exclusive("work", lasting=MINUTE) as next_one:
         assert next_one is not None
         assert not slow.renew()
         slow.release()
-        with exclusive("work", lasting=minute) as third:
+        with exclusive("work", lasting=MINUTE) as third:
             assert third is None
-
-
-def test_a_renewed_lease_lasts_its_full_length_again(through_pooler, monkeypatch):
-    monkeypatch.setattr("leaderboard.site.coordination.services._RENEW_AFTER", 0)
-    with exclusive("work", lasting=timedelta(seconds=0.4)) as hold:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_sleep(0.3)")
-            assert hold.renew()
-            cursor.execute("SELECT pg_sleep(0.2)")
-        with exclusive("work", lasting=timedelta(minutes=1)) as other:
-            assert other is None
 
 
 def test_a_database_that_is_away_at_the_end_hides_no_error_of_the_work(through_pooler):
     def work():
-        with exclusive("work", lasting=timedelta(minutes=1)):
+        with exclusive("work", lasting=MINUTE):
             connection.close()
             connection.settings_dict["PORT"] = "1"
             raise ValueError("of the work")

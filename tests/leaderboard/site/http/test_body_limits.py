@@ -1,9 +1,6 @@
 """Large bodies through the real server: refused before they are read, unless a known caller uploads."""
 
-import hashlib
 import socket
-import time
-from contextlib import suppress
 from datetime import timedelta
 
 import httpx
@@ -15,11 +12,11 @@ from knox.models import AuthToken
 
 from evaluator.values import Artefact, MediaType
 from gpu_jobs import bundles
+from leaderboard.accounts.models import User
 from leaderboard.accounts.services import create_token
 from leaderboard.evaluations.models import EvaluationState
-from leaderboard.wiring.body_limits import LARGE_BODY, MOST_OF_ATTEMPT, SMALL_BODY
-from tests.fakes.checkpoints import tiny_files, zipped
-from tests.leaderboard.factories import make_evaluation, make_suite, make_user
+from leaderboard.wiring.body_limits import LARGE_BODY, MOST_OF_ATTEMPT, SMALL_BODY, admit
+from tests.leaderboard.factories import make_evaluation, make_lease, make_suite, make_user
 from tests.leaderboard.serving import server
 from tests.leaderboard.site.api.helpers import lease_request, session_of
 
@@ -49,15 +46,15 @@ def head(path, *, headers, method="POST"):
     return "\r\n".join(lines).encode() + b"\r\n\r\n"
 
 
-def announce(url, path, *, method="POST", **headers):
-    """Status and body of the answer to a body of 1 GiB that is announced and never sent."""
+def announce(url, path, *, method="POST", size=GIB, sent=b"", **headers):
+    """Status and text of the answer to a body that is announced and, but for its beginning, never sent."""
     address = httpx.URL(url)
     with socket.create_connection((address.host, address.port), timeout=PATIENCE) as connection:
-        connection.sendall(head(path, method=method, headers={"Content-Length": str(GIB), **headers}))
+        connection.sendall(head(path, method=method, headers={"Content-Length": str(size), **headers}) + sent)
         answer = b""
         while part := connection.recv(65536):
             answer += part
-    return int(answer.split(b" ", 2)[1]), answer.partition(b"\r\n\r\n")[2].decode()
+    return int(answer.split(b" ", 2)[1]), answer.decode()
 
 
 def pour(url, path, **headers):
@@ -119,26 +116,37 @@ def test_a_body_without_a_length_and_with_bogus_credentials_is_cut_off(url, path
     assert sum(file.stat().st_size for file in tmp_path.rglob("*") if file.is_file()) <= SMALL_BODY
 
 
-def test_credentials_that_have_ended_are_no_credentials(url, ada):
-    expired, session = create_token(user=ada).token, cookie(ada)
+def test_credentials_that_have_ended_or_are_of_another_kind_are_no_credentials(url, ada):
+    bearer = {"Authorization": f"Bearer {create_token(user=ada).token}"}
+    session = {"Cookie": f"sessionid={cookie(ada)}"}
+    assert announce(url, "/account/tokens/", **session)[0] == announce(url, "/api/v1/teams/", **bearer)[0] == 413
+    assert announce(url, "/submit/", **bearer)[0] == 401, "a token of the API opens no page"
+    User.objects.update(is_active=False)
+    assert announce(url, UPLOADS, **bearer)[0] == announce(url, "/submit/", **session)[0] == 401
+    User.objects.update(is_active=True)
     AuthToken.objects.update(expiry=timezone.now() - timedelta(seconds=1))
-    assert announce(url, UPLOADS, Authorization=f"Bearer {expired}")[0] == 401
-    assert announce(url, "/account/tokens/", Cookie=f"sessionid={session}")[0] == 413
+    assert announce(url, UPLOADS, **bearer)[0] == 401
     ada.set_password("another one")
     ada.save()
-    assert announce(url, "/submit/", Cookie=f"sessionid={session}")[0] == 401
+    assert announce(url, "/submit/", **session)[0] == 401
 
 
-def test_a_user_without_an_active_account_is_unknown(url, ada):
-    token, session = create_token(user=ada).token, cookie(ada)
-    ada.is_active = False
-    ada.save()
-    assert announce(url, UPLOADS, Authorization=f"Bearer {token}")[0] == 401
-    assert announce(url, "/submit/", Cookie=f"sessionid={session}")[0] == 401
-
-
-def test_a_token_of_the_api_opens_no_page(url, ada):
-    assert announce(url, "/submit/", Authorization=f"Bearer {create_token(user=ada).token}")[0] == 401
+def test_an_attempt_sends_a_few_large_bodies_at_once_and_goes_on_when_one_has_ended(launcher):
+    lease = make_lease(make_evaluation(state=EvaluationState.LAUNCHING))
+    path = f"/api/v1/worker/attempts/{lease.attempt.pk}/objects/{'0' * 64}/"
+    scope = {
+        "type": "http",
+        "method": "PUT",
+        "path": path,
+        "headers": [(b"authorization", f"Bearer {lease.token}".encode())],
+    }
+    taken = [admit(scope, LARGE_BODY + 1) for _ in range(MOST_OF_ATTEMPT)]
+    refused = admit(scope, LARGE_BODY + 1)
+    assert (refused.status, refused.code, refused.retry_after) == (429, "too_many_bodies", 5)
+    taken.pop().release()
+    taken.append(admit(scope, LARGE_BODY + 1))
+    for admission in taken:
+        admission.release()
 
 
 def test_a_gibibyte_where_nothing_is_uploaded_is_refused_even_to_known_callers(url, ada):
@@ -146,13 +154,6 @@ def test_a_gibibyte_where_nothing_is_uploaded_is_refused_even_to_known_callers(u
     for path in ("/", "/api/v1/submissions/", "/api/v1/worker/lease/"):
         assert announce(url, path, **known)[0] == 413, path
     assert announce(url, UPLOADS, method="PUT", **known)[0] == 413
-
-
-def test_a_large_checkpoint_is_taken_with_a_token(url, ada):
-    data = zipped({**tiny_files(), "README.md": b"x" * LARGE})
-    headers = {"Authorization": f"Bearer {create_token(user=ada).token}"}
-    answer = httpx.post(f"{url}{UPLOADS}", files={"file": ("m.zip", data)}, headers=headers, timeout=60)
-    assert (answer.status_code, answer.json().get("bytes")) == (201, len(data)), answer.text
 
 
 def test_a_large_form_is_read_with_a_session_and_without_a_length(url, ada):
@@ -183,48 +184,6 @@ class TestWorkers:
             timeout=30,
         )
         assert (answer.status_code, answer.json()) == (200, {"kept": 1, "refused": {}})
-
-    def test_a_large_artefact_is_taken_alone(self, url, leased):
-        data = b"x" * LARGE
-        answer = httpx.put(
-            f"{url}/api/v1/worker/attempts/{leased['attempt']}/objects/{hashlib.sha256(data).hexdigest()}/",
-            content=data,
-            headers={"Authorization": f"Bearer {leased['token']}", "Content-Type": MediaType.TEXT},
-            timeout=30,
-        )
-        assert answer.status_code == 204
-
-    def test_an_attempt_sends_a_few_large_bodies_at_once_and_goes_on_when_one_has_ended(self, url, leased):
-        path = f"/api/v1/worker/attempts/{leased['attempt']}/objects/{'0' * 64}/"
-        headers = {"Authorization": f"Bearer {leased['token']}", "Content-Length": str(LARGE_BODY + 1)}
-        address = httpx.URL(url)
-
-        def begun():
-            connection = socket.create_connection((address.host, address.port), timeout=PATIENCE)
-            connection.sendall(head(path, method="PUT", headers=headers) + b"x" * 1000)
-            return connection
-
-        def answer(connection):
-            connection.settimeout(0.2)
-            with suppress(TimeoutError):
-                return connection.recv(65536)
-
-        connections = [begun() for _ in range(MOST_OF_ATTEMPT)]
-        try:
-            assert [answer(connection) for connection in connections] == [None] * MOST_OF_ATTEMPT
-            with begun() as further:
-                refused = further.recv(65536)
-            assert refused.startswith(b"HTTP/1.1 429")
-            assert b"retry-after: 5" in refused.lower()
-            connections.pop().close()
-            until, found = time.monotonic() + PATIENCE, b"HTTP/1.1 429"
-            while found is not None and found.startswith(b"HTTP/1.1 429") and time.monotonic() < until:
-                connections.append(begun())
-                found = answer(connections[-1])
-            assert found is None
-        finally:
-            for connection in connections:
-                connection.close()
 
     def test_neither_another_token_nor_an_address_of_no_attempt_sends_a_large_one(self, url, leased):
         path = f"/api/v1/worker/attempts/{leased['attempt']}/objects/"

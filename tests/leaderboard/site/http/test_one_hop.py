@@ -1,7 +1,6 @@
 """The handler of the site's requests answers as Django's does."""
 
 import asyncio
-import socket
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from inspect import iscoroutinefunction
@@ -15,7 +14,6 @@ from django.urls import get_resolver
 
 from leaderboard.evaluations.models import EvaluationState
 from leaderboard.site.http.one_hop import OneHop
-from leaderboard.wiring.body_limits import SMALL_BODY
 from tests.leaderboard.factories import make_evaluation, make_suite
 from tests.leaderboard.serving import server
 from tests.leaderboard.site.api.helpers import lease_request, session_of
@@ -73,24 +71,6 @@ def test_no_connection_to_the_database_stays_in_use(client):
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state <> 'idle'")
         assert cursor.fetchone()[0] == 1
-
-
-class TestLargeBodies:
-    """They are refused before anybody knows who calls, so that no stranger can fill the disk with one."""
-
-    def test_the_largest_one_is_read_of_a_worker(self, client):
-        token = session_of(settings.WORKER_TOKEN)
-        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        assert client.post(LEASE, content=b"x" * SMALL_BODY, headers=headers).status_code == 400
-
-    def test_not_a_byte_is_read_of_whoever_is_no_worker(self, client):
-        """The body never comes: only the head can have been looked at."""
-        head = f"POST {LEASE} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1\r\nAuthorization: Bearer "
-        for token in ("", "wrong", "paw_wrong"):
-            with socket.create_connection((client.base_url.host, client.base_url.port), timeout=20) as connected:
-                connected.sendall(f"{head}{token}\r\n\r\n".encode())
-                answer = connected.recv(65536)
-                assert answer.startswith((b"HTTP/1.1 401", b"HTTP/1.1 403")), answer
 
 
 class Small(OneHop):

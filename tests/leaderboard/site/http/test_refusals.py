@@ -1,8 +1,8 @@
-"""Addresses that only take forms say so to who visits them."""
+"""Addresses that only take forms, or that nothing can be done with, say so to who visits them."""
 
 import pytest
 from asgiref.sync import async_to_sync
-from django.test import AsyncClient
+from django.test import AsyncClient, Client
 
 from tests.leaderboard.factories import make_user
 
@@ -22,10 +22,10 @@ def test_a_person_gets_a_page_with_the_status_and_what_would_be_right(reader):
     assert "Method not allowed" in page.content.decode()
 
 
-@pytest.mark.parametrize("accept", ["*/*", "application/json"])
-def test_programs_get_the_bare_status(reader, accept):
-    answer = reader.get(ADDRESS, headers={"Accept": accept})
-    assert (answer.status_code, answer.content) == (405, b"")
+def test_programs_get_the_bare_status(reader):
+    for accept in ("*/*", "application/json"):
+        answer = reader.get(ADDRESS, headers={"Accept": accept})
+        assert (answer.status_code, answer.content) == (405, b"")
 
 
 def test_the_api_keeps_its_problem_documents(reader):
@@ -39,3 +39,12 @@ def test_the_server_of_the_site_does_so_too():
     answer = async_to_sync(client.post)("/health/live", headers={"Accept": "text/html"})
     assert answer.status_code == 405
     assert "Method not allowed" in answer.content.decode()
+
+
+@pytest.mark.parametrize("client", [Client, AsyncClient])
+def test_an_address_with_a_null_byte_is_refused(client):
+    get = client().get if client is Client else async_to_sync(client().get)
+    assert get("/health/live?q=%00").status_code == 400
+    assert get("/health/live").status_code == 200
+    answer = get("/api/v1/evaluations/00000000-0000-4000-8000-000000000000/results/%00/")
+    assert (answer.status_code, answer.json()["code"]) == (400, "unstorable")

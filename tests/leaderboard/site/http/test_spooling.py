@@ -31,13 +31,10 @@ def test_a_large_body_lies_on_the_volume_of_uploads_and_has_no_name(settings, tm
         assert list(tmp_path.iterdir()) == []
 
 
-def test_a_small_body_stays_in_memory(settings, tmp_path):
+def test_a_small_body_stays_in_memory_and_a_sender_that_goes_away_aborts_the_request(settings, tmp_path):
     settings.FILE_UPLOAD_TEMP_DIR = tmp_path / "nowhere"
     with read({"type": "http.request", "body": b"a=b"}) as body:
         assert body.read() == b"a=b"
-
-
-def test_a_sender_that_goes_away_aborts_the_request(settings, tmp_path):
     settings.FILE_UPLOAD_TEMP_DIR = tmp_path
     with pytest.raises(RequestAborted):
         read({"type": "http.request", "body": PART * 4, "more_body": True}, {"type": "http.disconnect"})
