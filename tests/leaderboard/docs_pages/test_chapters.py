@@ -1,9 +1,11 @@
 """The chapters of `docs/` as pages."""
 
 import re
+from datetime import timedelta
 from functools import cache
 from html.parser import HTMLParser
 
+from django.conf import settings as site
 from django.test import Client
 
 from evaluator.cli.program.walking import leaves
@@ -11,7 +13,11 @@ from evaluator.experts.profile import NO_WEIGHTS, load_profile
 from evaluator.planners.language_models.shipped import LUMOS_MODULES, VARIANTS
 from evaluator.planners.strategies.controlllm.trained.shipped import DECOMPOSER, SCORER
 from evaluator.suites import suite_names, suite_of
+from leaderboard.accounts.addresses import KEEP_UNCONFIRMED
+from leaderboard.docs_pages import chapters
 from leaderboard.docs_pages.chapters import BY_SLUG, DOCS, EXAMPLES, anchor_of, page_of
+from leaderboard.jobs.services import KEPT
+from leaderboard.notifications.dispatching import KEEP_GIVEN_UP, KEEP_SENT
 
 
 class Seen(HTMLParser):
@@ -36,10 +42,6 @@ def page(slug):
     return Seen(answer.content.decode())
 
 
-def test_every_file_is_a_chapter():
-    assert set(BY_SLUG) == {path.stem for path in DOCS.glob("*.md")}
-
-
 def test_every_link_of_a_chapter_leads_somewhere():
     @cache
     def ids_at(path):
@@ -47,6 +49,7 @@ def test_every_link_of_a_chapter_leads_somewhere():
         return Seen(b"".join(answer).decode(errors="replace")).ids if answer.status_code == 200 else None
 
     broken = []
+    assert set(BY_SLUG) == {path.stem for path in DOCS.glob("*.md")}
     for slug in BY_SLUG:
         assert page(slug).tags.count("h1") == 1, slug
         for link in Seen(page_of(slug).html).links:
@@ -58,8 +61,6 @@ def test_every_link_of_a_chapter_leads_somewhere():
 
 
 def test_html_in_a_chapter_is_text(tmp_path, monkeypatch):
-    from leaderboard.docs_pages import chapters
-
     (tmp_path / "api.md").write_text("# A\n\n<script>alert(1)</script> [x](javascript:alert(1))\n")
     monkeypatch.setattr(chapters, "DOCS", tmp_path)
     page_of.cache_clear()
@@ -69,10 +70,6 @@ def test_html_in_a_chapter_is_text(tmp_path, monkeypatch):
         page_of.cache_clear()
     assert "<script" not in html
     assert 'href="javascript' not in html
-
-
-def test_headings_have_the_anchors_of_code_forges():
-    assert anchor_of("`planarena` & more: what's there?") == "planarena--more-whats-there"
 
 
 def test_datasheets_and_model_cards_follow_their_chapters():
@@ -87,7 +84,8 @@ def test_datasheets_and_model_cards_follow_their_chapters():
     assert cards.html.count("Intended use: ") == len(models)
 
 
-def test_no_two_headings_of_a_chapter_have_one_anchor():
+def test_headings_have_the_anchors_of_code_forges_and_no_two_of_a_chapter_the_same():
+    assert anchor_of("`planarena` & more: what's there?") == "planarena--more-whats-there"
     for slug in BY_SLUG:
         ids = re.findall(r'<h\d id="([^"]+)"', page_of(slug).html)
         assert len(ids) == len(set(ids)), slug
@@ -105,19 +103,13 @@ def test_examples_are_given_as_plain_text_and_nothing_else_is():
     assert Client().get("/docs/nothing/").status_code == 404
 
 
-class TestTheReference:
-    def test_it_has_every_call_that_people_make_and_none_of_the_workers(self):
-        schema = Client().get("/api/v1/schema/?format=json").json()
-        text = Client().get("/docs/reference/").content.decode()
-        shown = set(re.findall(r'class="method mono">(\w+)</span> <code class="break">([^<]+)</code>', text))
-        wanted = {
-            (method.upper(), path)
-            for path, operations in schema["paths"].items()
-            for method in operations
-            if not path.startswith("/api/v1/worker/")
-        }
-        assert shown == wanted
-        assert len(shown) > 30
+def test_the_reference_has_every_call_that_people_make_and_none_of_the_workers():
+    schema = Client().get("/api/v1/schema/?format=json").json()
+    text = Client().get("/docs/reference/").content.decode()
+    shown = set(re.findall(r'class="method mono">(\w+)</span> <code class="break">([^<]+)</code>', text))
+    paths = {path: found for path, found in schema["paths"].items() if not path.startswith("/api/v1/worker/")}
+    assert shown == {(method.upper(), path) for path, operations in paths.items() for method in operations}
+    assert len(shown) > 30
 
 
 def test_pictures_are_served_and_keep_their_place():
@@ -138,8 +130,34 @@ def test_every_command_is_in_the_reference_with_its_options():
     for words, command in leaves():
         assert f">planarena {words}</h2>" in html, words
         for parameter in command.params:
-            assert not parameter.opts[0].startswith("-") or f"<code>{parameter.opts[0]}" in html, (
-                words,
-                parameter.opts,
-            )
-    assert "required" in html
+            option = parameter.opts[0]
+            assert not option.startswith("-") or f"<code>{option}" in html, (words, option)
+
+
+class TestPrivacy:
+    """What the page says is true of this software."""
+
+    TEXT = " ".join((DOCS / "privacy.md").read_text().split())
+
+    def test_it_names_the_operator_and_their_contact(self, settings):
+        settings.OPERATOR, settings.CONTACT = "Institute <of Planning>", "privacy@arena.example"
+        page = Client().get("/docs/privacy/").content.decode()
+        assert "Institute &lt;of Planning&gt;" in page
+        assert 'href="mailto:privacy@arena.example"' in page
+
+    def test_its_times_are_those_of_the_code(self):
+        day, hour = timedelta(days=1), timedelta(hours=1)
+        assert (day, hour, 7 * day) == (KEEP_SENT, KEPT, KEEP_UNCONFIRMED)
+        for text in (
+            f"as whom | staying signed in | {site.SESSION_COOKIE_AGE // 86_400} days",
+            f"a day after they were sent, {KEEP_GIVEN_UP.days} days if they could not be",
+            f"{site.UNUSED_CHECKPOINT_HOURS} hours if you do not submit them",
+            "the result | an hour after they ended",
+            "not confirmed within seven days",
+        ):
+            assert text in self.TEXT
+
+    def test_it_names_every_cookie_that_the_site_sets(self, client, db):
+        client.get("/accounts/login/")
+        named = set(re.findall(r"`(\w+)`", self.TEXT))
+        assert {site.SESSION_COOKIE_NAME, site.CSRF_COOKIE_NAME, "messages", *client.cookies} <= named

@@ -12,7 +12,8 @@ from leaderboard.monitoring import moments
 from leaderboard.queue.tasks import reconcile_evaluation, sweep
 
 pytestmark = pytest.mark.django_db
-SWEEP = settings.CELERY_BEAT_SCHEDULE["sweep"]["task"]
+SCHEDULE = settings.CELERY_BEAT_SCHEDULE
+SWEEP = SCHEDULE["sweep"]["task"]
 
 
 @pytest.fixture(autouse=True)
@@ -24,22 +25,15 @@ def figures() -> dict[tuple[str, str], float]:
     return {(s.name, s.labels.get("task", "")): s.value for family in moments.moment_figures() for s in family.samples}
 
 
-def test_the_schedule_names_tasks_that_exist():
-    for entry in settings.CELERY_BEAT_SCHEDULE.values():
-        assert import_string(entry["task"]).name == entry["task"]
-
-
-def test_what_was_never_done_has_no_time():
-    found = figures()
-    assert found["planarena_backup_last_success_timestamp_seconds", ""] == 0
-    assert not [name for name, _ in found if name == "planarena_task_last_success_timestamp_seconds"]
-    assert {task for name, task in found if name == "planarena_task_interval_seconds"} == set(
-        settings.CELERY_BEAT_SCHEDULE
-    )
-    assert found["planarena_task_interval_seconds", "sweep"] == 15
-
-
 def test_a_periodic_task_that_ends_well_is_noted_and_no_other():
+    assert [import_string(entry["task"]).name for entry in SCHEDULE.values()] == [
+        one["task"] for one in SCHEDULE.values()
+    ]
+    never = figures()
+    assert never["planarena_backup_last_success_timestamp_seconds", ""] == 0
+    assert not [name for name, _ in never if name == "planarena_task_last_success_timestamp_seconds"]
+    assert {task for name, task in never if name == "planarena_task_interval_seconds"} == set(SCHEDULE)
+    assert never["planarena_task_interval_seconds", "sweep"] == 15
     before = time.time()
     signals.task_success.send(sender=sweep, result=None)
     signals.task_success.send(sender=reconcile_evaluation, result=None)

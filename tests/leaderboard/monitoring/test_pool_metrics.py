@@ -48,7 +48,7 @@ def test_a_scaler_inside_the_cluster_is_not_sent_to_https(settings):
     assert asked("/metricsx").status_code == 301
 
 
-def test_prometheus_reads_the_same_numbers(launcher):
+def test_prometheus_reads_the_same_numbers_where_there_are_pools(launcher, settings):
     make_evaluation(state=EvaluationState.LAUNCHING)
     text = asked("/metrics").content.decode()
     for line in (
@@ -56,9 +56,6 @@ def test_prometheus_reads_the_same_numbers(launcher):
         'planarena_pool_open_shards{pool="models"} 0.0', "planarena_evaluations_without_pool 0.0",
     ):  # fmt: skip
         assert line in text
-
-
-def test_an_installation_without_pools_has_no_series_of_pools(settings):
     settings.WORKER_POOLS = ()
     assert "planarena_pool_workers{" not in asked("/metrics").content.decode()
     assert asked("/metrics/pools/gpu").status_code == 404

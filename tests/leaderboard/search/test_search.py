@@ -1,23 +1,19 @@
 """The search of the site: what it finds, and for whom."""
 
 import pytest
+from django.contrib.auth.models import AnonymousUser
 from django.test import Client
 
 from leaderboard.evaluations.models import Submission
-from leaderboard.search.finding import LONGEST, Group, search
+from leaderboard.search.finding import LONGEST, search
 from tests.leaderboard.factories import make_submission, make_suite, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 
 
-def titles(groups: list[Group]) -> dict[str, list[str]]:
-    return {group.title: [hit.title for hit in group.hits] for group in groups}
-
-
 def found(query: str, **arguments) -> dict[str, list[str]]:
-    from django.contrib.auth.models import AnonymousUser
-
-    return titles(search(query=query, reader=arguments.pop("reader", AnonymousUser()), **arguments))
+    groups = search(query=query, reader=arguments.pop("reader", AnonymousUser()), **arguments)
+    return {group.title: [hit.title for hit in group.hits] for group in groups}
 
 
 @pytest.fixture
@@ -81,15 +77,9 @@ class TestThePage:
             assert "&lt;img src=x&gt;" in html
             assert "<img src=x>" not in html
 
-    def test_the_palette_gets_the_results_alone(self, client: Client, submission):
+    def test_the_palette_gets_the_results_alone_for_its_reader_alone_and_a_long_query_is_cut(self, client, submission):
         html = client.get("/search/?q=tiny&part=results").content.decode()
-        assert "tiny-planner" in html
-        assert "<html" not in html
-
-    def test_a_long_query_is_cut(self, client: Client):
+        assert ("tiny-planner" in html, "<html" in html) == (True, False)
         response = client.get("/search/", {"q": "word" * 1000})
-        assert response.status_code == 200
-        assert len(response.context["query"]) == LONGEST
-
-    def test_results_are_for_the_reader_alone(self, client: Client):
-        assert "private" in client.get("/search/?q=x").headers["Cache-Control"]
+        assert (response.status_code, len(response.context["query"])) == (200, LONGEST)
+        assert "private" in response.headers["Cache-Control"]

@@ -1,7 +1,5 @@
 """`manage.py migrate` beside a running site: bounded waits for locks, one at a time, past a pooler."""
 
-import threading
-
 import psycopg
 import pytest
 from django.core.management import CommandError, call_command
@@ -9,6 +7,7 @@ from django.core.management.commands import migrate as django_migrate
 from django.db import connection
 
 from leaderboard.site.direct import direct_parameters
+from leaderboard.wiring.management.commands import migrate
 from leaderboard.wiring.management.commands.migrate import LOCK_SECONDS
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -33,14 +32,11 @@ def migrating(monkeypatch):
     return run
 
 
-def test_without_the_variable_nothing_is_different(migrating, monkeypatch):
+def test_a_statement_waits_for_a_lock_only_so_long(migrating, monkeypatch):
     monkeypatch.delenv(LOCK_SECONDS, raising=False)
     assert migrating("SHOW lock_timeout") == [("0",)]
-
-
-def test_a_statement_waits_for_a_lock_only_so_long(migrating, monkeypatch):
     monkeypatch.setenv(LOCK_SECONDS, "1")
-    assert migrating("SHOW lock_timeout") == [("1s",)]
+    assert migrating("SHOW lock_timeout")[1:] == [("1s",)]
     with psycopg.connect(**direct_parameters()) as reader:
         reader.execute("SELECT count(*) FROM evaluations_evaluation")
         with pytest.raises(CommandError, match=r"held a lock for longer than 1 s .*run the command again"):
@@ -56,16 +52,16 @@ def test_two_migrations_take_turns(migrating, monkeypatch):
     other.execute("SELECT pg_advisory_lock(hashtext('planarena.migrate'))")
     order = []
 
-    def end():
-        order.append("the other ended")
+    def sleep(_seconds):
+        order.append("waits for the other one's end")
         other.close()
 
-    timer = threading.Timer(1.5, end)
-    timer.start()
+    call_command("migrate", check_unapplied=True, verbosity=0)
+    assert order == [], "a check waits for nobody"
+    monkeypatch.setattr(migrate.time, "sleep", sleep)
     migrating("SELECT 1")
-    order.append("this one migrated")
-    timer.join()
-    assert order == ["the other ended", "this one migrated"]
+    order.append("migrated")
+    assert (order[0], order[-1]) == ("waits for the other one's end", "migrated")
 
 
 def test_it_goes_past_the_pooler(migrating, monkeypatch, settings):
@@ -75,10 +71,3 @@ def test_it_goes_past_the_pooler(migrating, monkeypatch, settings):
     settings.DIRECT_DATABASE = {**parts, "OPTIONS": {"application_name": "direct"}}
     assert migrating("SHOW application_name") == [("direct",)]
     assert connection.settings_dict is own
-
-
-def test_a_check_changes_nothing_and_waits_for_nobody(monkeypatch):
-    monkeypatch.setenv(LOCK_SECONDS, "1")
-    with psycopg.connect(**direct_parameters()) as other:
-        other.execute("SELECT pg_advisory_lock(hashtext('planarena.migrate'))")
-        call_command("migrate", check_unapplied=True, verbosity=0)
