@@ -8,50 +8,29 @@ from leaderboard.site.environment import Environment, kept_secret, parse_databas
 
 def test_a_database_url_becomes_djangos_settings():
     parsed = parse_database_url("postgresql://ada:p%40ss@db.example.org:5433/arena?sslmode=require")
-    assert parsed["NAME"] == "arena"
-    assert parsed["USER"] == "ada"
-    assert parsed["PASSWORD"] == "p@ss"
-    assert (parsed["HOST"], parsed["PORT"]) == ("db.example.org", "5433")
-    assert parsed["OPTIONS"] == {"sslmode": "require"}
-
-
-def test_a_socket_folder_is_taken_from_the_query():
+    assert (parsed["NAME"], parsed["USER"], parsed["PASSWORD"]) == ("arena", "ada", "p@ss")
+    assert (parsed["HOST"], parsed["PORT"], parsed["OPTIONS"]) == ("db.example.org", "5433", {"sslmode": "require"})
     assert parse_database_url("postgresql://postgres:@/postgres?host=/tmp/x")["HOST"] == "/tmp/x"
-
-
-@pytest.mark.parametrize(
-    ("url", "complaint"),
-    [
+    for url, complaint in (
         ("mysql://localhost/arena", "PostgreSQL only"),
         ("sqlite:///db.sqlite3", "PostgreSQL only"),
         ("postgresql://localhost", "names no database"),
         ("postgresql://localhost/arena?sslmod=require", "'sslmod'"),
-    ],
-)
-def test_a_wrong_database_url_is_refused_with_what_would_be_right(url, complaint):
-    with pytest.raises(ImproperlyConfigured, match=complaint):
-        parse_database_url(url)
+    ):
+        with pytest.raises(ImproperlyConfigured, match=complaint):
+            parse_database_url(url)
 
 
-def test_a_missing_variable_is_named_with_its_purpose():
-    with pytest.raises(ImproperlyConfigured, match="SECRET is not set: it is the key"):
-        Environment({}).required("SECRET", purpose="the key")
-
-
-@pytest.mark.parametrize(("value", "meant"), [("1", True), ("true", True), ("0", False), ("", False), ("off", False)])
-def test_flags(value, meant):
-    assert Environment({"X": value}).flag("X", default=True) is meant
-
-
-def test_a_flag_that_is_neither_yes_nor_no_is_refused():
+def test_variables_are_read_and_wrong_ones_named():
+    for value, meant in (("1", True), ("true", True), ("0", False), ("", False), ("off", False)):
+        assert Environment({"X": value}).flag("X", default=True) is meant
     with pytest.raises(ImproperlyConfigured, match="must be 1 or 0"):
         Environment({"X": "maybe"}).flag("X")
-
-
-@pytest.mark.parametrize("value", ["many", "-1", "0", "1.5"])
-def test_a_number_out_of_range_is_refused(value):
-    with pytest.raises(ImproperlyConfigured, match="at least 1"):
-        Environment({"X": value}).integer("X", default=3, least=1)
+    for value in ("many", "-1", "0", "1.5"):
+        with pytest.raises(ImproperlyConfigured, match="at least 1"):
+            Environment({"X": value}).integer("X", default=3, least=1)
+    with pytest.raises(ImproperlyConfigured, match="SECRET is not set: it is the key"):
+        Environment({}).required("SECRET", purpose="the key")
 
 
 def test_a_kept_secret_stays_the_same_and_private(tmp_path):

@@ -3,9 +3,11 @@
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
+from evaluator.egress_policy import egress_policy
 from leaderboard.notifications.signing import opened, sealed, sealed_again
 from leaderboard.site.encryption import UnreadableSecretError, decrypt, encrypt
 from leaderboard.site.environment import Environment
+from leaderboard.site.known_secrets import known_secrets
 from leaderboard.site.secret_keys import ONLY_WEB, keys_for_role, queue_environment
 
 KEY = "k" * 50
@@ -35,20 +37,19 @@ def test_a_process_of_the_queue_has_the_key_of_webhooks_and_no_other(tmp_path):
     assert found.secret_key != keys(tmp_path, **queue_environment(WEB)).secret_key, "it signs nothing"
 
 
-@pytest.mark.parametrize("name", ONLY_WEB)
-def test_a_process_of_the_queue_with_a_key_of_the_web_process_does_not_start(tmp_path, name):
-    with pytest.raises(ImproperlyConfigured, match=f"{name} is set: only the web process"):
-        keys(tmp_path, PLANARENA_ROLE="queue", PLANARENA_WEBHOOK_KEY="of-webhooks", **{name: WEB[name]})
-
-
-def test_a_process_of_the_queue_without_the_key_of_webhooks_says_what_to_do(tmp_path):
-    with pytest.raises(ImproperlyConfigured, match=r"PLANARENA_WEBHOOK_KEY is not set.*seal_again"):
-        keys(tmp_path, PLANARENA_ROLE="queue")
-
-
-def test_an_unknown_role_is_refused(tmp_path):
-    with pytest.raises(ImproperlyConfigured, match="it must be web"):
-        keys(tmp_path, PLANARENA_ROLE="celery")
+def test_a_process_of_the_queue_starts_with_the_key_of_webhooks_and_no_other(tmp_path):
+    queue = {"PLANARENA_ROLE": "queue"}
+    refused = [
+        ({**queue, "PLANARENA_WEBHOOK_KEY": "of-webhooks", name: WEB[name]}, f"{name} is set: only the web process")
+        for name in ONLY_WEB
+    ]
+    refused += [
+        (queue, r"PLANARENA_WEBHOOK_KEY is not set.*seal_again"),
+        ({"PLANARENA_ROLE": "celery"}, "it must be web"),
+    ]
+    for variables, says in refused:
+        with pytest.raises(ImproperlyConfigured, match=says):
+            keys(tmp_path, **variables)
 
 
 def test_the_queue_of_a_demo_makes_and_reads_no_key_but_that_of_webhooks(tmp_path):
@@ -72,3 +73,18 @@ def test_a_process_without_keys_reads_webhooks_and_no_other_secret(settings):
         decrypt(header, purpose="secret header of an endpoint")
     with pytest.raises(UnreadableSecretError, match="Only the web process"):
         encrypt("another", purpose="secret header of an endpoint")
+
+
+def test_every_secret_setting_is_known_so_that_no_log_has_it(settings):
+    settings.WORKER_TOKEN, settings.HIDDEN_SEED, settings.SECRET_KEY = "worker", "seed", "key"
+    settings.METRICS_TOKEN, settings.EMAIL_HOST_PASSWORD, settings.SECRETS_KEYS = "metrics", "mail", ["new", "old"]
+    settings.SIGNING_KEYS, settings.STORE_SECRETS = ["signing", "signed"], ["bucket", ""]
+    settings.CELERY_BROKER_URL = "redis://user:broker@host/0"
+    settings.SOCIALACCOUNT_PROVIDERS = {"github": {"APPS": [{"client_id": "public", "secret": "github"}]}}
+    settings.EGRESS = egress_policy({"PLANARENA_EGRESS_PROXY": "http://arena:pass%40word@proxy:3128"})
+    found = set(known_secrets())
+    assert {"worker", "seed", "key", "metrics", "mail", "new", "old", "broker", "github", "signing", "signed"} <= found
+    assert {"bucket", "pass@word"} <= found
+    settings.HIDDEN_SEED = settings.METRICS_TOKEN = settings.EMAIL_HOST_PASSWORD = ""
+    settings.CELERY_BROKER_URL = "filesystem://localhost//"
+    assert not {"", "public"} & {*found, *known_secrets()}

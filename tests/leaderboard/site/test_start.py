@@ -5,8 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 _SITE = (
     "import os, tests.settings; os.environ['DJANGO_SETTINGS_MODULE'] = 'tests.settings';import django; django.setup()"
 )
@@ -48,10 +46,3 @@ def test_help_of_a_command_that_executes_plans_loads_nothing_that_executes_them(
     assert "evaluator.cli.bench" in found
     executing = {"numpy", "PIL", "evaluator.engine", "evaluator.metrics", "evaluator.planners.named", "asyncio"}
     assert not found & {*executing, "torch", "django"}
-
-
-@pytest.mark.full
-def test_help_of_a_client_command_loads_no_suite(tmp_path: Path):
-    found = loaded(_HELP.format(words=["submit", "--help"]), tmp_path=tmp_path)
-    assert "evaluator.client" in found
-    assert not found & {"numpy", "PIL", "evaluator.suites", "evaluator.plans", "torch", "django"}

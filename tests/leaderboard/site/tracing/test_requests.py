@@ -45,20 +45,27 @@ def kept(name: str, of) -> None:
         keep_trace(of)
 
 
-def test_a_request_begins_a_trace_whatever_it_was_sent_with(collector):
+def test_a_request_begins_a_trace_whatever_it_was_sent_with_and_lines_of_its_log_name_it(collector):
+    lines: list[dict[str, str]] = []
+
     def view(request):
+        record = logging.LogRecord("site", logging.INFO, "", 1, "something", (), None)
+        lines.append(json.loads(formatter("json").format(record)))
         return HttpResponse(spans.traceparent())
 
     with tracing_to(collector.url):
-        answer = trace_requests(view)(RequestFactory().get("/", headers={"traceparent": STRANGERS}))
+        request = RequestFactory().get("/", headers={"traceparent": STRANGERS})
+        answer = name_requests(trace_requests(view))(request)
     (span,) = collector.spans
     assert (span.parent, span.links) == ("", ())
-    assert answer.content.decode().split("-")[1] == span.trace != "5" * 32
+    assert answer.content.decode().split("-")[1] == lines[0]["trace"] == span.trace != "5" * 32
 
 
 @pytest.mark.django_db
-def test_it_says_the_route_and_not_the_path_and_fails_with_the_server(collector):
+def test_it_says_the_route_and_not_the_path_and_fails_with_the_server_and_probes_have_none(collector):
     with tracing_to(collector.url):
+        for path in ("/health/live", "/metrics", "/static/app.css"):
+            Client().get(path)
         Client().get("/accounts/password/reset/key/1-secret-key/?token=secret-query")
         assert trace_requests(lambda _: HttpResponse(status=503))(RequestFactory().get("/x")).status_code == 503
     reset, failed = collector.spans
@@ -72,65 +79,33 @@ def test_it_says_the_route_and_not_the_path_and_fails_with_the_server(collector)
 
 
 @pytest.mark.django_db
-def test_probes_and_files_have_no_span(collector):
-    with tracing_to(collector.url):
-        for path in ("/health/live", "/metrics", "/static/app.css"):
-            Client().get(path)
-    assert collector.spans == []
-
-
-def test_lines_of_the_log_name_the_trace(collector):
-    def view(request):
-        record = logging.LogRecord("site", logging.INFO, "", 1, "something", (), None)
-        lines.append(json.loads(formatter("json").format(record)))
-        return HttpResponse()
-
-    lines: list[dict[str, str]] = []
-    with tracing_to(collector.url):
-        name_requests(trace_requests(view))(RequestFactory().get("/"))
-    assert lines[0]["trace"] == collector.spans[0].trace
-
-
-@pytest.mark.django_db
-def test_calls_without_an_attempt_s_credential_have_no_span(collector):
-    lease = make_lease(make_evaluation(state="launching"))
-    with tracing_to(collector.url):
-        kept("lease", lease.attempt.pk)
-        assert call(lease, "fail", {"reason": "x"}, token="guessed", traceparent=STRANGERS).status_code == 403
-    assert [span.name for span in collector.spans] == ["lease"]
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize(
-    ("sent", "parent"),
-    [
+def test_an_attempt_s_calls_stay_in_the_trace_of_its_lease_and_those_of_others_have_no_span(collector):
+    for sent, parent in (
         ({"traceparent": f"00-{TRACE}-{'c' * 16}-00"}, "c" * 16),
         ({"traceparent": STRANGERS}, None),
         ({"traceparent": f"00-{TRACE}-nonsense"}, None),
         ({}, None),
-    ],
-)
-def test_an_attempt_s_calls_stay_in_the_trace_of_its_lease(collector, sent, parent):
-    lease = make_lease(make_evaluation(state="launching"))
-    with tracing_to(collector.url):
-        kept("lease", lease.attempt.pk)
-        assert call(lease, "heartbeat", {"phase": "planning"}, **sent).status_code == 204
-        assert call(lease, "fail", {"reason": "x"}, **sent).status_code == 204
-    names = [span.name for span in collector.spans]
-    assert names == ["lease", "POST api:fail"], "and heartbeats have none"
-    span = collector.one("POST api:fail")
-    assert (span.trace, span.parent) == (TRACE, parent or collector.one("lease").id)
-    assert span.attributes["planarena.worker"] == lease.attempt.worker
-    assert span.attributes["planarena.attempt"] == str(lease.attempt.pk)
+    ):
+        collector.spans.clear()
+        lease = make_lease(make_evaluation(state="launching"))
+        with tracing_to(collector.url):
+            kept("lease", lease.attempt.pk)
+            assert call(lease, "fail", {"reason": "x"}, token="guessed", **sent).status_code == 403
+            assert call(lease, "heartbeat", {"phase": "planning"}, **sent).status_code == 204
+            assert call(lease, "fail", {"reason": "x"}, **sent).status_code == 204
+        assert [span.name for span in collector.spans] == ["lease", "POST api:fail"], "and heartbeats have none"
+        span = collector.one("POST api:fail")
+        assert (span.trace, span.parent) == (TRACE, parent or collector.one("lease").id)
+        assert span.attributes["planarena.worker"] == lease.attempt.worker
+        assert span.attributes["planarena.attempt"] == str(lease.attempt.pk)
 
 
 @pytest.mark.django_db
 def test_an_attempt_of_an_evaluation_without_a_trace_begins_one(collector):
     lease = make_lease(make_evaluation(state="launching"))
-    with tracing_to(collector.url), lease_span(lease.attempt, evaluation=lease.evaluation.pk, started=1):
-        pass
-    with tracing_to(collector.url), lease_span(lease.attempt, evaluation=lease.evaluation.pk, started=1):
-        pass
+    for _ in range(2):
+        with tracing_to(collector.url), lease_span(lease.attempt, evaluation=lease.evaluation.pk, started=1):
+            pass
     first, second = collector.named("lease")
     assert (first.parent, second.parent, second.trace) == ("", first.id, first.trace)
 
