@@ -188,22 +188,6 @@ class TestAddingAnAddress:
         assert answers[0] == answers[1]
 
 
-class TestTeams:
-    def test_an_invitation_to_an_address_is_refused_whether_or_not_somebody_has_it(self, owner):
-        from leaderboard.accounts.teams import invite
-        from leaderboard.site.field_errors import FieldErrors
-        from tests.leaderboard.factories import make_team
-
-        ada = make_user("ada")
-        team = make_team(ada)
-        said = []
-        for email in (TAKEN, FREE):
-            with pytest.raises(FieldErrors) as refused:
-                invite(team=team, username=email, by=ada)
-            said.append(refused.value.errors["username"][0].replace(email, "ENTERED"))
-        assert said[0] == said[1]
-
-
 class TestUnconfirmedAccounts:
     def test_they_are_removed_after_a_week(self):
         sign_up(FREE, username="gone")

@@ -1,7 +1,6 @@
 """Signing in with GitHub, against a server that answers like it."""
 
 import json
-import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
@@ -13,6 +12,7 @@ from allauth.socialaccount.providers.github.views import GitHubOAuth2Adapter
 
 from evaluator.egress_policy import egress_policy
 from leaderboard.accounts.models import User
+from tests.fakes.serving import in_a_thread
 from tests.leaderboard.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -44,14 +44,10 @@ def github(monkeypatch):
         def log_message(self, *_):
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    base = f"http://127.0.0.1:{server.server_port}"
-    for name, path in (("access_token_url", "/token"), ("profile_url", "/user"), ("emails_url", "/emails")):
-        monkeypatch.setattr(GitHubOAuth2Adapter, name, base + path)
-    yield asked
-    server.shutdown()
-    server.server_close()
+    with in_a_thread(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as base:
+        for name, path in (("access_token_url", "/token"), ("profile_url", "/user"), ("emails_url", "/emails")):
+            monkeypatch.setattr(GitHubOAuth2Adapter, name, base + path)
+        yield asked
 
 
 def go(client, *, process="login"):

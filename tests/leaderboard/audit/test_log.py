@@ -75,17 +75,14 @@ def test_the_command_line_is_told_of_as_nobody_s(launcher):
     assert AuditEntry.objects.order_by("pk").last().details == {"before": 0, "after": 10}
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
+def test_the_database_refuses_every_change():
+    make_evaluation()
+    before = entries()
+    for change in (
         lambda: AuditEntry.objects.update(actor="somebody else"),
         lambda: AuditEntry.objects.all().delete(),
         lambda: connection.cursor().execute("UPDATE audit_auditentry SET details = '{}'"),
-    ],
-)
-def test_the_database_refuses_every_change(change):
-    make_evaluation()
-    before = entries()
-    with pytest.raises(IntegrityError, match="only ever added to"), transaction.atomic():
-        change()
+    ):
+        with pytest.raises(IntegrityError, match="only ever added to"), transaction.atomic():
+            change()
     assert entries() == before

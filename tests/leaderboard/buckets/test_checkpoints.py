@@ -3,13 +3,9 @@
 import pytest
 from django.core.management import CommandError
 
-from evaluator.experts.weights import file_digest
-from evaluator.planners.language_models.admission.checkpoint_zip import CheckpointFacts
-from leaderboard.planners import checkpoints
 from leaderboard.planners.checkpoint_stores import CheckpointStore
 from leaderboard.planners.checkpoints import checkpoint_store
 from tests.leaderboard.backups.helpers import run, uploaded_checkpoint
-from tests.leaderboard.factories import make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -50,23 +46,3 @@ def test_damage_is_set_aside_and_put_back_from_a_backup(bucket, digest, tmp_path
     with pytest.raises(CommandError, match=f"checkpoints/{digest}"):
         run("back_up", tmp_path / "another")
     assert [*settings.UPLOADS_DIR.iterdir()] == []
-
-
-def test_an_upload_is_sent_before_the_lock_is_taken_and_once(bucket, tmp_path, monkeypatch):
-    file = tmp_path / "weights"
-    file.write_bytes(WEIGHTS)
-    sent = []
-
-    def locked(_lock):
-        sent.append(len(bucket.names()))
-
-    monkeypatch.setattr(checkpoints, "lock_until_commit", locked)
-    monkeypatch.setattr(
-        checkpoints,
-        "_inspected",
-        lambda _path: CheckpointFacts(architecture="t5", files=2, unpacked_bytes=8, parameters=1, weights_bytes=4),
-    )
-    upload = checkpoints.keep_file(owner=make_user(), path=file, digest=file_digest(file))
-    assert sent == [1]
-    assert [method for method, _ in bucket.requests].count("PUT") == 1
-    assert checkpoint_store().size(upload.digest) == len(WEIGHTS)

@@ -1,18 +1,12 @@
 """What the demo's terminal shows while its planners are evaluated."""
 
 import io
-import sys
 from collections.abc import Callable, Iterator
 from itertools import count
-from threading import Event
 
 import pytest
-from django.core.management import CommandError, call_command
 from rich.console import Console
 
-from evaluator.cli import progress_lines
-from leaderboard.demo.management.commands import demo
-from leaderboard.demo.processes import DemoError
 from leaderboard.demo.progress import StallWatch, follow
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from tests.leaderboard.factories import make_evaluation
@@ -67,30 +61,6 @@ def test_a_demo_that_only_prints_the_board_ends_with_what_does_not_move():
     assert problem is not None
     assert problem.startswith(f"{name} was not published: nothing moved for 0.2 seconds: Queued")
     assert STALLED not in output
-
-
-def test_without_a_terminal_the_demo_prints_lines(monkeypatch, settings, tmp_path):
-    """From its first second on: also while it prepares the database, and until its evaluations have ended."""
-    printed, output = Event(), io.StringIO()
-
-    class Stream(io.StringIO):
-        def write(self, text):
-            if "\n" in text:
-                printed.set()
-            return output.write(text)
-
-    def slow():
-        printed.clear()
-        assert printed.wait(60)
-        raise DemoError("enough seen")
-
-    monkeypatch.setattr(progress_lines, "LINE_SECONDS", 0.01)
-    monkeypatch.setattr(demo, "prepare_database", slow)
-    monkeypatch.setattr(sys, "stderr", Stream())
-    settings.DATA_DIR, settings.DEMO = tmp_path, True
-    with pytest.raises(CommandError, match="enough seen"):
-        call_command("demo", once=True)
-    assert "demo: preparing the database and the site\n" in output.getvalue()
 
 
 def test_a_stall_begins_after_its_time_and_ends_with_the_next_change():

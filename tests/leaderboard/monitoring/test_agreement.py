@@ -4,7 +4,6 @@ from datetime import timedelta
 
 import pytest
 import yaml
-from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
@@ -87,16 +86,6 @@ def test_database_away(waiting, monkeypatch, how):
     assert found["status"] == (503, 503)
     assert found["ready"] == "no database"
     assert is_alerted("database_down")
-
-
-@pytest.mark.django_db
-def test_database_that_goes_away_between_probe_and_query(waiting, monkeypatch):
-    def fails():
-        raise OperationalError("the connection is lost")
-
-    monkeypatch.setattr(facts, "_work", fails)
-    found = said()
-    assert (found["metrics"], found["status"][0], found["page"]) == (["database_down"], 503, True)
 
 
 @pytest.mark.django_db

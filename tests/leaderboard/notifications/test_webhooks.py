@@ -3,7 +3,6 @@
 import hashlib
 import hmac
 import json
-import threading
 import tracemalloc
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -21,6 +20,7 @@ from leaderboard.site.field_errors import FieldErrors
 from leaderboard.submissions import services as evaluations
 from tests.fakes.connect_proxy import connect_proxy, connections_seen
 from tests.fakes.hostile_server import SLOW_ANSWERS, gzip_bomb, hostile_server
+from tests.fakes.serving import in_a_thread
 from tests.leaderboard.factories import make_evaluation, make_user
 from tests.leaderboard.site.api.helpers import client_of
 
@@ -57,12 +57,8 @@ class _Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
     server = Receiver()
-    thread = threading.Thread(target=lambda: server.serve_forever(poll_interval=0.02))
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join(timeout=5)
-    server.server_close()
+    with in_a_thread(server):
+        yield server
 
 
 @pytest.fixture

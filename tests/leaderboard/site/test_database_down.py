@@ -1,11 +1,14 @@
-"""Requests that meet a database that does not answer."""
+"""Requests that meet a database that does not answer, and what Celery does with connections around each task."""
 
 import psycopg
 import pytest
-from django.db import OperationalError, connections
+from celery import signals
+from celery.fixups.django import DjangoWorkerFixup
+from django.db import OperationalError, connection, connections
 from django.db.backends.postgresql.base import DatabaseWrapper
 from django.test import Client
 
+from leaderboard.site.celery import app
 from leaderboard.site.database_down import is_database_down
 from tests.silent import refusing_port
 
@@ -41,3 +44,20 @@ def test_errors_of_statements_are_defects_and_no_outage(lost):
     assert is_database_down(psycopg.errors.AdminShutdown())
     for error in (psycopg.errors.QueryCanceled(), psycopg.errors.DeadlockDetected(), psycopg.errors.UndefinedTable()):
         assert not is_database_down(error)
+
+
+def test_celery_never_ends_the_pool_of_connections_between_tasks(monkeypatch):
+    fixup = DjangoWorkerFixup(app)
+    ended = []
+    monkeypatch.setattr(fixup, "_close_database", lambda: ended.append("ended"))
+    for _ in range(100):
+        fixup.close_database()
+    assert ended == []
+
+
+def test_a_connection_is_given_back_before_and_after_each_task(db, monkeypatch):
+    closed = []
+    monkeypatch.setattr(connection, "close_if_unusable_or_obsolete", lambda: closed.append("looked at"))
+    for signal in (signals.task_prerun, signals.task_postrun):
+        signal.send(sender=None)
+    assert closed == ["looked at"] * 2

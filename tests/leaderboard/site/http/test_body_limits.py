@@ -57,26 +57,6 @@ def announce(url, path, *, method="POST", size=GIB, sent=b"", **headers):
     return int(answer.split(b" ", 2)[1]), answer.decode()
 
 
-def pour(url, path, **headers):
-    """Status of the answer to a chunked body without an end, and how much of it could be sent."""
-    address, sent = httpx.URL(url), 0
-    chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
-    with socket.create_connection((address.host, address.port), timeout=PATIENCE) as connection:
-        connection.sendall(head(path, headers={"Transfer-Encoding": "chunked", **headers}))
-        connection.settimeout(0.001)
-        answer = b""
-        while not answer and sent < GIB // 8:
-            try:
-                connection.sendall(chunk)
-                sent += len(chunk)
-                answer = connection.recv(65536)
-            except TimeoutError:
-                continue
-            except (ConnectionResetError, BrokenPipeError):
-                break
-    return int(answer.split(b" ", 2)[1]) if answer else None, sent
-
-
 def cookie(user):
     client = Client()
     client.force_login(user)
@@ -104,16 +84,6 @@ def test_a_gibibyte_with_bogus_credentials_is_refused_unread(url):
         if status != 401 or "valid credentials" not in text
     }
     assert taken == {}
-
-
-@pytest.mark.parametrize(
-    "path", ["/submit/", UPLOADS, "/api/v1/worker/attempts/00000000-0000-0000-0000-000000000001/objects/"]
-)
-def test_a_body_without_a_length_and_with_bogus_credentials_is_cut_off(url, path, tmp_path):
-    status, sent = pour(url, path, Cookie="sessionid=x", Authorization="Bearer x")
-    assert status in {401, None}, "None: the connection was closed before the answer could be read"
-    assert sent < 32 * SMALL_BODY, "what the sockets hold beyond the limit"
-    assert sum(file.stat().st_size for file in tmp_path.rglob("*") if file.is_file()) <= SMALL_BODY
 
 
 def test_credentials_that_have_ended_or_are_of_another_kind_are_no_credentials(url, ada):
