@@ -1,14 +1,17 @@
-"""Ending a demo."""
+"""A demo's processes, address and data folder."""
 
 import os
 import signal
+import socket
+import subprocess
 import sys
 import time
 from contextlib import suppress
 
 import pytest
 
-from leaderboard.demo.processes import Supervisor, interruptible
+from leaderboard.demo.places import listening_socket, only_demo_of
+from leaderboard.demo.processes import DemoError, Supervisor, interruptible
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -44,3 +47,41 @@ def test_a_restarted_process_is_another_one_and_one_that_ended_is_named_and_not_
         assert (child.name, child.process.returncode, child.restarts) == ("fails", 3, 0)
     finally:
         supervisor.stop()
+
+
+def port_of(listener: socket.socket) -> int:
+    return int(listener.getsockname()[1])
+
+
+def test_a_second_demo_gets_the_next_free_port():
+    with listening_socket(0) as one, listening_socket(None, first=port_of(one)) as other:
+        assert port_of(one) < port_of(other) < port_of(one) + 100
+        port = port_of(one)
+        # One that was asked for is not exchanged for another; and it is held until the web server has it.
+        with pytest.raises(DemoError, match=f"127.0.0.1:{port} is in use; .* --port"):
+            listening_socket(port)
+        with socket.socket() as late:
+            late.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            with pytest.raises(OSError, match="in use"):
+                late.bind(("127.0.0.1", port))
+
+
+def test_answers_are_sent_at_once_though_the_web_server_takes_the_socket_for_a_unix_socket():
+    with listening_socket(0) as listener, socket.create_connection(listener.getsockname()):
+        accepted, _ = listener.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_a_killed_demo_does_not_keep_its_data_folder_and_a_second_one_is_refused_with_the_address_of_the_first(
+    tmp_path,
+):
+    program = (
+        "import os, signal; from pathlib import Path; from leaderboard.demo.places import only_demo_of;"
+        f"only_demo_of(Path({str(tmp_path)!r})).__enter__(); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=False)
+    with only_demo_of(tmp_path) as note:
+        note.write_text("http://127.0.0.1:8007")
+        with pytest.raises(DemoError, match=rf"already runs in the data folder {tmp_path} at http://127.0.0.1:8007"):
+            only_demo_of(tmp_path).__enter__()

@@ -1,4 +1,4 @@
-"""What the settings demand of an environment."""
+"""What the settings demand of an environment, and how it is read."""
 
 import os
 import re
@@ -12,6 +12,9 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from leaderboard import site
+from leaderboard.site.environment import Environment, kept_secret, parse_database_url
+from leaderboard.site.vite import SOURCES, ViteStaticStorage, with_vite
+from tests.packaging.conftest import ROOT
 
 COMPLETE = {
     "DATABASE_URL": "postgresql://localhost/arena",
@@ -113,3 +116,75 @@ def test_the_store_may_be_a_bucket_whose_pictures_the_policy_allows(read):
         assert (found.STORE_URL, found.STORE_ORIGIN, found.STORE_DIR.name) == (*told, "store")
         pictures = found.CONTENT_SECURITY_POLICY["DIRECTIVES"]["img-src"][2:]
         assert list(pictures) == [text for text in told[1:] if text]
+
+
+def test_a_database_url_becomes_djangos_settings():
+    parsed = parse_database_url("postgresql://ada:p%40ss@db.example.org:5433/arena?sslmode=require")
+    assert (parsed["NAME"], parsed["USER"], parsed["PASSWORD"]) == ("arena", "ada", "p@ss")
+    assert (parsed["HOST"], parsed["PORT"], parsed["OPTIONS"]) == ("db.example.org", "5433", {"sslmode": "require"})
+    assert parse_database_url("postgresql://postgres:@/postgres?host=/tmp/x")["HOST"] == "/tmp/x"
+    for url, complaint in (
+        ("mysql://localhost/arena", "PostgreSQL only"),
+        ("sqlite:///db.sqlite3", "PostgreSQL only"),
+        ("postgresql://localhost", "names no database"),
+        ("postgresql://localhost/arena?sslmod=require", "'sslmod'"),
+    ):
+        with pytest.raises(ImproperlyConfigured, match=complaint):
+            parse_database_url(url)
+
+
+def test_variables_are_read_and_wrong_ones_named():
+    for value, meant in (("1", True), ("true", True), ("0", False), ("", False), ("off", False)):
+        assert Environment({"X": value}).flag("X", default=True) is meant
+    with pytest.raises(ImproperlyConfigured, match="must be 1 or 0"):
+        Environment({"X": "maybe"}).flag("X")
+    for value in ("many", "-1", "0", "1.5"):
+        with pytest.raises(ImproperlyConfigured, match="at least 1"):
+            Environment({"X": value}).integer("X", default=3, least=1)
+    with pytest.raises(ImproperlyConfigured, match="SECRET is not set: it is the key"):
+        Environment({}).required("SECRET", purpose="the key")
+
+
+def test_a_kept_secret_stays_the_same_and_private(tmp_path):
+    first = kept_secret(tmp_path / "folder" / "key")
+    assert len(first) >= 50
+    assert kept_secret(tmp_path / "folder" / "key") == first
+    assert (tmp_path / "folder" / "key").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_size_is_read_in_bytes_and_a_wrong_one_is_named():
+    assert Environment({"LIMIT": " 6GB "}).size("LIMIT") == 6 * 10**9
+    assert Environment({"LIMIT": ""}).size("LIMIT") == 0
+    with pytest.raises(ImproperlyConfigured, match="LIMIT is wrong: 'much' is no size"):
+        Environment({"LIMIT": "much"}).size("LIMIT")
+
+
+def test_a_choice_is_one_of_its_words_whatever_their_case():
+    def read(value: str) -> str:
+        return Environment({"X": value}).choice("X", default="latest", choices=("latest", "mean"))
+
+    assert (read(""), read("Mean")) == ("latest", "mean")
+    with pytest.raises(ImproperlyConfigured, match="X is 'best': it must be latest or mean"):
+        read("best")
+
+
+VITE = "http://127.0.0.1:5173"
+
+
+def test_what_vite_builds_comes_from_its_server_and_the_rest_from_the_site(settings):
+    settings.VITE = VITE
+    storage = ViteStaticStorage()
+    assert storage.url("app.js") == f"{VITE}/src/app.ts"
+    assert storage.url("icon.svg") == "/static/icon.svg"
+    assert [source for source in SOURCES.values() if not (ROOT / "frontend" / source).is_file()] == []
+
+
+def test_the_policy_lets_vite_in_and_nobody_else(settings):
+    before = settings.CONTENT_SECURITY_POLICY["DIRECTIVES"]
+    after = with_vite(before, origin=VITE)
+    assert after["script-src"] == ["'self'", VITE]
+    assert after["connect-src"] == ["'self'", VITE, "ws://127.0.0.1:5173"]
+    assert after["font-src"] == ["'self'", VITE]
+    for name in ("default-src", "object-src", "base-uri", "form-action", "frame-ancestors"):
+        assert after[name] == list(before[name])
+    assert "'unsafe-inline'" not in str(before)
