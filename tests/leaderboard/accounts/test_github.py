@@ -99,19 +99,6 @@ def test_an_address_that_github_did_not_confirm_is_taken_whether_or_not_somebody
     assert not EmailAddress.objects.filter(user__username="octo", verified=True).exists()
 
 
-def test_who_is_signed_in_links_their_account_and_takes_it_off_again(client, github):
-    user = make_user("ada")
-    user.set_password("correct horse battery")
-    user.save()
-    client.force_login(user)
-    go(client, process="connect")
-    linked = SocialAccount.objects.get(user=user)
-    page = client.get("/accounts/3rdparty/").content.decode()
-    assert "octo" in page
-    client.post("/accounts/3rdparty/", {"account": linked.pk})
-    assert not SocialAccount.objects.exists()
-
-
 def test_an_answer_that_was_not_asked_for_signs_nobody_in(client, github):
     page = client.get("/accounts/github/login/callback/", {"code": "c-1", "state": "forged"})
     assert "error" in page.content.decode().lower()

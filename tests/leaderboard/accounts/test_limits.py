@@ -15,27 +15,27 @@ from tests.leaderboard.factories import make_user
 from tests.leaderboard.threads import in_threads
 
 
-def a_token(owner: User, number: int) -> None:
-    accounts.create_token(user=owner, days=number)
-
-
-def a_worker_token(owner: User, number: int) -> None:
-    tokens.create_worker_token(owner=owner, name=str(number))
-
-
 def a_webhook(owner: User, number: int) -> None:
     webhooks.add_webhook(owner=owner, url=f"http://127.0.0.1/{number}")
 
 
-def a_team(owner: User, number: int) -> None:
-    teams.create_team(owner=owner, slug=f"team-{number}", name=f"Team {number}")
-
-
-LIMITED: list[tuple[Callable[[User, int], None], int, Callable[[User], int]]] = [
-    (a_token, accounts.MOST_TOKENS, lambda owner: accounts.tokens_of(owner).count()),
-    (a_worker_token, tokens.MOST_TOKENS, lambda owner: tokens.worker_tokens_of(owner).count()),
+LIMITED: list[tuple[Callable[[User, int], object], int, Callable[[User], int]]] = [
+    (
+        lambda owner, number: accounts.create_token(user=owner, days=number),
+        accounts.MOST_TOKENS,
+        lambda owner: accounts.tokens_of(owner).count(),
+    ),
+    (
+        lambda owner, number: tokens.create_worker_token(owner=owner, name=str(number)),
+        tokens.MOST_TOKENS,
+        lambda owner: tokens.worker_tokens_of(owner).count(),
+    ),
     (a_webhook, webhooks.MOST_WEBHOOKS, lambda owner: webhooks.webhooks_of(owner).count()),
-    (a_team, teams.MOST_OWNED, lambda owner: Membership.objects.filter(user=owner).count()),
+    (
+        lambda owner, number: teams.create_team(owner=owner, slug=f"team-{number}", name=f"Team {number}"),
+        teams.MOST_OWNED,
+        lambda owner: Membership.objects.filter(user=owner).count(),
+    ),
 ]
 
 

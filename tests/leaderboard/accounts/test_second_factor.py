@@ -89,18 +89,6 @@ def test_the_password_alone_makes_no_api_token_either(client, ada):
     assert Client().get("/api/v1/tokens/", headers=basic).status_code == 401
 
 
-def test_a_recovery_code_lets_in_once(client, ada):
-    sign_in(client)
-    turn_on(client)
-    codes = re.findall(r"<li>(\w+)</li>", client.get("/accounts/2fa/recovery-codes/").content.decode())
-    assert len(codes) == 10
-    for expected in (200, 302):
-        other = Client()
-        sign_in(other)
-        other.post("/accounts/2fa/authenticate/", {"code": codes[0]})
-        assert other.get("/tokens/").status_code == expected
-
-
 @override_settings(OPERATORS_NEED_SECOND_FACTOR=True)
 def test_staff_are_operators_only_with_a_second_factor(client, ada):
     User.objects.filter(pk=ada.pk).update(is_staff=True)

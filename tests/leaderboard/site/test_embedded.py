@@ -1,15 +1,12 @@
 """The PostgreSQL in the data folder."""
 
 import os
-import pwd
 import signal
 import stat
 import subprocess
 import sys
 import tempfile
-import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -30,21 +27,12 @@ def answers(url: str) -> bool:
         return connection.execute("SELECT 1").fetchone() == (1,)
 
 
-@contextmanager
-def data_folder_of(user: pwd.struct_passwd | None) -> Iterator[Path]:
-    """A folder outside pytest's own, which other users cannot enter."""
-    with tempfile.TemporaryDirectory(prefix="embedded-") as name:
-        if user is not None:
-            os.chown(name, user.pw_uid, user.pw_gid)
-        yield Path(name)
-
-
 @pytest.fixture
 def data() -> Iterator[Path]:
     """A data folder outside pytest's own: as root PostgreSQL runs as another user, and every pytest that starts closes
     the folder of all runs to others."""
-    with data_folder_of(None) as folder:
-        yield folder
+    with tempfile.TemporaryDirectory(prefix="embedded-") as name:
+        yield Path(name)
 
 
 def test_a_second_process_joins_the_server_that_runs_and_its_end_does_not_stop_it(data):
@@ -65,48 +53,6 @@ def test_the_process_that_started_a_killed_server_starts_it_again(data):
     psutil.wait_procs([psutil.Process(postmaster(data))], timeout=10)
     assert answers(embedded.start(data))
     embedded.stop(data)
-
-
-def as_user(user: pwd.struct_passwd | None, action: Callable[[], None]) -> int:
-    """Run an action in a child process of another user, and return its exit code. None: this user.
-
-    Forked, not executed: the other user need not be able to read this Python.
-    """
-    child = os.fork()
-    if child == 0:
-        try:
-            if user is not None:
-                os.setgroups([])
-                os.setgid(user.pw_gid)
-                os.setuid(user.pw_uid)
-            action()
-            os._exit(0)
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-
-@pytest.mark.parametrize("root_first", usual([True, False], of=[True]))
-def test_two_users_of_a_machine_run_their_servers_at_the_same_time(root_first):
-    """As root the other user is an ordinary one; for others it is the same user with a second data folder."""
-    ordinary = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
-    embedded.wheel()
-    first, second = (None, ordinary) if root_first else (ordinary, None)
-    with data_folder_of(first) as one, data_folder_of(second) as other:
-
-        def start_and_ask(folder: Path) -> None:
-            assert answers(embedded.start(folder))
-
-        assert as_user(first, lambda: start_and_ask(one)) == 0
-        running = postmaster(one)
-        try:
-            assert as_user(second, lambda: start_and_ask(other)) == 0
-            assert as_user(second, lambda: embedded.stop(other)) == 0
-            assert not (other / "postgres" / "postmaster.pid").exists()
-            assert postmaster(one) == running
-        finally:
-            assert as_user(first, lambda: embedded.stop(one)) == 0
 
 
 @pytest.mark.parametrize("taken", usual([".lockfile", f"runtime-{os.geteuid()}"], of=[".lockfile"]))

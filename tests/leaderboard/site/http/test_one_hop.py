@@ -104,19 +104,6 @@ def served(view, *, gone_after: float = 100.0) -> list[dict]:
     return sent
 
 
-def test_cookies_are_sent():
-    def view(_):
-        response = HttpResponse("ok")
-        response.set_cookie("one", "1")
-        response.set_cookie("two", "2", httponly=True)
-        return response
-
-    start, body = served(view)
-    cookies = [value for name, value in start["headers"] if name == b"Set-Cookie"]
-    assert cookies == [b"one=1; Path=/", b"two=2; HttpOnly; Path=/"]
-    assert (start["status"], body["body"]) == (200, b"ok")
-
-
 def test_each_request_has_a_context_of_its_own():
     mark: ContextVar[str] = ContextVar("mark", default="nobody's")
 
