@@ -14,7 +14,6 @@ from leaderboard.monitoring.figures import DatabaseFigures
 from leaderboard.monitoring.models import Moment
 from leaderboard.pages.progress import progress
 from leaderboard.site.health import Code, health
-from leaderboard.site.storage import disk_space
 from tests.k8s.chart import CHART
 from tests.leaderboard.factories import make_evaluation
 from tests.leaderboard.site.test_probes import database_away
@@ -128,13 +127,3 @@ def test_no_workers(waiting):
     other = make_evaluation(state="queued", suite=waiting.suite)
     assert progress(other)["waiting"].endswith(found["sentence"]), "those behind it read it, too"
     assert is_alerted("no_workers")
-
-
-@pytest.mark.django_db
-def test_a_full_disk(waiting, monkeypatch):
-    monkeypatch.setattr(disk_space, "_failed", {"store": disk_space.time.monotonic()})
-    found = said(waiting)
-    assert (found["api"], found["metrics"][0], found["page"]) == ("disk_full", "disk_full", True)
-    assert (found["status"], found["ready"]) == ((200, 503), "disk full")
-    assert found["reason"] == found["sentence"]
-    assert is_alerted("disk_full")

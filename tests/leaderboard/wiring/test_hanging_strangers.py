@@ -4,8 +4,6 @@ What hangs here hangs until the test ends it, so that every answer before that i
 """
 
 import threading
-import time
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor, wait
 
 import httpx
@@ -15,12 +13,8 @@ from django.conf import settings as site_settings
 from evaluator.planners import name_resolution, ssrf_guard
 from evaluator.planners.name_resolution import NameResolver
 from leaderboard.accounts.services import create_token
-from leaderboard.jobs.models import Job
 from leaderboard.notifications.models import Webhook
-from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST
-from tests.evaluator.planners.test_endpoint import endpoint
 from tests.leaderboard.factories import make_suite, make_user
-from tests.leaderboard.planners.servers import TOKEN, guarded
 from tests.leaderboard.serving import server
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -88,44 +82,3 @@ def wait_for(calls, *, count):
     while len(done) < count:
         done, _ = wait(calls, timeout=0.05)
     return [call.result() for call in done]
-
-
-@pytest.mark.full
-def test_endpoints_that_never_answer_hold_a_share_and_another_user_s_test_is_made(settings, hang):
-    settings.DEMO = True
-    make_suite(slug="openagi")
-    eve, ada = headers_of(make_user("eve")), headers_of(make_user("ada"))
-
-    def hang_on(handler):
-        hang.wait(60)
-        handler.close_connection = True
-
-    with endpoint(hang_on) as (slow, called), guarded() as good, server() as site:
-
-        def test_of(url, headers, **header):
-            body = {"endpoint_url": url, "timeout_seconds": 300, **header}
-            return httpx.post(f"{site}/api/v1/endpoint-tests/", json=body, headers=headers, timeout=60)
-
-        flood = [test_of(slow, eve) for _ in range(FLOOD)]
-        # Answered one after the other, each before any endpoint has.
-        statuses = Counter(answer.status_code for answer in flood)
-        assert statuses == {202: ENDPOINT_TEST.unfinished, 429: FLOOD - ENDPOINT_TEST.unfinished}
-        assert all(answer.headers["Retry-After"] for answer in flood)
-        accepted = test_of(good.url, ada, header_name="Authorization", header_value=TOKEN)
-        job = polled(site, accepted, ada)
-        assert (job["state"], job["result"]["passed"]) == ("done", True)
-        assert httpx.get(f"{site}{accepted.headers['Location']}", headers=eve).status_code == 404
-        states = Counter(Job.objects.filter(owner__username="eve").values_list("state", flat=True))
-        assert states == {"running": ENDPOINT_TEST.share, "waiting": ENDPOINT_TEST.unfinished - ENDPOINT_TEST.share}
-        assert len(called) <= ENDPOINT_TEST.share
-        Job.objects.filter(state="waiting").delete()
-        hang.set()
-
-
-def polled(site, accepted, headers):
-    """The job of an answer with 202, when it has ended."""
-    while True:
-        answer = httpx.get(f"{site}{accepted.headers['Location']}", headers=headers, timeout=60)
-        if answer.json()["state"] in {"done", "failed"}:
-            return answer.json()
-        time.sleep(0.05)

@@ -1,13 +1,16 @@
-"""Bodies are read up to what their address takes, and large ones from known callers only."""
+"""Bodies are read up to what their address takes, large ones of known callers only, and lie on the volume of uploads."""
 
 import asyncio
 import json
 from http import HTTPStatus
+from pathlib import Path
 
 import pytest
+from django.core.exceptions import RequestAborted
 
 from leaderboard.site.http.bodies import Admission, BodyLimits, BoundedBodies, Refusal
 from leaderboard.site.http.steady_bodies import SteadyBody, TooSlowError
+from leaderboard.wiring.asgi import _site, _worker_calls
 
 SMALL, MOST, UPLOAD = 100, 200, 1000
 
@@ -184,3 +187,35 @@ def test_a_body_that_stops_is_cut_off_and_one_that_keeps_coming_is_not():
             await steady()
 
     asyncio.run(all_of_it())
+
+
+PART = b"x" * 1024 * 1024
+
+
+def read(*messages, handler=_site):
+    waiting = iter(messages)
+
+    async def receive():
+        return next(waiting)
+
+    return asyncio.run(handler.read_body(receive))
+
+
+@pytest.mark.parametrize("handler", [_site, _worker_calls], ids=["the site", "calls of workers"])
+def test_a_large_body_lies_on_the_volume_of_uploads_and_has_no_name(settings, tmp_path, handler):
+    settings.FILE_UPLOAD_TEMP_DIR = tmp_path
+    more = {"type": "http.request", "body": PART, "more_body": True}
+    with read(*[more] * 4, {"type": "http.request", "body": b"end"}, handler=handler) as body:
+        place = Path(f"/proc/self/fd/{body.fileno()}").readlink()
+        assert tmp_path in place.parents
+        assert body.read() == PART * 4 + b"end"
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_a_small_body_stays_in_memory_and_a_sender_that_goes_away_aborts_the_request(settings, tmp_path):
+    settings.FILE_UPLOAD_TEMP_DIR = tmp_path / "nowhere"
+    with read({"type": "http.request", "body": b"a=b"}) as body:
+        assert body.read() == b"a=b"
+    settings.FILE_UPLOAD_TEMP_DIR = tmp_path
+    with pytest.raises(RequestAborted):
+        read({"type": "http.request", "body": PART * 4, "more_body": True}, {"type": "http.disconnect"})
