@@ -7,12 +7,11 @@ from functools import partial
 
 import pytest
 from allauth.account.models import EmailAddress
-from asgiref.sync import async_to_sync
 from django.contrib.sessions.models import Session
 from django.core.cache import cache
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection, transaction
-from django.test import AsyncClient, Client
+from django.test import Client
 from django.utils import timezone
 
 from evaluator import canonical_json
@@ -151,18 +150,6 @@ class TestExport:
         with connection.execute_wrapper(_outside_of_transactions):
             data = json.loads("".join(pieces))
         assert sorted(one["name"] for one in data["api_tokens"]) == [f"token {number}" for number in range(7)]
-
-    @COMMITS
-    def test_an_asgi_server_sends_it_piece_by_piece(self, ada):
-        client = AsyncClient()
-        client.force_login(ada)
-
-        async def pieces():
-            answer = await client.get("/account/export/")
-            assert answer.is_async
-            return [piece async for piece in answer.streaming_content]
-
-        assert json.loads(b"".join(async_to_sync(pieces)()))["username"] == "ada"
 
     def test_it_is_asked_for_a_few_times_a_minute_at_most(self, ada, browser, monkeypatch):
         monkeypatch.setitem(throttling.Throttle.THROTTLE_RATES, "exports", "6/min")

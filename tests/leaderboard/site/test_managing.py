@@ -65,19 +65,16 @@ def test_commands_that_are_refused_are_one_sentence_and_make_nothing(data, tmp_p
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
+def test_help_needs_neither_settings_nor_a_database(data):
+    for arguments, said in (
         ((), "createsuperuser"),
         (("help",), "[queue]"),
         (("createsuperuser", "--help"), "usage: planarena manage createsuperuser"),
         (("demo", "--help"), "--once"),
-    ],
-)
-def test_help_needs_neither_settings_nor_a_database(data, arguments, said):
-    done = manage(*arguments, data=data, PLANARENA_PROGRAM="planarena manage")
-    assert (done.returncode, said in done.stdout + done.stderr) == (0, True)
-    assert "not properly configured" not in done.stdout
+    ):
+        done = manage(*arguments, data=data, PLANARENA_PROGRAM="planarena manage")
+        assert (done.returncode, said in done.stdout + done.stderr) == (0, True)
+        assert "not properly configured" not in done.stdout
     assert not (data / "postgres").exists()
     assert not (data / "secrets").exists()
 

@@ -13,8 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from leaderboard import site
 from leaderboard.site.environment import Environment, kept_secret, parse_database_url
-from leaderboard.site.vite import SOURCES, ViteStaticStorage, with_vite
-from tests.packaging.conftest import ROOT
+from leaderboard.site.vite import with_vite
 
 COMPLETE = {
     "DATABASE_URL": "postgresql://localhost/arena",
@@ -169,14 +168,6 @@ def test_a_choice_is_one_of_its_words_whatever_their_case():
 
 
 VITE = "http://127.0.0.1:5173"
-
-
-def test_what_vite_builds_comes_from_its_server_and_the_rest_from_the_site(settings):
-    settings.VITE = VITE
-    storage = ViteStaticStorage()
-    assert storage.url("app.js") == f"{VITE}/src/app.ts"
-    assert storage.url("icon.svg") == "/static/icon.svg"
-    assert [source for source in SOURCES.values() if not (ROOT / "frontend" / source).is_file()] == []
 
 
 def test_the_policy_lets_vite_in_and_nobody_else(settings):
