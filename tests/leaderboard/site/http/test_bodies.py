@@ -1,4 +1,4 @@
-"""Bodies are read up to what their address takes, large ones of known callers only, and lie on the volume of uploads."""
+"""Bodies are read up to what their address takes, large ones of known callers only, and lie on the uploads' volume."""
 
 import asyncio
 import json
