@@ -1,5 +1,6 @@
 """Whatever is wrong with a site, status page, API, probe, metrics, alerts and reasons of waiting evaluations agree."""
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -8,14 +9,17 @@ from django.test import Client
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
-from leaderboard.evaluations.models import Evaluation, Shard
+from leaderboard.evaluations.models import Attempt, Evaluation, Shard
 from leaderboard.monitoring import facts, views
 from leaderboard.monitoring.figures import DatabaseFigures
 from leaderboard.monitoring.models import Moment
+from leaderboard.monitoring.status import site_status, verdict
+from leaderboard.notifications.models import OutboxMessage
 from leaderboard.pages.progress import progress
 from leaderboard.site.health import Code, health
+from leaderboard.submissions.own_workers import mark
 from tests.k8s.chart import CHART
-from tests.leaderboard.factories import make_evaluation
+from tests.leaderboard.factories import make_evaluation, make_lease
 from tests.leaderboard.site.test_probes import database_away
 from tests.rings import usual
 from tests.silent import AWAY
@@ -127,3 +131,38 @@ def test_no_workers(waiting):
     other = make_evaluation(state="queued", suite=waiting.suite)
     assert progress(other)["waiting"].endswith(found["sentence"]), "those behind it read it, too"
     assert is_alerted("no_workers")
+
+
+@pytest.mark.django_db
+class TestThePage:
+    def test_it_tells_what_waits_and_who_works(self, launcher):
+        make_evaluation()
+        working = make_evaluation(state="launching")
+        make_lease(working)
+        found = site_status()
+        assert {each.state: each.evaluations for each in found.standing} == {"queued": 1, "running": 1}
+        assert (found.workers, found.queue.leased) == (1, 1)
+        page = Client().get("/status/").content.decode()
+        assert "1 active in the last ten minutes" in page
+        assert json.loads(Client().get("/api/v1/status/").content)["code"] == "running"
+
+    def test_what_is_past_its_deadline_is_found(self, launcher):
+        late = make_evaluation()
+        Evaluation.objects.filter(pk=late.pk).update(state_deadline=timezone.now() - timedelta(minutes=20))
+        assert verdict(site_status()).code == "queue_stopped"
+        # Waiting for a worker is not late, however long it lasts.
+        Evaluation.objects.update(state="launching", state_since=timezone.now() - timedelta(days=2))
+        assert verdict(site_status()).code == "no_workers"
+
+    def test_messages_that_should_have_gone_are_found(self):
+        OutboxMessage.objects.create(kind="mail", payload={}, available_at=timezone.now() - timedelta(hours=1))
+        assert verdict(site_status()).code == "messages_late"
+        OutboxMessage.objects.update(available_at=timezone.now() + timedelta(hours=1))
+        assert verdict(site_status()).code == "idle"
+
+    def test_own_workers_are_none_of_the_sites(self, launcher):
+        own = make_evaluation(state="launching")
+        make_lease(own)
+        mark(own.submission)
+        assert Attempt.objects.count() == 1
+        assert (site_status().workers, site_status().queue.shards) == (0, 0)

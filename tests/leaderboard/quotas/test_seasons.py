@@ -8,8 +8,8 @@ from leaderboard.quotas.seasons import SeasonQuotaError
 from leaderboard.submissions import services
 from leaderboard.submissions.rerunning import rerun
 from tests.leaderboard.factories import make_season, make_suite, make_team, make_user, planner_data
+from tests.leaderboard.quotas.test_quotas import at_once
 from tests.leaderboard.site.api.helpers import client_of
-from tests.leaderboard.threads import in_threads
 
 
 @pytest.fixture(autouse=True)
@@ -108,14 +108,4 @@ class TestLimit:
 def test_simultaneous_submissions_never_exceed_it():
     user, suite = make_user(), hidden_suite()
     submit(user, suite)
-    ends: list[str] = []
-
-    def one() -> None:
-        try:
-            submit(user, suite)
-            ends.append("submitted")
-        except SeasonQuotaError:
-            ends.append("refused")
-
-    assert in_threads(one, count=4) == []
-    assert sorted(ends) == ["refused"] * 3 + ["submitted"]
+    assert at_once(lambda: submit(user, suite), count=4, refused=SeasonQuotaError) == (1, 3)

@@ -10,8 +10,8 @@ from leaderboard.submissions import services
 from leaderboard.submissions.own_workers import submit_for_own_worker
 from leaderboard.submissions.rerunning import rerun
 from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user, planner_data
+from tests.leaderboard.quotas.test_quotas import at_once
 from tests.leaderboard.site.api.helpers import client_of
-from tests.leaderboard.threads import in_threads
 
 
 @pytest.fixture(autouse=True)
@@ -77,22 +77,15 @@ def test_members_who_submit_at_once_never_exceed_the_team_s_quota_nor_wait_for_e
     settings.TEAM_QUOTA_PER_SUITE_AND_DAY = settings.TEAM_QUOTA_PER_DAY = 6
     people = [make_user() for _ in range(3)]
     team, suites = make_team(*people), [make_suite(slug=slug) for slug in ("a", "b")]
-    ends: list[str] = []
     turns = iter([person for person in people for _ in range(2)])
 
     def submit() -> None:
         data = services.SubmissionData(planner=planner_data(), suites=[one.slug for one in suites], team=team.slug)
-        try:
-            submission = services.submit(services.validate(user=next(turns), data=data))
-        except QuotaExceededError:
-            ends.append("refused")
-        else:
-            ends.append("submitted")
-            services.cancel(submission.evaluations.first())
+        submission = services.submit(services.validate(user=next(turns), data=data))
+        services.cancel(submission.evaluations.first())
 
-    assert in_threads(submit, count=6) == []
-    assert len(ends) == 6
-    assert ends.count("submitted") >= 3
+    submitted, refused = at_once(submit, count=6, refused=QuotaExceededError)
+    assert (submitted + refused, submitted >= 3) == (6, True)
     left = Evaluation.objects.exclude(state=EvaluationState.CANCELLED).count()
     assert used(team=team)[ALL_SUITES] == left <= 6
     # Who was refused both times has no balance.
