@@ -1,5 +1,7 @@
-"""What the API lets its callers write, field by field: a field that becomes writable by mistake fails here. And what its
-schema promises; that the site keeps it is `test_conformance.py`'s."""
+"""What the API lets its callers write, field by field: a field that becomes writable by mistake fails here.
+
+And what its schema promises; that the site keeps it is `test_conformance.py`'s.
+"""
 
 import json
 from collections.abc import Iterator
