@@ -229,7 +229,7 @@ class TestOwners:
         assert leases.lease(worker="w") is not None
         assert not OutboxMessage.objects.exists()
         settings.MAIL_OWNERS = False
-        assert self.fail(evaluation)
+        assert self.fail(make_evaluation())
         assert not OutboxMessage.objects.filter(kind=Kind.MAIL).exists()
 
     @pytest.mark.parametrize(("choice", "failed", "completed"), [("none", 0, 0), ("needed", 1, 0), ("ended", 1, 1)])
