@@ -1,13 +1,14 @@
-"""Reliability profiles through the client: following one, and what is printed of it."""
+"""What the client prints of reliability profiles, which it follows, and of causes."""
 
 from collections.abc import Iterator
 
 import httpx
 import pytest
 
-from evaluator.client import Client, UnreachableError
+from evaluator.client import Client, RefusedError, UnreachableError
+from evaluator.client.cause_lines import cause_lines, causes_of_evaluation
 from evaluator.client.reliability import follow, lines_of
-from evaluator.client.shapes import Reliability
+from evaluator.client.shapes import Evaluation, Reliability
 
 _VALUE = {"mean": 0.75, "low": 0.5, "high": 1.0, "count": 20}
 _PROFILE = {
@@ -74,3 +75,30 @@ def test_what_was_not_measured_is_printed_as_such():
         "not available: paraphrased requests: Nothing can reword it.",
         "not measured: run 5: Cancelled by its owner.",
     ]
+
+
+CAUSES = {
+    "ran": 120, "below": 3, "at_gold": 117, "unknown": 0,
+    "causes": [
+        {"cause": "missing_step", "label": "missing step", "definition": "", "tasks": 3, "share": 0.025},
+        {"cause": "extra_step", "label": "extra step", "definition": "", "tasks": 1, "share": 0.01},
+    ],
+}  # fmt: skip
+
+
+def asked(answer):
+    client = Client(url="http://site.test", transport=httpx.MockTransport(lambda _: answer))
+    return causes_of_evaluation(client, Evaluation.model_construct(id="abc"))
+
+
+def test_one_line_says_how_many_and_one_each_why():
+    lines = cause_lines(asked(httpx.Response(200, json=CAUSES)), suite="mini")
+    assert lines == (
+        "mini: 3 of 120 tasks below the gold score", "mini: 3 missing step", "mini: 1 extra step",
+    )  # fmt: skip
+
+
+def test_an_older_site_says_nothing_of_causes_and_other_refusals_are_errors():
+    assert asked(httpx.Response(404, json={"detail": "Not found."})) is None
+    with pytest.raises(RefusedError, match="No"):
+        asked(httpx.Response(403, json={"detail": "No"}))
