@@ -2,9 +2,7 @@
 
 import json
 
-import pytest
-
-from evaluator.plans import Argument, PlanSyntaxError, Subtask, parse_decomposition
+from evaluator.plans import Argument, Subtask, parse_decomposition
 from evaluator.suites.toolbench.released.files import TOOL2K, TOOL2K_GOLD_EVEN, TOOL100, read_tool2k, read_tool100
 from evaluator.suites.toolbench.released.source import gold_file
 from tests.evaluator.toolbench_data import need_controlllm
@@ -82,26 +80,3 @@ def test_missing_tags_and_dependencies_are_recorded():
     assert parsed.tolerated[0] == "line 1, column 2: <Solution> is missing"
     assert "</Solution> is missing" in parsed.tolerated[1]
     assert parsed.tolerated[2] == "[0].dep: missing; read as no dependency"
-
-
-@pytest.mark.parametrize(
-    ("text", "where", "says"),
-    [
-        ("<Solution>[{]</Solution>", "character 13", "key in quotes"),
-        ("<Solution>\n[{}, 3]</Solution>", "[0].id", "missing"),
-        ("<Solution>{}</Solution>", "decomposition", "must be a list"),
-        ("<Solution>[] and more</Solution>", "character 14", "expected the end"),
-        (solution(3), "[0]", "a subtask is an object"),
-        (solution(SUBTASK | {"id": True}), "[0].id", "whole number"),
-        (solution(SUBTASK | {"dep": ["x"]}), "[0].dep[0]", "whole number"),
-        (solution(SUBTASK | {"args": [{"type": "image", "value": [1]}]}), "[0].args[0].value", "a list"),
-        (solution(SUBTASK | {"args": [{"value": "x"}]}), "[0].args[0].type", "missing"),
-        (solution(SUBTASK | {"return": []}), "[0]", "mean the same"),
-        (solution(SUBTASK, SUBTASK), "[1].id", "two subtasks"),
-        ("", "character 1", "expected a value"),
-    ],
-)
-def test_a_malformed_decomposition_says_where(text, where, says):
-    with pytest.raises(PlanSyntaxError, match=says) as caught:
-        parse_decomposition(text)
-    assert caught.value.where == where

@@ -1,14 +1,10 @@
 """Whatever a planner sends: nothing but the parsers' own error escapes, and time grows with length, not faster."""
 
-import gc
 import json
 import random
-import time
 from contextlib import contextmanager, suppress
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from evaluator.plans import (
     PlanContext,
@@ -26,6 +22,9 @@ from evaluator.plans import (
 )
 from evaluator.plans.literals import load_literal
 from evaluator.tools import CONTROLLLM, ResourceType
+from tests.evaluator.plans.linear import assert_linear
+from tests.evaluator.plans.test_decomposition import SUBTASK
+from tests.evaluator.plans.test_read import ACTION, CALL, STEP, TASK
 
 CONTEXT = PlanContext(
     catalogue=CONTROLLLM,
@@ -47,49 +46,23 @@ READERS = {
 }
 VALUE_READERS = ("canonical", "controlllm", "hugginggpt", "tool_calls", "any")
 
-ACTION = {"tool": "object_detection", "inputs": {"image": "a.png"}, "outputs": ["<GEN>-0"]}
-CANDIDATE = {
-    "score": 3,
-    "solution": [
-        {
-            "tool_name": "select_bbox",
-            "args": [{"name": "bbox_list", "type": "bbox", "value": "<GEN>-0"}],
-            "returns": [{"name": "result", "type": "bbox", "value": "<GEN>-1"}],
-        }
-    ],
-}
-CANONICAL = {
-    "steps": [{"id": "s1", "tool": "image_captioning", "inputs": {"image": "$image"}, "outputs": {"text": "s1.text"}}],
-    "answers": ["s1.text"],
-    "subgoals": ["look"],
-}
-TASKS = [
-    {"task": "image-captioning", "id": 0, "dep": [-1], "args": {"image": "a.png"}},
-    {"task": "openai_chat_model", "id": 1, "dep": [0], "args": {"text": "<resource>-0", "n": [1, None]}},
-]
-CALLS = [{"id": "c1", "type": "function", "function": {"name": "image_captioning", "arguments": '{"image": "$image"}'}}]
-SUBTASKS = [
-    {
-        "description": "Look.",
-        "task": ["image-perception"],
-        "id": 0,
-        "dep": [-1],
-        "args": [{"type": "image", "value": "a.png"}],
-        "returns": [{"type": "text", "value": "<GENERATED>-0"}],
-    }
-]
+GIVEN = [{"name": "bbox_list", "type": "bbox", "value": "<GEN>-0"}]
+MADE = [{"name": "result", "type": "bbox", "value": "<GEN>-1"}]
+CANDIDATE = {"score": 3, "solution": [{"tool_name": "select_bbox", "args": GIVEN, "returns": MADE}]}
+CANONICAL = {"steps": [STEP], "answers": ["s1.text"], "subgoals": ["look"]}
+CHAT = {"task": "openai_chat_model", "id": 1, "dep": [0], "args": {"text": "<resource>-0", "n": [1, None]}}
 VALUES = {
     "canonical": [CANONICAL],
     "controlllm": [[ACTION], [[ACTION], [ACTION]], [[CANDIDATE, CANDIDATE]], CANDIDATE],
-    "hugginggpt": [TASKS],
-    "tool_calls": [CALLS],
-    "decomposition": [SUBTASKS],
+    "hugginggpt": [[TASK, CHAT]],
+    "tool_calls": [[CALL]],
+    "decomposition": [[SUBTASK]],
 }
 TEXTS = {
     **{name: [json.dumps(value) for value in values] for name, values in VALUES.items()},
     "any": [repr(value) for name, values in VALUES.items() for value in values if name != "decomposition"],
-    "literal": [repr(SUBTASKS), "{'a': [1, -2.5e3, None, (True,)], \"b\": '\\x41\\n\\''}"],
-    "decomposition": [f"<Solution>{json.dumps(SUBTASKS)}</Solution>", f"<Solution>{SUBTASKS!r}</Solution>"],
+    "literal": [repr([SUBTASK]), "{'a': [1, -2.5e3, None, (True,)], \"b\": '\\x41\\n\\''}"],
+    "decomposition": [f"<Solution>{json.dumps([SUBTASK])}</Solution>", f"<Solution>{[SUBTASK]!r}</Solution>"],
     "printed": [
         "[Action(tool_name='image_captioning', inputs={'image': 'a\\'.png', 'n': [1, -2.5e3]}, outputs=['<GEN>-0'])]",
         "[[Action('select_bbox', {'bbox_list': \"<GEN>-0\"}, {'result': 'x'}),],\n[]] Action(\"x\", {}, \"y\"),",
@@ -102,33 +75,12 @@ TEXTS = {
     "comma": ["image_captioning, Summarization,, text_to_speech,"],
 }
 SYMBOLS = [
-    *"()[]{},:;='\"\\\n$<>-.| 0\t",
-    "Action(",
-    "tool_name=",
-    "inputs={",
-    "outputs=[",
-    "<Solution>",
-    "</Solution>",
-    "<GEN>-1",
-    "R1 =",
-    "null",
-    "None",
-    "1e999",
-    "9" * 500,
-    "\\u12",
-    "\\ud83d\\ude00",
-    "\\udc00",
-    "image_captioning",
-    "\x00",
-    "\ud800",
-    "é",
-    "\u0661",  # a digit, but not an ASCII one
-    "\uff1d",  # an equals sign, but not the ASCII one
-    "\u2028",
-    '"tool":',
-    '"steps":',
-    '"id":',
-]
+    *"()[]{},:;='\"\\\n$<>-.| 0\t", "Action(", "tool_name=", "inputs={", "outputs=[", "<Solution>", "</Solution>",
+    "<GEN>-1", "R1 =", "null", "None", "1e999", "9" * 500, "\\u12", "\\ud83d\\ude00", "\\udc00", "image_captioning",
+    "\x00", "\ud800", "é", "\u2028", '"tool":', '"steps":', '"id":',
+    # A digit and an equals sign, but not the ASCII ones.
+    "\u0661", "\uff1d",
+]  # fmt: skip
 
 
 def mutated(rng, text):
@@ -195,118 +147,26 @@ def test_the_unchanged_inputs_are_read():
             READERS[name](value)
 
 
-@settings(max_examples=300, deadline=None)
-@given(st.sampled_from(sorted(READERS)), st.text(max_size=300))
-def test_any_text(name, text):
-    with suppress(PlanSyntaxError):
-        READERS[name](text)
-
-
-@settings(max_examples=300, deadline=None)
-@given(
-    st.sampled_from(VALUE_READERS),
-    st.recursive(
-        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6),
-        lambda inner: (
-            st.lists(inner, max_size=4)
-            | st.dictionaries(
-                st.sampled_from(["tool", "inputs", "outputs", "solution", "task", "id", "args", "function", "name"])
-                | st.text(max_size=3),
-                inner,
-                max_size=5,
-            )
-        ),
-        max_leaves=25,
-    ),
-)
-def test_any_json_value(name, value):
-    with suppress(PlanSyntaxError):
-        READERS[name](value)
-
-
-@settings(max_examples=300, deadline=None)
-@given(st.sampled_from(sorted(TEXTS)), st.randoms(use_true_random=False))
-def test_any_mutated_plan(name, rng):
-    for reader in (READERS[name], READERS["any"]):
-        with suppress(PlanSyntaxError):
-            reader(mutated(rng, rng.choice(TEXTS[name])))
-
-
-SHAPES = {
-    "parentheses": "(",
-    "empty branches": "()",
-    "brackets": "[",
-    "closed brackets": "[],",
-    "braces": '{"a":',
-    "actions in actions": "Action(",
-    "actions": "Action('x'),",
-    "lists of actions": "[Action('x')],",
-    "a long name": "x",
-    "commas": ",",
-    "commas on lines": ",\n",
-    "blanks": " ",
-    "lines": "\n",
-    "quotes": "'",
-    "quoted": "'a',",
-    "broken quotes": "'\n',",
-    "backslashes": "\\",
-    "targets": "R1, ",
-    "equals": "R1 = ",
-    "assignments": "R1 = f(a)\n",
-    "results": "R1 = f(a) = b = c\n",
-    "brackets in brackets": "[(",
-    "digits": "9",
-    "placeholders": "<GEN>-",
-    "tags": "<Solution>",
-    "unknown keys": '"a": 1, ',
-}
-FRAMES = {
-    "": ("", ""),
-    "printed": ("[Action('x', {'a': [", "]}, ['y'])]"),
-    "call": ("R1 = f(", ")"),
-    "list in call": ("R1 = f([", "])"),
-    "mapping": ("{", "}"),
-    "action": ('[{"tool": "x", "inputs": {"a": [', ']}, "outputs": []}]'),
-    "text": ('[{"tool": "x", "inputs": {"a": "', '"}, "outputs": ["y"]}]'),
-}
-
-
-def seconds(reader, text):
-    """Processor time of one reading, the best of five: neither other work on the machine nor the garbage of other tests
-    counts."""
-    times = []
-    gc.disable()
-    try:
-        for _ in range(5):
-            start = time.process_time()
-            with suppress(PlanSyntaxError):
-                reader(text)
-            times.append(time.process_time() - start)
-            if times[-1] < 0.001:
-                break
-    finally:
-        gc.enable()
-    return min(times)
-
-
-def assert_linear(reader, short, long, *, what):
-    """Eight times the length takes less than twelve times as long. A noisy measurement is made again: of a reader that
-    takes quadratic time, 64 times as long, none comes out so."""
-    for _ in range(3):
-        base, grown = seconds(reader, short), seconds(reader, long)
-        if grown < 12 * max(base, 0.002):
-            return
-    pytest.fail(f"{what}: {base:.4f} s, then {grown:.4f} s")
+PIECES = (
+    "(", "()", "[", "[],", '{"a":', "Action(", "Action('x'),", "[Action('x')],", "x", ",", ",\n", " ", "\n", "'",
+    "'a',", "'\n',", "\\", "R1, ", "R1 = ", "R1 = f(a)\n", "R1 = f(a) = b = c\n", "[(", "9", "<GEN>-", "<Solution>",
+    '"a": 1, ',
+)  # fmt: skip
+FRAMES = (
+    ("", ""), ("[Action('x', {'a': [", "]}, ['y'])]"), ("R1 = f(", ")"), ("R1 = f([", "])"), ("{", "}"),
+    ('[{"tool": "x", "inputs": {"a": [', ']}, "outputs": []}]'),
+    ('[{"tool": "x", "inputs": {"a": "', '"}, "outputs": ["y"]}]'),
+)  # fmt: skip
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", sorted(READERS))
 def test_time_grows_with_length_and_not_faster(name):
     size = 4_000
-    for shape, piece in SHAPES.items():
-        for frame, (before, after) in FRAMES.items():
+    for piece in PIECES:
+        for before, after in FRAMES:
             short, long = (before + piece * (length // len(piece)) + after for length in (size, 8 * size))
-            assert_linear(READERS[name], short, long, what=f"{shape} in {frame or 'nothing'}")
+            assert_linear(READERS[name], short, long, error=PlanSyntaxError)
 
 
 @pytest.mark.full
@@ -326,7 +186,7 @@ def test_many_arguments_and_keys_take_linear_time():
         yield "canonical", {"steps": [{"id": "s", "tool": "x", "inputs": dict.fromkeys(many, "x")}], "answers": listed}
 
     for (name, few), (_, many) in zip(plans(1_000), plans(8_000), strict=True):
-        assert_linear(READERS[name], few, many, what=name)
+        assert_linear(READERS[name], few, many, error=PlanSyntaxError)
 
 
 def test_depth_is_bounded(full):
@@ -360,11 +220,10 @@ def test_a_key_given_twice_is_refused():
         read_plan(value='{"steps": [], "steps": [], "answers": []}', context=CONTEXT)
 
 
-@contextmanager
-def some_block():
-    yield
-
-
 def test_the_error_crosses_a_context_manager_unharmed():
+    @contextmanager
+    def some_block():
+        yield
+
     with pytest.raises(PlanSyntaxError, match="half a character"), some_block():
         raise PlanSyntaxError("half a character")

@@ -6,7 +6,6 @@ import pytest
 
 from evaluator.plans import (
     PlanContext,
-    PlanSyntaxError,
     Step,
     parse_hugginggpt,
     parse_lumos,
@@ -64,23 +63,6 @@ def test_a_single_branch_an_empty_name_and_a_spelling_are_recorded():
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "where", "says"),
-    [
-        ("(A,)(B,", "character 5", "never closed"),
-        ("(A,))", "character 5", "closes nothing"),
-        ("A,(B,)", "character 3", "before the names"),
-        ("()()", "", "empty"),
-        ("(" * 30, "character 22", "more than 20 deep"),
-        ("(A,)\n(B,))", "line 2, column 5", "closes nothing"),
-    ],
-)
-def test_a_malformed_tree_says_where(text, where, says):
-    with pytest.raises(PlanSyntaxError, match=says) as caught:
-        tree(text)
-    assert caught.value.where == where
-
-
 def task(number, name, args, dep=(-1,)):
     return {"task": name, "id": number, "dep": list(dep), "args": args}
 
@@ -130,24 +112,6 @@ def test_an_argument_named_by_its_type_is_the_one_of_that_type():
     )
 
 
-@pytest.mark.parametrize(
-    ("value", "where", "says"),
-    [
-        ({}, "", "a task list is a list"),
-        ([3], "[0]", "a task is a JSON object"),
-        ([task(0, "", {})], "[0].task", "empty text"),
-        ([task(None, "x", {})], "[0].id", "whole number"),
-        ([task(0, "x", [])], "[0].args", "must be an object"),
-        ([task(0, "x", {}), task(0, "x", {})], "[1].id", "two tasks"),
-        ([{"task": "x", "id": 0, "dep": 3, "args": {}}], "[0].dep", "list of ids"),
-    ],
-)
-def test_a_malformed_task_list_says_where(value, where, says):
-    with pytest.raises(PlanSyntaxError, match=says) as caught:
-        parse_hugginggpt(value=value, context=OPEN)
-    assert caught.value.where == where
-
-
 def call(call_id, name, **arguments):
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
 
@@ -192,27 +156,6 @@ def test_an_assistants_message_may_hold_the_calls_and_a_resource_comes_before_a_
         "tool_calls[0].id: missing; called it by its number",
         "tool_calls[0].function.arguments: an object instead of its text",
     )
-
-
-@pytest.mark.parametrize(
-    ("value", "where", "says"),
-    [
-        ({}, "", "tool calls are a list"),
-        ([[]], "[0]", "a call is a JSON object"),
-        ([{"id": "a"}], "[0].function", "missing"),
-        ([{"id": 3}], "[0].id", "a number"),
-        ([call("a", "")], "[0].function.name", "empty text"),
-        ([call("a", "x"), call("a", "x")], "[1].id", "two calls"),
-        ([call("a", "x") | {"type": "custom"}], "[0].type", '"function"'),
-        ([{"id": "a", "function": {"name": "x", "arguments": '{"a"}'}}], "[0].function.arguments, character 5", "JSON"),
-        ([{"id": "a", "function": {"name": "x", "arguments": "[]"}}], "[0].function.arguments", "of a list"),
-        ([{"id": "a", "function": {"name": "x"}}], "[0].function.arguments", "missing"),
-    ],
-)
-def test_malformed_tool_calls_say_where(value, where, says):
-    with pytest.raises(PlanSyntaxError, match=says) as caught:
-        parse_tool_calls(value=value, context=OPEN)
-    assert caught.value.where == where
 
 
 def test_assignments_take_arguments_by_place_and_by_name():
@@ -260,29 +203,6 @@ Action 3-1: R3, R4 = QA([R1, R2], None, 2 - 0.5)""",
         "line 2, column 13, input 'input0': joined a list of 2 to 'R1, R2'",
         "line 2, column 13, input 'input1': an empty value counts as a missing argument",
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "where", "says"),
-    [
-        ("", "character 1", "empty"),
-        ("R1 = (", "character 6", "expected a tool's name"),
-        ("R1 = f", "character 7", r"expected '\(' after the tool 'f'"),
-        ("R1 = f(a", "character 7", "never closed"),
-        ("R1 = f('a", "character 8", "quote is never closed"),
-        ("R1 = f(a=1, a=2)", "character 13", "twice"),
-        ("R1 = f(a=1, 2)", "character 13", "without a name"),
-        ("R1 = f(,)", "character 8", "expected a value"),
-        ("R1 = f(a]b)", "character 9", "expected '\\)' before ']'"),
-        ("R1 = f(a) g(b)", "character 11", "';' or a new line"),
-        ("R1 = f(a)\nR2 = g('b' c)", "line 2, column 12", "after an argument"),
-        ("R1 = f([a, [b])", "character 15", "expected ']' before '\\)'"),
-    ],
-)
-def test_malformed_assignments_say_where(text, where, says):
-    with pytest.raises(PlanSyntaxError, match=says) as caught:
-        parse_lumos(text=text, context=OPEN)
-    assert caught.value.where == where
 
 
 def test_an_argument_named_by_a_type_that_several_have_is_none_of_them():

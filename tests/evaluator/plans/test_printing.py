@@ -1,4 +1,4 @@
-"""Printing a plan and parsing it again changes nothing, in every form that has a printer."""
+"""Printing a plan and parsing it again changes nothing, in every form that has a printer; sequences and trees."""
 
 import json
 
@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from evaluator.plans import (
     Plan,
     PlanContext,
+    PlanSyntaxError,
     Step,
     UnprintableError,
+    parse_canonical,
     parse_comma,
     parse_controlllm,
     parse_lumos,
@@ -18,6 +20,7 @@ from evaluator.plans import (
     parse_tree,
     plan_to_actions,
     plan_to_comma,
+    plan_to_json,
     plan_to_lumos,
     plan_to_printed,
     plan_to_tree,
@@ -86,6 +89,12 @@ def test_assignments(plan):
     assert read_plan(value=text, context=OPEN) == parsed
 
 
+PICTURE = PlanContext(catalogue=OPENAGI, resources={"image": ResourceType.IMAGE}, expects=ResourceType.TEXT)
+TEXTS_ONLY = PlanContext(
+    catalogue=OPENAGI,
+    resources={"document": ResourceType.TEXT, "query": ResourceType.TEXT},
+    expects=ResourceType.TEXT,
+)
 names = st.sampled_from(sorted(OPENAGI.tools))
 sequences = st.lists(names, min_size=1, max_size=6)
 
@@ -96,69 +105,74 @@ def test_comma_sequences(tools):
     assert read_plan(value=plan_to_comma(plan), context=FOUR).plan == plan
 
 
-JOINING = ("Visual Question Answering", "Question Answering")
+any_name = st.text(min_size=1, max_size=8)
+any_plan = st.builds(
+    Plan,
+    steps=st.lists(
+        st.builds(
+            Step, id=any_name, tool=names | any_name,
+            inputs=st.dictionaries(any_name, st.text(max_size=10), max_size=3),
+            outputs=st.dictionaries(any_name, st.text(max_size=10), max_size=2),
+        ), max_size=5,
+    ).map(tuple),
+    answers=st.lists(any_name, max_size=3).map(tuple),
+    subgoals=st.none() | st.lists(any_name, max_size=2).map(tuple),
+)  # fmt: skip
 
 
-@st.composite
-def trees(draw, depth=0):
-    """A tree in which every branch leaves what the join takes."""
-    join = draw(st.sampled_from(JOINING))
-    image = join == JOINING[0]
-    left = draw(branches(image=image, depth=depth))
-    right = draw(branches(image=False, depth=depth))
-    after = draw(st.lists(st.sampled_from(["Machine Translation", "Fill Mask"]), max_size=2))
-    return f"({left})({right})" + "".join(f"{name}," for name in [join, *after])
+@given(any_plan)
+def test_the_canonical_form(plan):
+    assert parse_canonical(value=json.dumps(plan_to_json(plan)), context=OPEN).plan == plan
 
 
-@st.composite
-def branches(draw, image, depth):
-    if not image and depth < 2 and draw(st.booleans()):
-        return draw(trees(depth=depth + 1))
-    kind = ["Colorization", "Image Denoising"] if image else ["Fill Mask", "Text Summarization"]
-    return "".join(f"{name}," for name in draw(st.lists(st.sampled_from(kind), max_size=2)))
+def test_a_tool_with_two_texts_takes_document_and_query_in_order():
+    plan = parse_comma(text="Fill Mask,Question Answering", context=TEXTS_ONLY).plan
+    assert dict(plan.steps[1].inputs) == {"document": "s1.text", "query": "$query"}
 
 
-def types_of_leaves(text):
-    """The resources that a tree needs, in order: an image for the first branch of each visual question."""
-    empty, depth, leaves = [], 0, []
-    for index, character in enumerate(text):
-        if character == "(":
-            depth += 1
-            empty.append(index)
-        elif character == ")":
-            start = empty.pop()
-            if "(" not in text[start + 1 : index]:
-                rest = text[index + 1 :]
-                joined = rest.startswith("(") and _behind(rest).startswith(JOINING[0])
-                leaves.append(ResourceType.IMAGE if joined else ResourceType.TEXT)
-    return leaves
+def test_other_spellings_and_empty_names_are_recorded():
+    parsed = parse_comma(text="image denoising,,Image  Captioning,", context=PICTURE)
+    assert parsed.plan.tools() == ("Image Denoising", "Image Captioning")
+    assert parsed.tolerated == (
+        "character 1: read 'image denoising' as 'Image Denoising'",
+        "character 17: ignored an empty name",
+        "character 18: read 'Image  Captioning' as 'Image Captioning'",
+        "character 36: ignored an empty name",
+    )
 
 
-def _behind(text):
-    """What stands behind the branch that a text begins with."""
-    depth = 0
-    for index, character in enumerate(text):
-        depth += {"(": 1, ")": -1}.get(character, 0)
-        if depth == 0:
-            return text[index + 1 :]
-    return ""
+@pytest.mark.parametrize("text", ["", "  ", ",,,"])
+def test_an_empty_sequence_is_no_plan(text):
+    with pytest.raises(PlanSyntaxError, match="empty"):
+        read_plan(value=text, context=PICTURE)
 
 
-@settings(deadline=None)
-@given(trees())
-def test_trees(text):
-    resources = {f"r{index}": kind for index, kind in enumerate(types_of_leaves(text))}
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("Colorization,Image Captioning,", ["image"]),
+        ("(Colorization,)()Visual Question Answering,Fill Mask,", ["image", "text"]),
+        ("((Fill Mask,)()Question Answering,)(Text Summarization,)Question Answering,", ["text", "text", "text"]),
+        ("()((Image Denoising,Colorization,)(Fill Mask,)Visual Question Answering,)Question Answering,",
+         ["text", "image", "text"]),
+        ("((()()Question Answering,)()Question Answering,)(()()Question Answering,)Question Answering,", ["text"] * 5),
+    ],
+)  # fmt: skip
+def test_trees(text, kinds):
+    resources = {f"r{index}": ResourceType(kind) for index, kind in enumerate(kinds)}
     context = PlanContext(catalogue=OPENAGI, resources=resources, expects=None)
     plan = parse_tree(text=text, context=context).plan
     assert plan_to_tree(plan) == text
-    assert read_plan(value=plan_to_tree(plan), context=context).plan == plan
+    assert read_plan(value=text, context=context).plan == plan
 
 
-def test_the_gold_plans_survive_the_tree_form():
+def test_gold_plans_survive_the_tree_form_and_linear_ones_that_of_a_sequence():
     suite = suite_of("openagi")
     for task in suite.tasks:
         context = suite.context(task=task, offered=frozenset(OPENAGI.tools))
         assert parse_tree(text=plan_to_tree(task.gold), context=context).plan == task.gold
+        if task.structure == "linear":
+            assert parse_comma(text=", ".join(task.gold.tools()), context=context).plan == task.gold
 
 
 LOOSE = Step("s1", "Colorization", {"image": "$a"}, {"image": "s1.image"})

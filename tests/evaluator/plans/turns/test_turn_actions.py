@@ -1,16 +1,20 @@
-"""Actions of one turn: the grammar, and each defect of the released parser."""
+"""Replies of one turn: actions by their grammar, with each defect of the released parser, and subgoals."""
 
 import pytest
 
 from evaluator.plans.turns import (
     MAX_ACTIONS,
+    MAX_SUBGOALS,
     MAX_TEXT,
     BindingError,
     Parameter,
+    Stop,
+    Subgoals,
     TurnSyntaxError,
     UnknownReferenceError,
     bind_arguments,
     read_actions,
+    read_plan_reply,
 )
 
 CONTEXT_AND_QUESTION = (Parameter("context"), Parameter("question", aliases=("Query",)))
@@ -40,23 +44,11 @@ def test_substitution_does_not_confuse_r1_and_r10():
     assert action.with_values({"R1": "7", "R10": "R1"}) == "7 + R1 * 7"
 
 
-@pytest.mark.parametrize(
-    ("raw", "names"),
-    [
-        ("R1R2", []),
-        ("xR1", []),
-        ("R1x", []),
-        ("T1.R2", []),
-        ("R_1", []),
-        ("R1_a", []),
-        ("2R1 + 0.5R2", ["R1", "R2"]),
-        ("R1's price", ["R1"]),
-        ("[R1,R2]", ["R1", "R2"]),
-        ("R1.", ["R1"]),
-    ],
-)
-def test_references_are_whole_words(raw, names):
-    assert [reference.name for reference in only(f"R9 = Tool({raw})").references] == names
+def test_references_are_whole_words():
+    none = {raw: [] for raw in ("R1R2", "xR1", "R1x", "T1.R2", "R_1", "R1_a")}
+    some = {"2R1 + 0.5R2": ["R1", "R2"], "R1's price": ["R1"], "[R1,R2]": ["R1", "R2"], "R1.": ["R1"]}
+    for raw, names in (none | some).items():
+        assert [reference.name for reference in only(f"R9 = Tool({raw})").references] == names, raw
 
 
 def test_references_in_quotes_are_marked():
@@ -69,12 +61,10 @@ def test_a_semicolon_inside_brackets_or_quotes_does_not_separate(raw):
     assert (first.raw, second.raw) == (raw, "x")
 
 
-@pytest.mark.parametrize(
-    "text", ["R1=Calculator(3)", "R1 =Calculator(3)", "R1= Calculator (3)", " R1 = Calculator( 3 );"]
-)
-def test_blanks_do_not_matter(text):
-    action = only(text)
-    assert (action.outputs, action.tool.strip(), action.raw) == (("R1",), "Calculator", "3")
+def test_blanks_do_not_matter():
+    for text in ("R1=Calculator(3)", "R1 =Calculator(3)", "R1= Calculator (3)", " R1 = Calculator( 3 );"):
+        action = only(text)
+        assert (action.outputs, action.tool.strip(), action.raw) == (("R1",), "Calculator", "3")
 
 
 def test_a_missing_output_is_an_error_with_its_position():
@@ -197,3 +187,68 @@ def test_a_tool_without_parameters_takes_no_arguments():
 
 def test_a_longer_text_is_refused():
     assert "characters; at most" in error_of("R1 = A(" + "x" * MAX_TEXT + ")").message
+
+
+BARE = "R1 = Calculator(3 * 4); R2 = Calculator(R1 - 5)"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"```\n{BARE}\n```", f"```python\n{BARE}", f"<think>R1 = Other(1)?</think>\n{BARE}", f"no </think>\n{BARE}"],
+)
+def test_actions_in_an_envelope_are_the_bare_ones(text):
+    found, bare = read_actions(text=text), read_actions(text=BARE)
+    assert [one.raw for one in found.actions] == [one.raw for one in bare.actions]
+    assert len(found.tolerated) > len(bare.tolerated)
+
+
+@pytest.mark.parametrize("text", [f"<think>{BARE}", f"```\n{BARE}\n```\nor\n```\n{BARE}\n```"])
+def test_reasoning_without_an_end_and_two_fences_are_refused(text):
+    with pytest.raises(TurnSyntaxError):
+        read_actions(text=text)
+
+
+@pytest.mark.parametrize(
+    ("reply", "wanted"),
+    [
+        ("Subgoal 1: Add; Subgoal 2: Divide.", [(1, "Add"), (2, "Divide.")]),
+        ("Subgoal 1: Add; then stop; Subgoal 2: Divide;", [(1, "Add; then stop"), (2, "Divide")]),
+        ("No, I will keep planning. Subgoal 2: Divide Subgoal 1.", [(2, "Divide Subgoal 1.")]),
+        ("no, I will keep planning\nsubgoal 3: Go", [(3, "Go")]),
+        ("\nSubgoal 1: a\nSubgoal 2: b", [(1, "a"), (2, "b")]),
+    ],
+)
+def test_subgoals_are_read(reply, wanted):
+    found = read_plan_reply(reply)
+    assert isinstance(found, Subgoals)
+    assert [(subgoal.number, subgoal.text) for subgoal in found.subgoals] == wanted
+
+
+def test_the_wish_to_stop_is_read():
+    assert read_plan_reply(" Yes, I will stop planning. ") == Stop()
+    assert "ignored 'Subgoal 2: x'" in read_plan_reply("Yes, I will stop planning. Subgoal 2: x").tolerated[0]
+
+
+def test_numbers_that_do_not_follow_are_recorded():
+    assert read_plan_reply("Subgoal 1: a; Subgoal 3: b").tolerated == ("line 1, column 15: Subgoal 3 after Subgoal 1",)
+
+
+@pytest.mark.parametrize(
+    ("reply", "offset", "words"),
+    [
+        ("", 0, "found the end"),
+        ("Let us add.", 0, "found 'Let us add.'"),
+        ("No, I will keep planning.", 25, "found the end"),
+        ("Subgoal 1: a; Subgoal 2: ; Subgoal 3: b", 14, "Subgoal 2 has no text"),
+    ],
+)
+def test_other_replies_are_errors_with_their_position(reply, offset, words):
+    with pytest.raises(TurnSyntaxError) as raised:
+        read_plan_reply(reply)
+    assert raised.value.place.offset == offset
+    assert words in raised.value.message
+
+
+def test_a_thousand_subgoals_are_refused():
+    with pytest.raises(TurnSyntaxError, match=f"at most {MAX_SUBGOALS} subgoals"):
+        read_plan_reply("; ".join(f"Subgoal {number}: Go" for number in range(1000)))
