@@ -1,5 +1,4 @@
-"""The bundled planners anchor the boards: gold is right, random-valid is valid, no-op does nothing, and the floors of
-judged plans are what their sentences say."""
+"""The bundled planners anchor the boards; those that a site runs for anybody need no network."""
 
 from dataclasses import replace
 
@@ -7,52 +6,58 @@ import pytest
 
 from evaluator.ablations import literals
 from evaluator.planners import BUNDLED, bundled_planner, request_for
-from evaluator.planners.bundled import KNOW_GOLD, each_once
+from evaluator.planners.bundled import KNOW_GOLD, bundled_names, each_once
+from evaluator.planners.language_models.shipped import shipped_folder, shipped_names
 from evaluator.planners.named import planner_named
-from evaluator.planners.strategies.registry import PlannerNameError
+from evaluator.planners.offline import offline_planner, offline_planners
+from evaluator.planners.strategies.registry import PlannerNameError, strategies
 from evaluator.plans import check_plan, read_plan
 from evaluator.suites import suite_of
 from evaluator.suites.hidden import HIDDEN, suite_on_split
 from evaluator.suites.registry import suite_names, suites_without_gold
 
-OPENAGI = suite_of("openagi")
 RESTORERS = frozenset({"Image Super Resolution", "Image Denoising", "Image Deblurring", "Colorization"})
 OFFERED = RESTORERS | {"Image Classification"}
-RUNNABLE = [task for task in OPENAGI.tasks if set(task.gold.tools()) <= OFFERED]
 
 
-def answer(name, task, *, suite=OPENAGI, offered=OFFERED):
-    context = suite.context(task=task, offered=frozenset(offered))
+def openagi():
+    return suite_of("openagi")
+
+
+def toolmini():
+    return suite_of("toolmini")
+
+
+def answer(name, task, *, suite=None, offered=None):
+    """The plan for a task, by default of `toolmini` with all tools, and its problems."""
+    suite = suite or toolmini()
+    context = suite.context(task=task, offered=frozenset(offered or suite.catalogue.tools))
     reply = bundled_planner(name=name, suite=suite).plan(request_for(suite=suite, task=task, context=context))
     parsed = read_plan(value=reply.plan, context=context)
     return parsed.plan, check_plan(plan=parsed.plan, context=context)
 
 
 def test_random_plans_are_valid_and_always_the_same():
-    for task in RUNNABLE:
-        plan, problems = answer("random-valid", task)
-        assert problems == ()
-        assert len(set(plan.tools())) == len(plan.tools())
-        assert plan == answer("random-valid", task)[0]
+    for task in openagi().tasks:
+        if set(task.gold.tools()) <= OFFERED:
+            plan, problems = answer("random-valid", task, suite=openagi(), offered=OFFERED)
+            assert problems == ()
+            assert len(set(plan.tools())) == len(plan.tools())
+            assert plan == answer("random-valid", task, suite=openagi(), offered=OFFERED)[0]
 
 
 @pytest.mark.parametrize("name", sorted({*each_once("toolmini")} - {"gold-minus-one"}))
 def test_every_request_of_a_suite_without_fixed_answers_is_answered(name):
-    suite = suite_of("toolmini")
-    for task in suite.tasks:
-        plan, _ = answer(name, task, suite=suite, offered=frozenset(suite.catalogue.tools))
+    for task in toolmini().tasks:
+        plan, _ = answer(name, task)
         without_steps = {"no-op": True, "ask-everything": not task.resources}
         assert (plan.steps == ()) == without_steps.get(name, False)
 
 
-TOOLMINI = suite_of("toolmini")
-ALL_TOOLS = frozenset(TOOLMINI.catalogue.tools)
-
-
 def test_random_plans_for_requests_without_a_fixed_answer_are_valid():
     seen = set()
-    for task in TOOLMINI.tasks:
-        plan, problems = answer("random-valid", task, suite=TOOLMINI, offered=ALL_TOOLS)
+    for task in toolmini().tasks:
+        plan, problems = answer("random-valid", task)
         assert problems == ()
         seen.add(plan.tools())
     assert len(seen) > 60
@@ -60,8 +65,8 @@ def test_random_plans_for_requests_without_a_fixed_answer_are_valid():
 
 def test_the_parrot_has_the_gold_plan_with_the_request_as_every_text():
     said = 0
-    for task in TOOLMINI.tasks:
-        plan, problems = answer("parrot", task, suite=TOOLMINI, offered=ALL_TOOLS)
+    for task in toolmini().tasks:
+        plan, problems = answer("parrot", task)
         assert problems == ()
         texts = {(step.id, name) for step, name in literals(plan=task.gold, resources=task.resources)}
         for step, own in zip(plan.steps, task.gold.steps, strict=True):
@@ -75,14 +80,14 @@ def test_the_parrot_has_the_gold_plan_with_the_request_as_every_text():
 
 def test_gold_minus_one_is_the_gold_plan_without_one_step_or_that_and_its_dependents():
     rewired = 0
-    for task in TOOLMINI.tasks:
-        plan, problems = answer("gold-minus-one", task, suite=TOOLMINI, offered=ALL_TOOLS)
+    for task in toolmini().tasks:
+        plan, problems = answer("gold-minus-one", task)
         assert problems == ()
         assert set(plan.tools()) <= set(task.gold.tools())
         assert len(plan.steps) < len(task.gold.steps)
         own = {step.id: step.inputs for step in task.gold.steps}
         rewired += any(step.inputs != own[step.id] for step in plan.steps)
-        assert plan == answer("gold-minus-one", task, suite=TOOLMINI, offered=ALL_TOOLS)[0]
+        assert plan == answer("gold-minus-one", task)[0]
     assert rewired, "such as counting all boxes where the selected ones should be"
 
 
@@ -92,7 +97,7 @@ def test_the_floors_of_judged_plans_are_refused_where_plans_are_executed(name):
     assert {"tool100", "tool2k", "toolmini"} <= {*BUNDLED[name].suites}
     assert not {"openagi", "openagi-season"} & {*BUNDLED[name].suites}
     with pytest.raises(PlannerNameError, match=f"{name} is an anchor of suites whose plans are judged: tool100, "):
-        planner_named(name=name, suite=OPENAGI)
+        planner_named(name=name, suite=openagi())
 
 
 def test_planners_that_disclose_gold_are_those_that_are_made_of_it():
@@ -101,13 +106,13 @@ def test_planners_that_disclose_gold_are_those_that_are_made_of_it():
 
 @pytest.mark.parametrize("name", sorted(KNOW_GOLD))
 def test_planners_made_of_gold_answer_hidden_requests_with_their_own_gold(name):
-    hidden = suite_on_split(suite=TOOLMINI, split=HIDDEN, hidden_seed="a secret of this test")
+    hidden = suite_on_split(suite=toolmini(), split=HIDDEN, hidden_seed="a secret of this test")
     others = 0
-    for task, public in zip(hidden.tasks, TOOLMINI.tasks, strict=True):
-        plan, problems = answer(name, task, suite=hidden, offered=ALL_TOOLS)
+    for task, public in zip(hidden.tasks, toolmini().tasks, strict=True):
+        plan, problems = answer(name, task, suite=hidden)
         assert problems == ()
         assert set(plan.tools()) <= set(task.gold.tools())
-        others += plan != answer(name, public, suite=TOOLMINI, offered=ALL_TOOLS)[0]
+        others += plan != answer(name, public)[0]
     assert others > 30
 
 
@@ -122,3 +127,31 @@ def test_planners_made_of_gold_are_anchors_only_where_there_is_some():
     assert {"gold", "no-op", "identity"} & set(each_once("arc-111")) == {"no-op", "identity"}
     with pytest.raises(LookupError, match=r"gold answers from gold plans, and arc-111 has none"):
         bundled_planner(name="gold", suite=replace(suite_of("arc-mini"), slug="arc-111"))
+
+
+def test_they_are_the_bundled_ones_and_the_strategies_that_need_no_model():
+    found = offline_planners()
+    without = {name for name, entry in strategies().items() if not entry.needs}
+    assert "controlllm/adaptive" in without
+    assert {*bundled_names(), *without} <= found.keys()
+    assert all(planner.description and planner.group for planner in found.values())
+
+
+@pytest.mark.parametrize(
+    "name", ["hugginggpt:chat:http://127.0.0.1/v1#m", "controlllm/greedy:dir:/etc", "hugginggpt", "", "silver"]
+)
+def test_other_names_are_refused_whatever_they_name(name):
+    with pytest.raises(PlannerNameError, match="there is no bundled planner"):
+        offline_planner(name=name, suite=suite_of("toolmini"))
+
+
+def test_a_suite_that_a_planner_does_not_understand_is_refused():
+    with pytest.raises(PlannerNameError, match="does not understand requests of openagi"):
+        offline_planner(name="controlllm/adaptive", suite=suite_of("openagi"))
+
+
+def test_a_shipped_language_model_is_offered_with_the_strategies_that_it_was_trained_for():
+    # Not twice under the bare name and the variant's that it stands for.
+    shipped = {shipped_folder(name): name for name in reversed(shipped_names()) if shipped_folder(name).is_dir()}
+    wanted = {f"openagi/{strategy}:{model}" for strategy in ("constrained", "nonlinear") for model in shipped.values()}
+    assert {name for name in offline_planners() if ":" in name and not name.startswith("lumos/")} == wanted

@@ -1,6 +1,7 @@
-"""Conversations are driven together, in rounds or concurrently, and one that fails costs its own task only."""
+"""Conversations are driven together, and one that fails costs its own task only; notes that are kept; other seeds."""
 
 import asyncio
+import json
 import threading
 
 import pytest
@@ -16,9 +17,14 @@ from evaluator.planners.language_models.protocol import (
     Usage,
 )
 from evaluator.planners.language_models.scripted import ScriptedModel
-from evaluator.planners.protocol import PlannerError
+from evaluator.planners.named import planner_named
+from evaluator.planners.protocol import PlannerError, ReseedablePlanner, reseeded
+from evaluator.planners.storable import kept_notes, unkeepable
 from evaluator.planners.strategies.protocol import Draft
+from evaluator.planners.turns.protocol import BatchTurnPlanner, first_turn
+from evaluator.planners.turns.strategies import StrategyTurnPlanner
 from evaluator.records import Reason
+from evaluator.suites.registry import suite_of
 from tests.fakes.strategies import FakeStrategy, asks_once, generate, request
 
 
@@ -247,3 +253,83 @@ def test_a_model_that_raises_costs_the_tasks_that_asked_it(make_model):
     found = driven(FakeStrategy(asks_some), make_model(broken), 3)
     assert found[0].plan == "none needed"
     assert {found[1].reason, found[2].reason} == {Reason.INTERNAL_ERROR}
+
+
+def test_small_notes_are_kept_as_they_are():
+    notes = {"raw": "Grüße 🙂", "scores": [0.5, 1], "searched": {"depth": 3}, "none": None}
+    assert kept_notes(notes) == notes
+
+
+def test_a_large_text_is_cut_and_the_small_notes_after_it_are_kept():
+    kept = kept_notes({"raw": "x" * 200_000, "depth": 3})
+    assert kept["depth"] == 3
+    assert kept["raw"].endswith("(cut)")
+    assert 60_000 < len(json.dumps(kept)) <= 64 * 1024
+    assert list(kept) == ["raw", "depth"]
+
+
+def test_thousands_of_notes_stay_within_the_limit():
+    kept = kept_notes({f"note {number} é": "é" * 1000 for number in range(5000)})
+    assert len(json.dumps(kept, ensure_ascii=False).encode()) <= 64 * 1024
+    assert "left_out" in kept
+
+
+def test_what_is_no_text_or_no_json_is_replaced():
+    kept = kept_notes({"nul": "a\x00b", "half": ["\ud800"], "nan": float("nan"), "set": {1}, "deep": deep(60)})
+    assert unkeepable(kept) is None
+    assert kept["nul"] == "a\ufffdb"
+    assert kept["nan"] == "nan"
+    assert kept["set"] == "{1}"
+    json.dumps(kept).encode()
+
+
+def deep(levels):
+    return [deep(levels - 1)] if levels else "bottom"
+
+
+def sampling(asked):
+    first, second = yield [generate(asked.task.request, temperature=0.7, seed=5), generate(asked.task.request)]
+    return Draft(plan=[first.text, second.text])
+
+
+def seeds_of(*, run):
+    model = ScriptedModel(lambda call: str(call.seed))
+    planner = reseeded(StrategyPlanner(strategy=FakeStrategy(sampling), model=model), run=run)
+    return planner.plan(request(1)).plan
+
+
+def test_each_run_draws_with_seeds_of_its_own_and_repeats_them():
+    runs = [seeds_of(run=run)[0] for run in range(5)]
+    assert len(set(runs)) == 5
+    assert runs[0] == "5"
+    assert [seeds_of(run=run)[0] for run in range(5)] == runs
+
+
+def test_calls_that_draw_nothing_stay_as_they_are():
+    assert {seeds_of(run=run)[1] for run in range(3)} == {"0"}
+
+
+def test_a_planner_in_turns_stays_one():
+    class Stopping(FakeStrategy):
+        formulation = "integrated"
+
+    def converse(asked):
+        (answer,) = yield [generate("x", temperature=1.0)]
+        return Draft(plan={"answer": answer.text})
+
+    planner = StrategyTurnPlanner(
+        strategy=Stopping(converse), model=ScriptedModel(lambda call: str(call.seed)), name="turns"
+    )
+    again = reseeded(planner, run=1)
+    assert isinstance(again, BatchTurnPlanner)
+    assert again.formulation == planner.formulation
+    suite = suite_of("arc-mini")
+    context = suite.context(task=suite.tasks[0], offered=frozenset(suite.catalogue.tools))
+    asked = first_turn(suite=suite, task=suite.tasks[0], context=context)
+    assert again.turn(asked).response.answer != planner.turn(asked).response.answer
+
+
+def test_planners_without_seeds_are_returned_as_they_are():
+    gold = planner_named(name="gold", suite=suite_of("openagi"))
+    assert not isinstance(gold, ReseedablePlanner)
+    assert reseeded(gold, run=3) is gold

@@ -2,10 +2,7 @@
 
 import json
 import socket
-import threading
 import time
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
 import pytest
@@ -33,6 +30,7 @@ from tests.evaluator.experts.hub_server import serving
 from tests.evaluator.planners.test_endpoint import GOOD, REQUEST
 from tests.fakes.checkpoints import tiny_files
 from tests.fakes.connect_proxy import connect_proxy, connections_seen
+from tests.fakes.hostile_server import answers, hostile_server
 from tests.fakes.strategies import generate
 
 COMMIT = "c" * 40
@@ -41,33 +39,9 @@ CHAT = {"choices": [{"message": {"content": "a plan"}, "finish_reason": "stop"}]
 PATIENCE = 10.0
 
 
-@contextmanager
 def server(answer):
-    """A server that answers every request with the same JSON."""
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self):
-            self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        do_GET = do_POST
-
-        def log_message(self, *_):
-            pass
-
-    found = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=found.serve_forever, args=(0.02,), daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{found.server_port}"
-    finally:
-        found.shutdown()
-        found.server_close()
+    """A server that answers every request with this JSON."""
+    return hostile_server(answers(body=answer if isinstance(answer, bytes) else json.dumps(answer).encode()))
 
 
 @pytest.fixture
@@ -99,7 +73,7 @@ CALLS = {
 @pytest.mark.parametrize("call", CALLS)
 def test_a_call_goes_through_the_proxy_and_by_no_other_way(call, through):
     ask, answer, target = CALLS[call]
-    with server(answer) as upstream, connect_proxy(upstream) as proxy:
+    with server(answer) as upstream, connect_proxy(upstream.url) as proxy:
         through(proxy)
         with connections_seen() as seen:
             assert not isinstance(ask(), Failure)
@@ -108,7 +82,7 @@ def test_a_call_goes_through_the_proxy_and_by_no_other_way(call, through):
 
 
 def test_the_judge_s_server_is_asked_through_the_proxy_under_its_name(through):
-    with server({}) as upstream, connect_proxy(upstream) as proxy:
+    with server({}) as upstream, connect_proxy(upstream.url) as proxy:
         through(proxy)
         judge = EndpointJudge(JudgeSettings(url="http://judge.example/v1", model="m-1"), sleep=lambda _: None)
         with connections_seen() as seen, pytest.raises(JudgeError):
@@ -151,7 +125,7 @@ def test_a_mirror_that_no_proxy_names_is_reached_directly(hub, through, monkeypa
 
 
 def test_no_proxy_opens_no_way_past_it_for_strangers_addresses(through, monkeypatch):
-    with server(GOOD) as upstream, connect_proxy(upstream) as proxy:
+    with server(GOOD) as upstream, connect_proxy(upstream.url) as proxy:
         through(proxy)
         monkeypatch.setenv("NO_PROXY", "*")
         endpoint(PUBLIC).plan(REQUEST)
@@ -161,13 +135,13 @@ def test_no_proxy_opens_no_way_past_it_for_strangers_addresses(through, monkeypa
 def test_a_worker_s_calls_of_its_own_site_do_not_go_through_the_proxy(through):
     with server({}) as site, connect_proxy() as proxy:
         through(proxy)
-        api = ApiClient(url=site, token="t", patience_seconds=0)
+        api = ApiClient(url=site.url, token="t", patience_seconds=0)
         assert api._client.get("anything").status_code == 200
     assert proxy.asked == []
 
 
 def test_a_name_that_nobody_here_knows_is_looked_up_by_the_proxy(through):
-    with server(GOOD) as upstream, connect_proxy(upstream) as proxy:
+    with server(GOOD) as upstream, connect_proxy(upstream.url) as proxy:
         through(proxy)
         endpoint("http://planner.invalid").plan(REQUEST)
     assert proxy.asked == ["CONNECT planner.invalid:80"]
@@ -176,7 +150,7 @@ def test_a_name_that_nobody_here_knows_is_looked_up_by_the_proxy(through):
 def test_the_proxy_is_asked_for_the_address_that_was_checked(through, monkeypatch):
     names = NameResolver(look_up=lambda host, port: ["8.8.8.8"] if host == "name.example" else [host])
     monkeypatch.setattr(name_resolution, "NAMES", names)
-    with server(GOOD) as upstream, connect_proxy(upstream) as proxy:
+    with server(GOOD) as upstream, connect_proxy(upstream.url) as proxy:
         through(proxy)
         endpoint("http://name.example").plan(REQUEST)
     assert proxy.asked == ["CONNECT 8.8.8.8:80"]
@@ -268,11 +242,9 @@ def test_an_address_at_another_service_s_port_is_refused():
     assert "Port 25 may not be called" in chat("http://8.8.8.8:25").message
 
 
-@pytest.mark.parametrize(
-    "address", ["http://8.8.8.8", "https://8.8.8.8", *(f"http://8.8.8.8:{p}" for p in (1024, 65535))]
-)
-def test_ports_of_planners_are_allowed(address):
-    check_url(url=address, allow_private=False)
+def test_ports_of_planners_are_allowed():
+    for address in ("http://8.8.8.8", "https://8.8.8.8/plan", "http://8.8.8.8:1024", "http://8.8.8.8:65535"):
+        check_url(url=address, allow_private=False)
 
 
 def test_the_operator_says_which_ports(monkeypatch):

@@ -10,47 +10,65 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from evaluator.planners import EndpointPlanner, EndpointSettings, PlannerError, request_for
+from evaluator.planners.protocol import Expected, PlannerRequest, RequestedTask, offered_tools
 from evaluator.records import Reason
 from evaluator.suites import suite_of
+from evaluator.tools import OPENAGI
+from tests.fakes.serving import in_a_thread
 
-SUITE = suite_of("openagi")
-TASK = SUITE.task("16")
-REQUEST = request_for(
-    suite=SUITE, task=TASK, context=SUITE.context(task=TASK, offered=frozenset({"Image Denoising", "Colorization"}))
+REQUEST = PlannerRequest(
+    suite="openagi",
+    task=RequestedTask(id="16", request="Given a noisy grayscale image, ...", resources={"image": "image"}),
+    expects=Expected(type="image"),
+    tools=offered_tools(OPENAGI.restricted_to(frozenset({"Image Denoising", "Colorization"}))),
 )
 GOOD = json.dumps({"plan": "Image Denoising", "usage": {"prompt_tokens": 7, "completion_tokens": 3}}).encode()
 
 
+class Body(dict):
+    """A request's JSON object, with its path and headers and when it came."""
+
+    path: str
+    headers: dict[str, str]
+    at: float
+
+
 @contextmanager
-def endpoint(*answers):
-    """Serve the answers in turn (the last one for ever): (status, body), with headers as a third part."""
+def endpoint(*answers, path="/plan"):
+    """Serve the answers in turn (the last one for ever): (status, body), headers as a third part, or a function of the
+    handler that gives such an answer or has written its own."""
     seen = []
+    lock = threading.Lock()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
-            seen.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            answer = answers[min(len(seen), len(answers)) - 1]
-            if callable(answer):
-                answer(self)
+            body = Body(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            body.path, body.headers, body.at = self.path, dict(self.headers), time.monotonic()
+            with lock:
+                seen.append(body)
+                answer = answers[min(len(seen), len(answers)) - 1]
+            answer = answer(self) if callable(answer) else answer
+            if answer is None:
                 return
-            status, body, *headers = answer
+            status, content, *headers = answer
             self.send_response(status)
             for name, value in headers[0].items() if headers else ():
                 self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Content-Length", str(len(content)))
             self.end_headers()
-            self.wfile.write(body)
+            self.wfile.write(content)
 
         def log_message(self, *_):
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/plan", seen
-    finally:
-        server.shutdown()
-        server.server_close()
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 256
+
+        def handle_error(self, *_):
+            """Clients that gave up are no news."""
+
+    with in_a_thread(Server(("127.0.0.1", 0), Handler)) as url:
+        yield f"{url}{path}", seen
 
 
 def planner(url, *, timeout=5.0, waits=None, allow_private=True):
@@ -70,7 +88,7 @@ def test_a_plan_comes_back_with_its_token_counts():
     assert reply.plan == "Image Denoising"
     assert (reply.call.prompt_tokens, reply.call.completion_tokens, reply.call.tries) == (7, 3, 1)
     assert seen[0]["version"] == "planner/1"
-    assert seen[0]["task"] == {"id": "16", "request": TASK.text, "resources": {"image": "image"}}
+    assert seen[0]["task"] == {"id": "16", "request": REQUEST.task.request, "resources": {"image": "image"}}
     assert [tool["name"] for tool in seen[0]["tools"]] == ["Image Denoising", "Colorization"]
 
 
@@ -104,7 +122,11 @@ def test_a_confidence_between_0_and_1_is_kept_and_anything_else_is_no_fault():
 
 
 def test_a_request_tells_nothing_of_the_gold_plan():
-    text = REQUEST.model_dump_json()
+    suite = suite_of("openagi")
+    task = suite.task("16")
+    context = suite.context(task=task, offered=frozenset(suite.catalogue.tools))
+    text = request_for(suite=suite, task=task, context=context).model_dump_json()
+    assert task.text in text
     assert "gold" not in text
     assert "degradation" not in text
 
@@ -112,7 +134,6 @@ def test_a_request_tells_nothing_of_the_gold_plan():
 @pytest.mark.parametrize(
     ("answer", "reason", "says"),
     [
-        ((200, b"x" * 3_000_000), Reason.RESPONSE_TOO_LARGE, "more than 1024 KiB"),
         ((200, b"hello"), Reason.INVALID_RESPONSE, "is not JSON; it begins with 'hello'"),
         ((200, b'{"plan": '), Reason.INVALID_RESPONSE, "is not JSON"),
         ((200, b""), Reason.INVALID_RESPONSE, "is not JSON"),
@@ -123,7 +144,6 @@ def test_a_request_tells_nothing_of_the_gold_plan():
         ((200, b'{"plan": "\\ud800"}'), Reason.INVALID_RESPONSE, "surrogate"),
         ((200, b'{"plan": {"x": NaN}}'), Reason.INVALID_RESPONSE, "is not JSON"),
         ((200, b'{"plan": {"x": 1e999}}'), Reason.INVALID_RESPONSE, "too large"),
-        ((200, b"not gzip", {"Content-Encoding": "gzip"}), Reason.INVALID_RESPONSE, "Content-Encoding: gzip"),
         ((200, b"[" * 100_000), Reason.INVALID_RESPONSE, "not JSON"),
         ((200, b'{"plan": {"a":' + b"[" * 60 + b"]" * 60 + b"}}"), Reason.INVALID_RESPONSE, "nested"),
         ((413, b"too large"), Reason.PROMPT_TOO_LONG, "HTTP 413: the request is too long"),
@@ -227,19 +247,6 @@ def test_an_unreachable_endpoint_is_unavailable():
     error = failure(url)
     assert error.reason is Reason.ENDPOINT_UNAVAILABLE
     assert error.call.tries == 4
-
-
-def test_a_connection_dropped_half_way_is_unavailable():
-    def drop(handler):
-        handler.send_response(200)
-        handler.send_header("Content-Length", "1000")
-        handler.end_headers()
-        handler.wfile.write(b'{"plan"')
-        handler.close_connection = True
-
-    with endpoint(drop) as (url, seen):
-        assert failure(url).reason is Reason.ENDPOINT_UNAVAILABLE
-    assert len(seen) == 4
 
 
 def test_a_late_answer_is_a_timeout():

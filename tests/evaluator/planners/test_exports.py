@@ -14,10 +14,19 @@ def test_every_exported_name_is_found_and_another_is_refused_like_that_of_any_mo
         planners.mallory  # noqa: B018 - the look-up itself
 
 
-def test_inspecting_an_upload_loads_no_network_client_and_no_suites():
+IMPORTS = {
+    "evaluator.planners.strategies.registry": ("torch", "transformers"),
+    "evaluator.planners.language_models.admission.hub_lookup": ("torch",),
+    "evaluator.planners.language_models.admission.checkpoint_inspection": ("torch", "httpx", "evaluator.suites"),
+}
+
+
+@pytest.mark.parametrize("module", IMPORTS)
+def test_listing_strategies_and_inspecting_models_loads_no_torch_and_uploads_no_network_client(module):
     program = (
-        "import sys, evaluator.planners.language_models.admission.checkpoint_inspection\n"
-        "print([name for name in ('httpx', 'evaluator.suites', 'torch') if name in sys.modules])"
+        f"import sys, {module} as module\n"
+        "getattr(module, 'strategies', dict)()\n"
+        f"print([name for name in {IMPORTS[module]} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -109,12 +109,9 @@ def test_a_name_that_does_not_resolve_is_an_error_of_the_system():
     assert resolver.load() == (0, 0)
 
 
-@pytest.mark.parametrize(
-    ("host", "address"),
-    [("0x7f.1", "127.0.0.1"), ("2130706433", "127.0.0.1"), ("::1", "::1"), ("example.org", None), ("localhost", None)],
-)
-def test_hosts_that_are_written_as_addresses_need_no_name_server(host, address):
-    assert numeric_address(host) == address
+def test_hosts_that_are_written_as_addresses_need_no_name_server():
+    hosts = {"0x7f.1": "127.0.0.1", "2130706433": "127.0.0.1", "::1": "::1", "example.org": None, "localhost": None}
+    assert {host: numeric_address(host) for host in hosts} == hosts
 
 
 def test_an_address_whose_name_hangs_is_accepted_when_it_is_entered(monkeypatch):

@@ -1,7 +1,6 @@
 """Addresses that may not be called are refused with a sentence, when submitted and when called."""
 
 import asyncio
-import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
@@ -9,6 +8,7 @@ import pytest
 
 from evaluator.planners import EgressRefusedError, check_url, name_resolution, ssrf_guard
 from evaluator.planners.name_resolution import NameResolver
+from tests.fakes.serving import in_a_thread
 
 
 def test_a_bad_address_is_refused_when_submitted():
@@ -46,10 +46,6 @@ def test_demo_mode_allows_private_addresses(url):
     check_url(url=url, allow_private=True)
 
 
-def test_a_public_address_is_allowed():
-    check_url(url="https://8.8.8.8/plan", allow_private=False)
-
-
 def test_a_name_that_changes_its_mind_is_refused_at_the_connection(monkeypatch):
     """DNS rebinding: public when submitted, loopback when called."""
     answers = iter([["8.8.8.8"], ["127.0.0.1"]])
@@ -62,45 +58,32 @@ def test_a_name_that_changes_its_mind_is_refused_at_the_connection(monkeypatch):
         client.post("http://rebind.example/")
 
 
-@pytest.mark.parametrize("host", ["example..org", "a" * 64 + ".org"])
-def test_a_name_that_there_cannot_be_is_a_connection_error(host):
-    with (
-        ssrf_guard.egress_client(allow_private=True, timeout=httpx.Timeout(5)) as client,
-        pytest.raises(httpx.ConnectError, match="cannot be the name of a host"),
-    ):
-        client.get(f"http://{host}/")
+def test_a_name_that_there_cannot_be_or_that_does_not_resolve_is_a_connection_error():
+    names = {"example..org": "cannot be the name", f"{'a' * 64}.org": "cannot be the name", "no.invalid": "resolve"}
+    with ssrf_guard.egress_client(allow_private=True, timeout=httpx.Timeout(5)) as client:
+        for host, says in names.items():
+            with pytest.raises(httpx.ConnectError, match=says):
+                client.get(f"http://{host}/")
 
 
-def test_a_name_that_does_not_resolve_is_a_connection_error():
-    with (
-        ssrf_guard.egress_client(allow_private=True, timeout=httpx.Timeout(1.0)) as client,
-        pytest.raises(httpx.ConnectError, match="does not resolve"),
-    ):
-        client.get("http://does-not-exist.invalid/")
-
-
-def many(calls):
-    """What an asynchronous client does, in a loop of its own."""
+def many(*urls, allow_private):
+    """What an asynchronous client gets, in a loop of its own."""
 
     async def run():
+        timeout = httpx.Timeout(2.0)
         async with ssrf_guard.async_egress_client(
-            allow_private=calls.allow_private, timeout=httpx.Timeout(2.0), connections=3
+            allow_private=allow_private, timeout=timeout, connections=3
         ) as client:
-            return await asyncio.gather(*(client.get(url) for url in calls.urls), return_exceptions=True)
+            return await asyncio.gather(*(client.get(url) for url in urls), return_exceptions=True)
 
     return asyncio.run(run())
-
-
-class Calls:
-    def __init__(self, *urls, allow_private):
-        self.urls, self.allow_private = urls, allow_private
 
 
 def test_many_calls_at_once_are_checked_at_each_connection(monkeypatch):
     answers = iter([["8.8.8.8"], ["127.0.0.1"], ["10.0.0.1"]])
     monkeypatch.setattr(name_resolution, "NAMES", NameResolver(look_up=lambda host, port: next(answers)))
     check_url(url="http://rebind.example/", allow_private=False)
-    found = many(Calls("http://rebind.example/", "http://rebind.example/", allow_private=False))
+    found = many("http://rebind.example/", "http://rebind.example/", allow_private=False)
     assert [type(error) for error in found] == [EgressRefusedError] * 2
 
 
@@ -119,14 +102,8 @@ def test_of_many_calls_a_name_that_does_not_resolve_costs_its_own():
             pass
 
     seen = set()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    try:
-        good = f"http://127.0.0.1:{server.server_port}/"
-        found = many(Calls(*[good] * 20, "http://does-not-exist.invalid/", *[good] * 20, allow_private=True))
-    finally:
-        server.shutdown()
-        server.server_close()
+    with in_a_thread(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as good:
+        found = many(*[good] * 20, "http://does-not-exist.invalid/", *[good] * 20, allow_private=True)
     assert isinstance(found[20], httpx.ConnectError)
     assert [answer.text for at, answer in enumerate(found) if at != 20] == ["ok"] * 40
     assert len(seen) <= 4, "connections are kept and used again"

@@ -1,5 +1,8 @@
 """Batches hold calls of similar length, and one bad item is found without costing the others."""
 
+import gc
+import weakref
+
 import pytest
 
 from evaluator.planners.language_models.batching import Size, batches, isolated
@@ -42,17 +45,10 @@ def test_items_that_fail_alone_are_found(bad):
 
 
 def test_what_a_failed_batch_held_is_let_go_before_the_next():
-    import gc
-    import weakref
-
-    class Tensor:
-        pass
-
-    alive = []
-    left = []
+    alive, left = [], []
 
     def run(items):
-        held = Tensor()
+        held = set()
         alive.append(weakref.ref(held))
         if len(items) > 1:
             raise MemoryError

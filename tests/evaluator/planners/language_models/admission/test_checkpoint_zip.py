@@ -4,29 +4,31 @@ import json
 import stat
 import struct
 import zipfile
-from io import BytesIO
 from pathlib import Path
 
 import pytest
 
+from evaluator.planners.language_models.admission import checkpoint_zip
+from evaluator.planners.language_models.admission.checkpoint_inspection import inspect_confined
 from evaluator.planners.language_models.admission.checkpoint_zip import MOST_FILES, inspect, unpack
 from evaluator.planners.language_models.admission.rules import ModelRefusedError
+from evaluator.planners.language_models.admission.safetensors_headers import (
+    LENGTH_BYTES,
+    HeaderError,
+    header_length,
+    read_header,
+)
+from tests.fakes.checkpoints import tiny_files
 from tests.fakes.strategies import generate
-from tests.fakes.tiny_models import gpt2, saved, t5, unigram
+from tests.fakes.tiny_models import t5, unigram
 
 ROOM = 64 * 1024 * 1024
 
 
 @pytest.fixture(scope="module")
-def tiny(tmp_path_factory):
+def files():
     """A folder as `save_pretrained` writes it."""
-    tokenizer = unigram()
-    return saved(tmp_path_factory.mktemp("tiny"), model=gpt2(tokenizer), tokenizer=tokenizer)
-
-
-@pytest.fixture(scope="module")
-def files(tiny):
-    return {path.name: path.read_bytes() for path in tiny.iterdir()}
+    return tiny_files()
 
 
 def packed(path: Path, files, *, folder: str = "", method: int = zipfile.ZIP_DEFLATED) -> Path:
@@ -76,45 +78,24 @@ def test_weights_may_come_in_parts_with_their_index(tmp_path):
     assert "no index of weights" in refusal(packed(tmp_path / "e.zip", {**files, index: b'{"weight_map": [1]}'}))
 
 
-@pytest.mark.parametrize(
-    ("name", "complaint"),
-    [
-        ("pytorch_model.bin", "may run code"),
-        ("model.pt", "may run code"),
-        ("optimizer.pkl", "may run code"),
-        ("modeling_own.py", "is a program"),
-        ("run.sh", "is no file of a checkpoint"),
-        ("model.safetensors.py", "is a program"),
-        ("Model.safetensors", "is no file of a checkpoint"),
-        (".hidden", "is no file of a checkpoint"),
-        ("adapter_model.safetensors", "is no file of a checkpoint"),
-        ("a" * 300, "is no file of a checkpoint"),
-    ],
-)
-def test_other_files_are_refused_by_name(files, tmp_path, name, complaint):
-    assert complaint in refusal(packed(tmp_path / "a.zip", {**files, name: b"x"}))
+NAMES = {
+    "may run code": ["pytorch_model.bin", "model.pt", "optimizer.pkl"],
+    "is a program": ["modeling_own.py", "model.safetensors.py"],
+    "is no file of a checkpoint": ["run.sh", "Model.safetensors", ".hidden", "adapter_model.safetensors", "a" * 300],
+    "outside of its folder": ["../config.json", "m/../../config.json", "./config.json", "a//config.json"],
+    "odd name": ["/etc/config.json", "C:/config.json", "a\\config.json"],
+    "folders inside": ["a/b/config.json", "other/config.json"],
+}
 
 
-@pytest.mark.parametrize(
-    ("name", "complaint"),
-    [
-        ("../config.json", "outside of its folder"),
-        ("m/../../config.json", "outside of its folder"),
-        ("./config.json", "outside of its folder"),
-        ("/etc/config.json", "odd name"),
-        ("C:/config.json", "odd name"),
-        ("a\\config.json", "odd name"),
-        ("a/b/config.json", "folders inside"),
-        ("other/config.json", "folders inside"),
-        ("a//config.json", "outside of its folder"),
-    ],
-)
-def test_places_outside_of_one_folder_are_refused(files, tmp_path, name, complaint):
-    path = packed(tmp_path / "a.zip", {**files, name: b"{}"})
-    assert complaint in refusal(path)
-    with pytest.raises(ModelRefusedError):
-        unpack(path, folder=tmp_path / "in" / "out", most_unpacked_bytes=ROOM)
-    assert not (tmp_path / "in").exists()
+def test_other_files_and_places_outside_of_one_folder_are_refused_by_name(files, tmp_path):
+    for complaint, names in NAMES.items():
+        for name in names:
+            path = packed(tmp_path / "a.zip", {**files, name: b"{}"})
+            assert complaint in refusal(path), name
+            with pytest.raises(ModelRefusedError):
+                unpack(path, folder=tmp_path / "in" / "out", most_unpacked_bytes=ROOM)
+            assert not (tmp_path / "in").exists(), name
 
 
 @pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFIFO, stat.S_IFCHR])
@@ -237,9 +218,98 @@ def test_a_header_that_does_not_fit_its_file_is_named(files, tmp_path):
 
 
 def test_a_zip_whose_list_says_it_is_huge_is_not_read(files, tmp_path):
-    buffer = BytesIO(packed(tmp_path / "a.zip", files).read_bytes())
-    data = bytearray(buffer.getvalue())
+    data = bytearray(packed(tmp_path / "a.zip", files).read_bytes())
     at = data.rfind(b"PK\x05\x06")
     data[at + 12 : at + 16] = struct.pack("<L", 2**31)
     (tmp_path / "b.zip").write_bytes(data)
     assert f"more than {MOST_FILES} files" in refusal(tmp_path / "b.zip")
+
+
+def test_a_process_of_its_own_finds_the_same_facts_and_sentences(files, tmp_path):
+    path = packed(tmp_path / "a.zip", files)
+    assert inspect_confined(path, most_unpacked_bytes=ROOM) == inspect(path, most_unpacked_bytes=ROOM)
+    path = packed(tmp_path / "b.zip", {name: data for name, data in files.items() if name != "config.json"})
+    with pytest.raises(ModelRefusedError, match=r"The zip has no config\.json\."):
+        inspect_confined(path, most_unpacked_bytes=ROOM)
+
+
+def test_a_zip_that_burns_processor_time_is_ended(files, tmp_path):
+    """A few hundred kilobytes with headers of many empty tensors."""
+    tensor = {"dtype": "U8", "shape": [0], "data_offsets": [0, 0]}
+    header = json.dumps({f"{number:x}": tensor for number in range(220_000)}, separators=(",", ":")).encode()
+    weights = struct.pack("<Q", len(header)) + header
+    parts = {f"model-0000{number}-of-00003.safetensors": weights for number in (1, 2, 3)}
+    rest = {name: data for name, data in files.items() if not name.endswith(".safetensors")}
+    path = packed(tmp_path / "burning.zip", {**rest, **parts})
+    assert path.stat().st_size < 5_000_000
+    with pytest.raises(ModelRefusedError, match=r"Reading the zip takes more than 1 seconds of processor time\."):
+        inspect_confined(path, most_unpacked_bytes=8 * 1024**3, cpu_seconds=1)
+
+
+def test_files_beside_the_weights_have_a_bound_of_their_own(files, tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint_zip, "_MOST_OTHER_BYTES", 1000)
+    assert "at most 1000 are possible" in refusal(packed(tmp_path / "a.zip", files))
+
+
+def test_what_unpacks_to_many_times_its_size_is_refused_before_it_is_unpacked(files, tmp_path):
+    path = packed(tmp_path / "a.zip", {**files, "README.md": bytes(100 * 1024 * 1024)})
+    assert "weights do not compress like that" in refusal(path, room=8 * 1024**3)
+
+
+def read(data: bytes):
+    length = header_length(data[:LENGTH_BYTES], file_bytes=len(data))
+    return read_header(data[LENGTH_BYTES : LENGTH_BYTES + length], file_bytes=len(data))
+
+
+def made(header: object, data: bytes = b"") -> bytes:
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def tensor(*, dtype: str = "F32", shape=(2,), offsets=(0, 8)):
+    return {"dtype": dtype, "shape": list(shape), "data_offsets": list(offsets)}
+
+
+def test_what_the_library_writes_is_read():
+    import torch
+    from safetensors.torch import save
+
+    tensors = {
+        "a": torch.zeros(3, 4), "b": torch.zeros(5, dtype=torch.bfloat16), "c": torch.zeros((), dtype=torch.int64),
+        "d": torch.zeros(0, 7), "e": torch.zeros(2, dtype=torch.float8_e4m3fn),
+    }  # fmt: skip
+    header = read(save(tensors, metadata={"format": "pt"}))
+    assert header.shapes == {"a": (3, 4), "b": (5,), "c": (), "d": (0, 7), "e": (2,)}
+    assert header.parameters == 12 + 5 + 1 + 0 + 2
+
+
+@pytest.mark.parametrize(
+    ("data", "complaint"),
+    [
+        (b"", "has 0 bytes"),
+        (b"1234567", "has 7 bytes"),
+        (struct.pack("<Q", 2**63) + b"{}", "its header has 9223372036854775808 bytes"),
+        (struct.pack("<Q", 3) + b"{}", "its header has 3 bytes"),
+        (b"\x80\x04\x95" + b"a pickle, say" * 9, "is no safetensors file"),
+        (made(b"[]"), "no JSON object"),
+        (made(b"{ "), "no JSON object"),
+        (made(b"[" * 100_000), "no JSON object"),
+        (made({"a": 1}), "has no type, shape and place"),
+        (made({"a": tensor(dtype="PICKLE")}, b"x" * 8), "has no type"),
+        (made({"a": tensor(shape=(-2,))}, b"x" * 8), "has no type"),
+        (made({"a": tensor(shape=(2.0,))}, b"x" * 8), "has no type"),
+        (made({"a": tensor(shape=(True, 2))}, b"x" * 8), "has no type"),
+        (made({"a": tensor(shape=[1] * 33)}, b"x" * 8), "has no type"),
+        (made({"a": tensor(shape=[2**60] * 32)}, b"x" * 8), "does not have the size"),
+        (made({"a": tensor(offsets=(0, 8, 16))}, b"x" * 8), "has no type"),
+        (made({"a": tensor(shape=(3,))}, b"x" * 8), "does not have the size"),
+        (made({"a": tensor(offsets=(8, 0))}, b"x" * 8), "does not have the size"),
+        (made({"a": tensor(offsets=(8, 16))}, b"x" * 16), "begins at byte 8, not at 0"),
+        (made({"a": tensor(), "b": tensor(offsets=(4, 12))}, b"x" * 12), "begins at byte 4, not at 8"),
+        (made({"a": tensor()}, b"x" * 7), "speaks of 8 bytes of data, and there are 7"),
+        (made({"a": tensor()}, b"x" * 9), "speaks of 8 bytes of data, and there are 9"),
+    ],
+)
+def test_what_is_none_is_refused(data, complaint):
+    with pytest.raises(HeaderError, match=complaint):
+        read(data)

@@ -6,7 +6,8 @@ import tracemalloc
 
 import pytest
 
-from evaluator.planners.language_models.admission.config_fields import FIELDS
+from evaluator.planners.language_models.admission.architectures import CAUSAL, SEQUENCE_TO_SEQUENCE
+from evaluator.planners.language_models.admission.config_fields import FIELDS, UNUSED
 from evaluator.planners.language_models.admission.rules import ModelRefusedError, end_tokens, read_config
 from tests.fakes.strategies import generate
 from tests.fakes.tiny_models import byte_level_bpe, gpt2, llama, saved
@@ -115,9 +116,9 @@ def test_more_ends_of_a_text_than_any_model_has_or_outside_the_vocabulary_are_re
             read_config(config(eos_token_id=ends))
 
 
-def with_ends(folder, **ends):
+def configured(folder, **changes):
     found = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps({**found, **ends}))
+    (folder / "config.json").write_text(json.dumps({**found, **changes}))
     return folder
 
 
@@ -139,24 +140,11 @@ def test_each_end_that_the_configuration_lists_ends_a_text(tmp_path):
         likeliest = int(first.module(prompt).logits[0, -1].argmax())
     own = first.tokenizer.eos_token_id
     listed = [own, likeliest] if likeliest != own else [own]
-    ended = LocalModel.from_folder(with_ends(folder, eos_token_id=listed))
+    ended = LocalModel.from_folder(configured(folder, eos_token_id=listed))
     assert set(ended.network.ends) == {own, likeliest}
     assert ended.network.ends[0] == own
     [short] = ended.answer([generate("text", max_tokens=6)])
     assert (short.text, short.usage.completion_tokens, short.truncated) == ("", 1, False)
-
-
-def test_generation_settings_are_not_opened(tmp_path):
-    from evaluator.planners.language_models.local.model import LocalModel
-
-    tokenizer = byte_level_bpe()
-    folder = saved(tmp_path / "m", model=gpt2(tokenizer), tokenizer=tokenizer)
-    plain = LocalModel.from_folder(folder)
-    for content in (b"\xff", b'{"eos_token_id": [9, 10], "decoder_start_token_id": 11}', b"[" * 100_000):
-        (folder / "generation_config.json").write_bytes(content)
-        loaded = LocalModel.from_folder(folder)
-        assert loaded.network.ends == plain.network.ends
-        assert loaded.answer([generate("text", max_tokens=6)]) == plain.answer([generate("text", max_tokens=6)])
 
 
 HOSTILE_GENERATION = {
@@ -167,16 +155,23 @@ HOSTILE_GENERATION = {
 }  # fmt: skip
 
 
-def test_hostile_settings_of_generation_change_nothing(tmp_path):
+def test_settings_of_generation_are_not_read_wherever_they_are(tmp_path):
     from evaluator.planners.language_models.local.model import LocalModel
 
     tokenizer = byte_level_bpe()
     folder = saved(tmp_path / "m", model=gpt2(tokenizer), tokenizer=tokenizer)
-    plain = LocalModel.from_folder(folder).answer([generate("text", max_tokens=6)])
-    (folder / "generation_config.json").write_text(json.dumps(HOSTILE_GENERATION))
-    found = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps({**found, **HOSTILE_GENERATION}))
-    assert LocalModel.from_folder(folder).answer([generate("text", max_tokens=6)]) == plain
+
+    def answered():
+        model = LocalModel.from_folder(folder)
+        return model.network.ends, model.answer([generate("text", max_tokens=6)])
+
+    plain = answered()
+    hostile = json.dumps(HOSTILE_GENERATION).encode()
+    for content in (b"\xff", b'{"eos_token_id": [9, 10], "decoder_start_token_id": 11}', b"[" * 100_000, hostile):
+        (folder / "generation_config.json").write_bytes(content)
+        assert answered() == plain, content[:50]
+    configured(folder, **HOSTILE_GENERATION)
+    assert answered() == plain
 
 
 @pytest.mark.parametrize(
@@ -196,8 +191,7 @@ def test_settings_of_two_kilobytes_that_ask_for_terabytes_are_refused_before_any
 
     tokenizer = byte_level_bpe()
     folder = saved(tmp_path / "m", model=llama(tokenizer), tokenizer=tokenizer)
-    found = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps({**found, **changes}))
+    configured(folder, **changes)
     tracemalloc.start()
     try:
         with pytest.raises(ModelUnusableError, match=complaint):
@@ -239,3 +233,29 @@ def test_models_of_common_families_load_and_answer(tmp_path, architecture):
         name: loaded.network.module.config.to_dict()[name] for name in written if name in FIELDS
     }
     assert loaded.answer([generate("text", max_tokens=2)])[0].usage.completion_tokens
+
+
+ALL = sorted(CAUSAL | SEQUENCE_TO_SEQUENCE)
+
+
+def test_they_are_among_those_of_the_installed_transformers():
+    from transformers.models.auto import modeling_auto
+
+    assert set(modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES) >= CAUSAL
+    assert set(modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES) >= SEQUENCE_TO_SEQUENCE
+
+
+def test_every_setting_of_an_architecture_has_a_range_or_is_left_out_and_its_default_is_within_it():
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+    unknown, outside = {}, {}
+    for architecture in ALL:
+        kind = CONFIG_MAPPING[architecture]
+        names = {field.name for field in dataclasses.fields(kind)} | set(kind.attribute_map)
+        unknown[architecture] = names - set(FIELDS) - UNUSED
+        for field in dataclasses.fields(kind):
+            if field.name in FIELDS and field.default not in {None, dataclasses.MISSING}:
+                read = FIELDS[field.name](field.default, field.name)
+                outside |= {} if read == field.default else {(architecture, field.name): read}
+    assert {architecture: names for architecture, names in unknown.items() if names} == {}
+    assert outside == {}

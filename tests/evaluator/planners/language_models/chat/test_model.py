@@ -5,8 +5,6 @@ import json
 import logging
 import threading
 import time
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -14,6 +12,7 @@ from evaluator.planners.language_models.chat.model import KEY_VARIABLE, SHOWN, C
 from evaluator.planners.language_models.chat.trial_server import ChatServer, ServerSettings
 from evaluator.planners.language_models.protocol import FailureKind, Message, ScoreCall
 from evaluator.planners.secret_header import SecretHeader
+from tests.evaluator.planners.test_endpoint import endpoint as served
 from tests.fakes.strategies import generate
 from tests.fakes.tiny_models import AnyOrder
 
@@ -29,48 +28,8 @@ def body(text="Image Denoising", *, finish="stop", usage=(7, 3), **more):
 GOOD = (200, body())
 
 
-@contextmanager
 def endpoint(*answers):
-    """Serve the answers in turn (the last one for ever): (status, body), headers as a third part, or a function."""
-    seen = []
-    lock = threading.Lock()
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self):
-            sent = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            with lock:
-                seen.append((self.path, dict(self.headers), sent, time.monotonic()))
-                answer = answers[min(len(seen), len(answers)) - 1]
-            if callable(answer):
-                answer = answer(self, sent)
-            if answer is None:
-                return
-            status, content, *headers = answer
-            self.send_response(status)
-            for name, value in headers[0].items() if headers else ():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_):
-            pass
-
-    class Server(ThreadingHTTPServer):
-        request_queue_size = 256
-
-        def handle_error(self, *_):
-            pass
-
-    server = Server(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1", seen
-    finally:
-        server.shutdown()
-        server.server_close()
+    return served(*answers, path="/v1")
 
 
 def model(url, *, key=None, **settings):
@@ -82,16 +41,12 @@ def asked(url, *calls, **settings):
     return model(url, **settings).answer(calls or [generate("a noisy image")])
 
 
-def cut_off(handler, _):
+def cut_off(handler):
+    """Begins an answer and hangs up."""
     handler.send_response(200)
     handler.send_header("Content-Length", "1000")
     handler.end_headers()
     handler.wfile.write(b'{"choices": [')
-    handler.close_connection = True
-
-
-def hang_up(handler, _):
-    handler.close_connection = True
 
 
 def test_a_conversation_is_sent_and_its_answer_read():
@@ -100,10 +55,9 @@ def test_a_conversation_is_sent_and_its_answer_read():
         (answer,) = asked(url, call, key=KEY)
     assert (answer.text, answer.truncated) == ("Image Denoising", False)
     assert (answer.usage.prompt_tokens, answer.usage.completion_tokens) == (7, 3)
-    path, headers, sent, _ = seen[0]
-    assert path == "/v1/chat/completions"
-    assert headers["Authorization"] == f"Bearer {KEY}"
-    assert sent == {
+    assert seen[0].path == "/v1/chat/completions"
+    assert seen[0].headers["Authorization"] == f"Bearer {KEY}"
+    assert seen[0] == {
         "model": "m-1", "messages": [{"role": "user", "content": "a noisy image"}], "max_tokens": 40,
         "temperature": 0.5, "top_p": 1.0, "seed": 3, "stop": ["\n"],
     }  # fmt: skip
@@ -119,6 +73,16 @@ def test_an_answer_that_reached_its_length_says_so_and_missing_counts_are_estima
     assert chat.progress()["usage_estimated"] == 1
 
 
+TOO_LONG = [
+    (400, b'{"error": {"code": "context_length_exceeded", "message": "..."}}'),
+    (400, b"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens"),
+    (400, b'{"error": {"message": "prompt is too long: 210000 tokens > 200000 maximum"}}'),
+    (422, b'{"error": "`inputs` tokens + `max_new_tokens` must be <= 2048", "error_type": "context window"}'),
+    (413, b"Payload Too Large"),
+    (200, b'{"error": {"message": "context_length_exceeded", "code": 400}}'),
+]
+
+
 @pytest.mark.parametrize(
     ("answer", "kind", "says"),
     [
@@ -132,27 +96,11 @@ def test_an_answer_that_reached_its_length_says_so_and_missing_counts_are_estima
         ((200, b'{"choices": [{"text": "x"}]}'), FailureKind.WRONG_ANSWER, 'no "message"'),
         ((200, body(7)), FailureKind.WRONG_ANSWER, 'no text as "content"'),
         ((200, body(["x"])), FailureKind.WRONG_ANSWER, 'no text as "content"'),
-        ((200, b"x" * 5_000_000), FailureKind.WRONG_ANSWER, "more than 4096 KiB"),
-        ((200, b"no gzip", {"Content-Encoding": "gzip"}), FailureKind.WRONG_ANSWER, "Content-Encoding: gzip"),
         ((200, body(None, finish="content_filter")), FailureKind.REFUSED, "filter"),
         ((400, b"bad"), FailureKind.REFUSED, "HTTP 400"),
         ((401, b"who"), FailureKind.REFUSED, "HTTP 401"),
         ((404, b"where"), FailureKind.REFUSED, "HTTP 404"),
-        *(
-            (answer, FailureKind.PROMPT_TOO_LONG, "too long for its model")
-            for answer in (
-                (400, b'{"error": {"code": "context_length_exceeded", "message": "..."}}'),
-                (400, b"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens"),
-                (400, b'{"error": {"message": "prompt is too long: 210000 tokens > 200000 maximum"}}'),
-                (
-                    422,
-                    b'{"error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 2048", '
-                    b'"error_type": "context window"}',
-                ),
-                (413, b"Payload Too Large"),
-                (200, b'{"error": {"message": "context_length_exceeded", "code": 400}}'),
-            )
-        ),
+        *((answer, FailureKind.PROMPT_TOO_LONG, "too long for its model") for answer in TOO_LONG),
         ((302, b"", {"Location": "http://127.0.0.1/x"}), FailureKind.REFUSED, "redirect"),
     ],
 )
@@ -180,7 +128,7 @@ def test_what_may_succeed_is_tried_again_and_given_up_after_bounded_tries():
         (200, b'{"error": {"message": "Provider returned error", "code": 502}}'),
         (200, b'{"choices": [{"error": {"message": "upstream"}, "message": {"content": ""}}]}'),
         cut_off,
-        hang_up,
+        lambda handler: None,
     ]
     with endpoint(*(one for answer in answers for one in (answer, answer, answer, answer, GOOD))) as (url, seen):
         for number, answer in enumerate(answers, start=1):
@@ -192,13 +140,6 @@ def test_what_may_succeed_is_tried_again_and_given_up_after_bounded_tries():
             assert len(seen) == 5 * number
 
 
-def test_an_endpoint_that_does_not_answer_is_unavailable_and_holds_nobody_up():
-    with endpoint(lambda handler, sent: time.sleep(1)) as (url, _):
-        (failure,) = asked(url, try_seconds=0.2, tries=2)
-    assert failure.kind is FailureKind.UNAVAILABLE
-    assert "within 0.2 seconds" in failure.message
-
-
 def test_a_call_is_bounded_in_time_however_often_it_may_be_tried():
     with endpoint((503, b"", {"Retry-After": "30"})) as (url, seen):
         (failure,) = asked(url, tries=50, total_seconds=0.5)
@@ -208,7 +149,7 @@ def test_a_call_is_bounded_in_time_however_often_it_may_be_tried():
 
 def test_a_dead_endpoint_does_not_hold_up_the_run_call_by_call():
     """One at a time, three tries each, 0.2 seconds each: all 100 would take a minute."""
-    with endpoint(lambda handler, sent: time.sleep(0.4)) as (url, seen):
+    with endpoint(lambda handler: time.sleep(0.4)) as (url, seen):
         found = asked(
             url, *[generate(str(number)) for number in range(100)],
             highest=1, try_seconds=0.2, total_seconds=0.6, probe_seconds=30.0,
@@ -221,7 +162,7 @@ def test_a_dead_endpoint_does_not_hold_up_the_run_call_by_call():
 def test_an_endpoint_that_comes_back_is_used_again():
     down = threading.Event()
     down.set()
-    with endpoint(lambda handler, sent: (503, b"") if down.is_set() else GOOD) as (url, _):
+    with endpoint(lambda handler: (503, b"") if down.is_set() else GOOD) as (url, _):
         chat = model(url, tries=2, total_seconds=0.3, try_seconds=2.0, probe_seconds=0.1)
         first = chat.answer([generate("x") for _ in range(5)])
         down.clear()
@@ -236,7 +177,7 @@ def test_one_refusal_that_asks_to_wait_holds_all_others_back():
     with endpoint((429, b"", {"Retry-After": "0.8"}), GOOD) as (url, seen):
         answers = asked(url, *[generate(f"{number}") for number in range(20)], highest=1)
     assert all(answer.text for answer in answers)
-    assert seen[1][3] - seen[0][3] >= 0.8
+    assert seen[1].at - seen[0].at >= 0.8
 
 
 def test_a_private_address_is_refused_when_it_is_called():
@@ -253,17 +194,9 @@ def test_the_key_comes_from_the_environment_and_is_kept_nowhere(monkeypatch, cap
     with endpoint((401, f"wrong key: {KEY}".encode()), (503, KEY.encode()), GOOD) as (url, seen):
         chat = ChatModel(ChatSettings(url=url, model="m", allow_private=True, tries=1))
         found = [chat.answer([generate("x")])[0] for _ in range(3)]
-    assert {headers["Authorization"] for _, headers, *_ in seen} == {f"Bearer {KEY}"}
+    assert {sent.headers["Authorization"] for sent in seen} == {f"Bearer {KEY}"}
     assert found[0].received == "wrong key: [key]"
-    told = [
-        repr(found),
-        caplog.text,
-        repr(chat.identity()),
-        repr(chat.progress()),
-        repr(vars(chat)),
-        repr(chat.settings),
-    ]
-    assert not any(KEY in text for text in told)
+    assert KEY not in repr([found, caplog.text, chat.identity(), chat.progress(), vars(chat), chat.settings])
 
 
 @pytest.mark.parametrize("key", [f"{KEY}\nX-More: 1", f"{KEY}é"])
@@ -290,8 +223,8 @@ def test_a_secret_header_goes_in_the_place_of_the_key_and_is_told_nowhere(monkey
     with endpoint((401, repeated.encode()), (200, repeated.encode()), (200, body(repeated))) as (url, seen):
         chat = ChatModel(ChatSettings(url=url, model="m", allow_private=True, tries=1), header=header)
         found = [chat.answer([generate("x")])[0] for _ in range(3)]
-    assert [headers.get("X-Api-Key") for _, headers, *_ in seen] == [header.value] * 3
-    assert not any("Authorization" in headers for _, headers, *_ in seen)
+    assert [sent.headers.get("X-Api-Key") for sent in seen] == [header.value] * 3
+    assert not any("Authorization" in sent.headers for sent in seen)
     assert [found[0].received, found[1].received, found[2].text] == ["you sent ***"] * 3
     told = repr([found, caplog.text, chat.identity(), chat.progress(), vars(chat), chat.settings])
     assert header.value not in told

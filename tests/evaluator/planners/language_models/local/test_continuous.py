@@ -3,26 +3,17 @@
 import pytest
 
 from evaluator.planners.language_models.protocol import FailureKind, Message
+from tests.evaluator.planners.language_models.local.test_model import failing_forward, model, network_of
 from tests.fakes.strategies import generate
-from tests.fakes.tiny_models import TEXTS, byte_level_bpe, gpt2, livelier, llama, opt
+from tests.fakes.tiny_models import TEXTS
 from tests.rings import usual
 
 SMALL = {"page_size": 16, "pages": 64, "batch_tokens": 256}
-FAMILIES = {"GPT-2": gpt2, "Llama": llama, "OPT": opt}
 
 
-@pytest.fixture(params=usual(FAMILIES, of=["Llama"]))
+@pytest.fixture(params=usual(["GPT-2", "Llama in bytes", "OPT"], of=["Llama in bytes"]))
 def network(request):
-    from evaluator.planners.language_models.local.network import Network
-
-    tokenizer = byte_level_bpe()
-    return Network(module=livelier(FAMILIES[request.param](tokenizer)), tokenizer=tokenizer)
-
-
-def model(network, **settings):
-    from evaluator.planners.language_models.local.model import LocalModel
-
-    return LocalModel(network=network, name="tiny", **settings)
+    return network_of(request.param, ends=True)
 
 
 def texts(answers):
@@ -72,20 +63,12 @@ def test_a_poisonous_request_is_isolated(network):
     good = model(network).answer(calls)
     poison = list(network.prompt((Message(role="user", content=TEXTS[8]),)).ids)
 
-    def check(_module, args, kwargs):
-        ids = kwargs.get("input_ids", args[0] if args else None)
-        if ids is not None and any(poison == row[row != network.pad].tolist()[-len(poison) :] for row in ids):
-            raise ValueError("poison")
-        if ids is not None and any(
-            ids.flatten().tolist()[at : at + len(poison)] == poison for at in range(ids.numel())
-        ):
-            raise ValueError("poison")
+    def is_poisonous(ids):
+        flat = ids.flatten().tolist()
+        return any(flat[at : at + len(poison)] == poison for at in range(len(flat)))
 
-    hook = network.module.register_forward_pre_hook(check, with_kwargs=True)
-    try:
+    with failing_forward(network.module, when=is_poisonous, error=lambda: ValueError("poison")):
         found = model(network, continuous=CacheSize(**SMALL)).answer(calls)
-    finally:
-        hook.remove()
     assert found[8].kind is FailureKind.UNAVAILABLE
     assert texts([*found[:8], found[9]]) == texts([*good[:8], good[9]])
 
