@@ -34,11 +34,6 @@ def visual(*texts, where=REMOVE_KEYBOARD):
 
 
 class TestGPT4Tools:
-    def test_call_lines_solve_a_request_whose_plans_are_judged(self):
-        draft, _ = gpt4tools("\n".join((SEGMENT, SELECT, INPAINT, DONE)))
-        assert is_solved(draft, REMOVE_KEYBOARD[1])
-        assert draft.notes["tolerated"] == []
-
     def test_the_last_input_may_hold_commas(self):
         lines = "Action: text_image_editing\nAction Input: station_000.png, a wide, empty, dark hall"
         draft, _ = gpt4tools(lines)

@@ -17,6 +17,8 @@ from evaluator.plans import check_plan, read_plan
 from evaluator.records import Outcome, Reason
 from evaluator.suites import suite_of
 from tests.evaluator.planners.strategies.conversing import prompt_of
+from tests.evaluator.planners.strategies.test_action_lines import DONE, INPAINT, SEGMENT, SELECT
+from tests.evaluator.planners.strategies.test_hugginggpt import TASKS as TASKS_OF_REMOVING
 
 Script = Callable[[Call], Answer | Failure | str]
 
@@ -79,28 +81,15 @@ HUGGINGGPT = texts(
             {"task": "Colorization", "id": 1, "dep": [0], "args": {"image": "<resource>-0"}},
         ]
     ),
-    toolmini=json.dumps(
-        [
-            {"task": "image_instance_segmentation", "id": 0, "dep": [-1], "args": {"image": "station_000.png"}},
-            {"task": "select_mask", "id": 1, "dep": [0],
-             "args": {"mask_list": "<resource>-0", "condition": "keyboard"}},
-            {"task": "image_inpainting", "id": 2, "dep": [1],
-             "args": {"image": "station_000.png", "mask": "<resource>-1"}},
-        ]
-    ),
-)  # fmt: skip
+    toolmini=json.dumps(TASKS_OF_REMOVING),
+)
 CALLS = {
     "openagi": (
         "Action: Image Deblurring\nAction Input: $image",
         "Action: Colorization\nAction Input: result-1",
         "Final Answer: result-2",
     ),
-    "toolmini": (
-        "Action: image_instance_segmentation\nAction Input: station_000.png",
-        "Action: select_mask\nAction Input: result-1, keyboard",
-        "Action: image_inpainting\nAction Input: station_000.png, result-2",
-        "Final Answer: result-3",
-    ),
+    "toolmini": (SEGMENT, SELECT, INPAINT, DONE),
 }
 FREE_TEXT = texts(openagi="Step 1: Image Deblurring\nStep 2: Colorization")
 SEARCH = {"toolmini": searcher}

@@ -20,10 +20,6 @@ from tests.evaluator.planners.strategies.conversing import (
     request_of,
 )
 
-LINES = """MASKS=IMAGE_INSTANCE_SEGMENTATION(image=IMAGE1)
-KEYBOARD=SELECT_MASK(mask_list=MASKS,condition='keyboard')
-EDITED=IMAGE_INPAINTING(image=IMAGE1,mask=KEYBOARD)
-ANSWER=RESULT(var=EDITED)"""
 FUNCTION = '''def execute_command(image1) -> str:
     """Remove it."""
     masks = image_instance_segmentation(image1)  # all of them
@@ -44,12 +40,6 @@ def lines(text, where=REMOVE_KEYBOARD):
 def function(text, where=REMOVE_KEYBOARD):
     draft, (call,) = held(ViperGPT(), request_of(*where), [text])
     return draft, call
-
-
-def test_lines_solve_a_request_whose_plans_are_judged():
-    draft, _ = lines(LINES)
-    assert is_solved(draft, REMOVE_KEYBOARD[1])
-    assert draft.notes["tolerated"] == []
 
 
 def test_lines_are_a_valid_plan_of_a_suite_that_executes():

@@ -1,4 +1,4 @@
-"""The multi-expert system with a model that is played by hand."""
+"""The multi-expert system with a model that is played by hand, and how replies are read."""
 
 import json
 from collections import Counter
@@ -8,9 +8,15 @@ import pytest
 from evaluator.planners.language_models.protocol import Completion
 from evaluator.planners.protocol import Expected, PlannerRequest, RequestedTask
 from evaluator.planners.strategies.arc import trying
+from evaluator.planners.strategies.arc.agents import agent_named
+from evaluator.planners.strategies.arc.compact import feedback_text, task_text
+from evaluator.planners.strategies.arc.composing import composed
+from evaluator.planners.strategies.arc.replies import ReplyError, read_reply
 from evaluator.planners.strategies.arc.strategy import Experts, Single
 from evaluator.planners.strategies.registry import PlannerNameError, named_strategy, split_name
 from evaluator.programs import Failed, Failure, Program, Runner
+from evaluator.suites.arc.candidates.running import Wrong
+from evaluator.suites.arc.demonstrations import Demonstration
 from evaluator.suites.arc.helpers import library
 
 INPUTS = [[[1, 0], [0, 2]], [[0, 3], [3, 4]], [[5, 5], [0, 6]]]
@@ -173,3 +179,114 @@ def test_hostile_programs_cost_their_own_sample():
     programs = [hostile, endless, WHOLE]
     draft = play(Single(option="objects"), lambda _, number: reply(programs[min(number, 2)]))
     assert draft.plan == {"program": WHOLE}
+
+
+PROGRAM = "def transform_grid(grid):\n    return grid"
+
+
+def as_json(program=PROGRAM, **prose):
+    return json.dumps({**prose, "python_program": program})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        as_json(),
+        f"Here it is:\n```json\n{as_json()}\n```\nDone.",
+        f"```\n{as_json()}",
+        f"{{not json}} {as_json()} {{",
+        json.dumps({"python_program": f"```python\n{PROGRAM}\n```"}),
+        f"I think so.\n```python\n{PROGRAM}\n```",
+        '{"python_program": "def transform_grid(grid):\n    return grid"}',
+        as_json(program="def transform_grid(grid):\n\treturn grid"),
+        f"{as_json(program='def transform_grid(grid):' + chr(10) + '    return 1')} and better {as_json()}",
+        f"```python\ndef transform_grid(grid):\n    return 1\n```\nCorrected:\n```python\n{PROGRAM}\n```",
+    ],
+)
+def test_a_program_is_found(text):
+    assert read_reply(text).program == PROGRAM
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "neither a JSON object"),
+        ("{" * 100_000, "100,000 characters; at most 65,536 are read"),
+        ("{" * 60_000, "neither a JSON object"),
+        ('[{"python_program": 3}]', "neither a JSON object"),
+        (json.dumps({"python_program": "print(1)"}), "its program defines no function transform_grid"),
+        ("```python\nprint(1)\n```", "neither a JSON object"),
+    ],
+)
+def test_what_holds_none_is_told(text, words):
+    with pytest.raises(ReplyError, match=words):
+        read_reply(text)
+
+
+def test_programs_keep_their_names_to_themselves():
+    one = "SHIFT = 1\ndef move(x):\n    return x + SHIFT\ndef transform_grid(grid):\n    return [move(x) for x in grid]"
+    two = "def move(x):\n    return x * 10\ndef transform_grid(grid):\n    return [move(x) for x in grid]"
+    names = {}
+    exec(composed([one, two, one]), names)
+    assert names["transform_grid"]([1, 2]) == [21, 31]
+    assert composed([one]) == one
+
+
+SAME_SIZE = Demonstration(input=((1, 0, 0), (0, 2, 2)), output=((1, 0, 1), (0, 3, 3)))
+SMALLER = Demonstration(input=((1, 0), (1, 2)), output=((5,),))
+TEST = ((4, 4, 0),)
+
+
+def shown(view):
+    return task_text(agent=agent_named(view), demonstrations=[SAME_SIZE, SMALLER], test_inputs=[TEST])
+
+
+def fenced(program):
+    return f"```python\n{program}\n```"
+
+
+def test_a_task_is_told_in_one_view_and_outputs_of_one_size_as_what_changes():
+    assert shown("grid") == "view grid\n2x3/a../.bb>=/,,a/,cc\n2x2/a./ab>1x1/e\ntest\n1x3/dd.\nprogram\n"
+    assert shown("pixels") == (
+        "view pixels\n2x3b 1:1 1:2a 0:0>=b- 1:1 1:2a+ 0:2c+ 1:1 1:2\n2x2a 0:0 1:0b 1:1>1x1e 0:0\n"
+        "test\n1x3d 0:0 0:1\nprogram\n"
+    )
+    assert shown("objects") == (
+        "view objects\n2x3a 0:0 1x1b 1:1 1x2>=-b 1:1+a 0:2 1x1+c 1:1 1x2\n2x2a 0:0 2x1b 1:1 1x1>1x1e 0:0 1x1\n"
+        "test\n1x3d 0:0 1x2\nprogram\n"
+    )
+    assert "2x2 0:0 2x2/a./ab>1x1e 0:0 1x1" in shown("objects_multicolor")
+
+
+def test_feedback_has_a_line_for_each_demonstration():
+    rights = [SAME_SIZE.output] * 4
+    outputs = [SAME_SIZE.output, SMALLER.output, SAME_SIZE.input, Wrong(Failure.ERROR, "No.", 2)]
+    assert feedback_text(outputs=outputs, rights=rights) == (
+        "1 ok\n2 1x1 not 2x3\n3 3: 0:2. not a 1:1b not c 1:2b not c\n4 error\nagain\n"
+    )
+
+
+def test_no_output_of_a_test_is_in_a_request():
+    asked = []
+    play(Experts(option="style=compact"), lambda *_: fenced(REVERSE), asked=asked)
+    assert output(INPUTS[2]) == HIDDEN
+    assert len(asked) == 36
+    answer = task_text(
+        agent=agent_named("grid"), demonstrations=[], test_inputs=[tuple(map(tuple, HIDDEN))]
+    ).splitlines()[2]  # fmt: skip
+    assert answer == "2x2/f./ee"
+    assert not any(answer in message.content for call in asked for message in call.messages)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("arc-single:objects;style=long:m", "style is 'long': it must be paper or compact"),
+        ("arc-single:objects;views=pixels:m", "the view is objects already; leave views= out"),
+        ("arc-single:objects;loops=0:m", "loops is '0'"),
+    ],
+)
+def test_wrong_options_of_one_view_are_refused(name, words):
+    with pytest.raises(PlannerNameError) as error:
+        named_strategy(name)
+    assert words in str(error.value)

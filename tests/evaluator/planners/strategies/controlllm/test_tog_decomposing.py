@@ -1,8 +1,10 @@
-"""Task decomposition: by a language model whose answers are given by hand, and by rules."""
+"""Task decomposition: by a language model whose answers are given by hand, and by rules; texts in quotation marks."""
 
 import json
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from evaluator.planners.strategies.controlllm.decomposing import (
     REPAIRS,
@@ -10,14 +12,20 @@ from evaluator.planners.strategies.controlllm.decomposing import (
     read_decomposition,
 )
 from evaluator.planners.strategies.controlllm.offline_decomposing import decompose_offline
+from evaluator.planners.strategies.controlllm.planning import plan_offline
+from evaluator.planners.strategies.controlllm.quotations import read_quotations, without_marks
+from evaluator.planners.strategies.controlllm.search import adaptive
 from evaluator.planners.strategies.controlllm.subtasks import typed_subtasks
 from evaluator.plans.decomposition import parse_decomposition
 from tests.evaluator.planners.strategies.controlllm.tog_factories import ALL, TOOLBOX, converse, request
 
 
-def raw(number=0, *, dep=(-1,), task=("image-perception",), args=(("image", "a.png"),), gives="mask", value=None):
+def raw(
+    number=0, *, dep=(-1,), task=("image-perception",), args=(("image", "a.png"),), gives="mask", value=None,
+    description="Find the dog.",
+):  # fmt: skip
     return {
-        "description": "Find the dog.",
+        "description": description,
         "task": list(task),
         "id": number,
         "dep": list(dep),
@@ -130,7 +138,116 @@ def test_a_later_sentence_speaks_of_the_files_of_before_or_of_the_new_image():
     assert shape(new) == ([("image", "<GENERATED>-0")], "edge")
 
 
-@pytest.mark.parametrize("text", ["", "?!", "x", "a.png", "<GENERATED>-0", "\n\n", "then then then", "." * 50])
-def test_odd_requests_do_not_break_the_rules(text):
-    offline(text)
-    offline(text, a_png="image", b_wav="audio")
+TEXT = "It rained all day. Then Ann left. Nobody came home."
+
+
+def planned(text: str, **files: str) -> list[tuple[list[str], tuple[str, ...]]]:
+    """Arguments and tools of each subtask."""
+    subtasks = decompose_offline(request=request(text, **files), tools=ALL, lexicon=TOOLBOX.lexicon)
+    found = plan_offline(subtasks=subtasks, toolbox=TOOLBOX, choose=adaptive)
+    return [
+        ([arg.value for arg in subtask.args], one.candidates[0].path if one.candidates else ())
+        for subtask, one in zip(subtasks, found, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wording", "tool"),
+    [
+        ('Find a headline for "{}"', "title_generation"),
+        ('Which keywords suit the following? "{}"', "text_to_tags"),
+        ('"{}" List the people mentioned in this story.', "named_entity_recognition"),
+        ("Condense \u201c{}\u201d, please.", "summarization"),
+        ('Is the tone of this paragraph happy or sad? "{}"', "sentiment_analysis"),
+        ('Where does this take place? "{}"', "extract_location"),
+        ('Read this aloud: "{}"', "text_to_speech"),
+        ('Shorten this: "{}', "summarization"),
+    ],
+)
+def test_a_quoted_text_is_passed_on_whole_to_the_tool_that_is_asked_for(wording, tool):
+    assert planned(wording.format(TEXT)) == [([TEXT], (tool,))]
+
+
+@pytest.mark.parametrize(
+    "wording",
+    [
+        "Could you read a.png to me?",
+        "What does the label on the bottle in a.png read?",
+        "Transcribe the handwriting in a.png.",
+        "Which letters are written on the board in a.png? Give me the letters.",
+    ],
+)
+def test_writing_is_read_once(wording):
+    assert planned(wording, a_png="image") == [(["a.png"], ("optical_character_recognition",))]
+
+
+ODD = ["", "?!", "x", "a.png", "<GENERATED>-0", "\n\n", "then then then", "." * 50, '"', '""', '"a', "\u201c", "'''",
+       '"" ""', 'a" b" c"', "<QUOTE>-0", '"<QUOTE>-1"', '".']  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_odd_requests_and_quotations_do_not_break_the_rules(text):
+    planned(text)
+    planned(text, a_png="image", b_wav="audio")
+
+
+def quoted(text: str, *files: str) -> list[str]:
+    return [one.text for one in read_quotations(text, files=files).quotations]
+
+
+@pytest.mark.parametrize(
+    ("request_text", "texts"),
+    [
+        ('Tag this: "It rained. We left."', ["It rained. We left."]),
+        ("Tag this: \u201cIt rained. We left.\u201d", ["It rained. We left."]),
+        ("Tag this: \u201eEs regnete. Wir gingen.\u201c", ["Es regnete. Wir gingen."]),
+        ("Tag this: «Il pleut. On part.»", ["Il pleut. On part."]),
+        ("Tag this: \u2018Ann\u2019s dog ran. We left.\u2019", ["Ann\u2019s dog ran. We left."]),
+        ("Tag this: 'The dogs' bowl fell. We left.'", ["The dogs' bowl fell. We left."]),
+        ('Tag this: "She said \u2018no\u2019. We left."', ["She said \u2018no\u2019. We left."]),
+        ("Mark the 'red star' and the 'blue ring'.", ["red star", "blue ring"]),
+        ('Title "One. Two." and ("Three. Four.").', ["One. Two.", "Three. Four."]),
+    ],
+)
+def test_texts_between_marks_are_found_word_for_word(request_text, texts):
+    assert quoted(request_text) == texts
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        "Don't crop the dogs' bowl.",
+        'A 5" pipe and a 6\'2" man.',
+        "'Tis late, and rock 'n' roll is dead",
+        'Describe "a.png".',
+        'They wrote: "Crop a.png to the dog. Then count the cats."',
+        '"Paint a lighthouse. Then trace its edges."',
+        'Nothing here: "" or " " or \u201c\u201d.',
+        "",
+    ],
+)
+def test_apostrophes_inches_empty_marks_and_instructions_are_no_quotations(request_text):
+    found = read_quotations(request_text, files=["a.png"])
+    assert (found.quotations, found.text) == ((), request_text)
+
+
+def test_a_mark_that_is_never_closed_reaches_to_the_end_or_to_a_sentence_with_a_file():
+    assert quoted('Tag this: "It rained. We left') == ["It rained. We left"]
+    assert quoted("Tag this: \u201cIt rained. We left. Then crop a.png.", "a.png") == ["It rained. We left."]
+    assert quoted('Mark the "red star in a.png.', "a.png") == []
+
+
+_MARKS = st.text(alphabet="ab.:, ?\"'\u201c\u201d\u201e\u2018\u2019«»5\nA", max_size=60)
+
+
+@given(text=_MARKS)
+@example(text='"5"5A')
+def test_any_order_of_marks_can_be_read_and_written_back(text):
+    found = read_quotations(text, files=["a.b"])
+    for one in found.quotations:
+        assert one.text.strip()
+        assert one.text in text
+        assert one.written in text
+    assert len(without_marks(found.text)) <= len(text) + len(found.quotations)
+    letters = [char for char in found.whole(found.text) if char != "."]
+    assert letters == [char for char in text if char != "."]

@@ -21,7 +21,6 @@ from tests.evaluator.planners.strategies.controlllm.tog_factories import (
     tools,
 )
 
-SUITE = suite_of("toolmini")
 HIGHLIGHT = subtask(
     "Detect all objects, select the boxes of the otter, draw them.",
     domains=("image-perception", "image-editing"), returns="image", image="river.png", text="otter",
@@ -58,13 +57,15 @@ def test_a_lower_threshold_finds_what_a_higher_one_finds_and_more():
 )
 def test_what_is_no_threshold_is_refused(name, sentence):
     with pytest.raises(PlannerNameError) as error:
-        planner_named(name=name, suite=SUITE)
+        planner_named(name=name, suite=suite_of("toolmini"))
     assert sentence in str(error.value)
 
 
 @pytest.mark.full
 def test_the_ablation_has_a_row_and_a_column_for_each_threshold():
-    report = measure_search(suite=SUITE, gold=False, strategies=("beam", "adaptive"), thresholds=(2, 3, 3.5))
+    report = measure_search(
+        suite=suite_of("toolmini"), gold=False, strategies=("beam", "adaptive"), thresholds=(2, 3, 3.5)
+    )
     assert {name: row.threshold for name, row in report.figures.items()} == {
         "beam": None, "adaptive@2": 2, "adaptive": 3, "adaptive@3.5": 3.5,
     }  # fmt: skip

@@ -1,6 +1,7 @@
-"""Each stage alone: assessment, binding, solutions, resources, response; offline, and with answers given by hand."""
+"""Each stage alone: assessment, binding, solutions, resources; offline, and with answers given by hand."""
 
-import pytest
+import json
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,9 +17,6 @@ from tests.evaluator.planners.strategies.controlllm.tog_factories import ALL, sa
 
 LEXICON = Lexicon(ALL)
 SCORES = dict.fromkeys(CONTROLLLM.tools, 3.0)
-
-
-# --- words --------------------------------------------------------------------------------------------------------
 
 
 # --- assessment ---------------------------------------------------------------------------------------------------
@@ -37,40 +35,28 @@ def test_offline_scores_follow_the_papers_criteria():
     assert all(1 <= score <= 5 for score in scores.values())
 
 
-@pytest.mark.parametrize(
-    ("answer", "score"),
-    [
-        ('<Solution>{"thought": "yes", "score": 4}</Solution>', 4.0),
-        ('<Solution>{"Thought": "yes", "Score": "5"}</Solution>', 5.0),
-        ('I think so. {"thought": "maybe", "score": 2} Done.', 2.0),
-        ("<Solution>{'thought': 'python', 'score': 1}</Solution>", 1.0),
-        ("no idea", assessment.UNREADABLE),
-        ('{"thought": "too much", "score": 6}', assessment.UNREADABLE),
-        ('{"score": 3.5}', assessment.UNREADABLE),
-        ('{"score": true}', assessment.UNREADABLE),
-        ('{"score": "²"}', assessment.UNREADABLE),
-        ('{"score": "5.0"}', assessment.UNREADABLE),
-        ('{"score": NaN}', assessment.UNREADABLE),
-        ('{"score": -Infinity}', assessment.UNREADABLE),
-        ('{"score": 1e999}', assessment.UNREADABLE),
-        ('{"score": 4.0}', 4.0),
-        ("[1]", assessment.UNREADABLE),
-        ("", assessment.UNREADABLE),
-    ],
-)
-def test_scores_are_read_and_what_is_none_counts_as_neutral(answer, score):
-    read = assessment.read_assessments(tools=tools("visual_grounding"), answers=[said(answer)])["visual_grounding"]
-    assert read.score == score
-    assert bool(read.problem) == (score == assessment.UNREADABLE)
+SCORED = {
+    '<Solution>{"thought": "yes", "score": 4}</Solution>': 4.0,
+    '<Solution>{"Thought": "yes", "Score": "5"}</Solution>': 5.0,
+    'I think so. {"thought": "maybe", "score": 2} Done.': 2.0,
+    "<Solution>{'thought': 'python', 'score': 1}</Solution>": 1.0,
+    '{"score": 4.0}': 4.0,
+}
+NO_SCORES = ["6", "3.5", "true", '"²"', '"5.0"', "NaN", "-Infinity", "1e999"]
+
+
+def test_scores_are_read_and_what_is_none_counts_as_neutral():
+    unreadable = ["no idea", "[1]", "", *(f'{{"score": {value}}}' for value in NO_SCORES)]
+    for answer, score in (SCORED | dict.fromkeys(unreadable, assessment.UNREADABLE)).items():
+        read = assessment.read_assessments(tools=tools("visual_grounding"), answers=[said(answer)])["visual_grounding"]
+        assert (read.score, bool(read.problem)) == (score, answer in unreadable), answer
 
 
 # --- binding ------------------------------------------------------------------------------------------------------
 
 
 def test_an_argument_that_only_one_resource_fits_is_bound_and_the_others_are_left_open():
-    wanted = subtask("Highlight the dog.", returns="image", image="a.png", text="dog")
-    path = tools("object_detection", "select_bbox", "highlight_object_on_image")
-    detect, select, draw = bind(path=path, subtask=wanted)
+    _, (detect, select, draw) = _solution()
     assert detect.inputs == {"image": "a.png"}
     assert select.inputs == {"bbox_list": "<TOOL-GENERATED>-object_detection-bbox-0", "condition": "dog"}
     assert draw.inputs == {"image": "a.png", "bbox": None}
@@ -134,8 +120,8 @@ def test_answers_rank_solutions_and_an_unreadable_one_comes_last():
 HIGHLIGHT = ("object_detection", "select_bbox", "highlight_object_on_image")
 
 
-def _solution(**args):
-    wanted = subtask("Highlight the dog.", returns="image", **(args or {"image": "a.png", "text": "dog"}))
+def _solution():
+    wanted = subtask("Highlight the dog.", returns="image", image="a.png", text="dog")
     return wanted, bind(path=tools(*HIGHLIGHT), subtask=wanted)
 
 
@@ -154,39 +140,20 @@ def test_what_was_bound_is_never_changed():
     assert filled[:2] == solution[:2]
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        '{"bbox": "<TOOL-GENERATED>-visual_grounding-bbox-7"}',
-        '{"bbox": "a.png"}',
-        '{"bbox": "somewhere"}',
-        '{"bbox": 3}',
-        "no JSON at all",
-        "{}",
-        '[{"image": "a.png"}]',
-    ],
-)
-def test_a_resource_that_is_not_there_is_refused_and_filled_offline(answer):
+def test_a_resource_that_is_not_there_is_refused_and_filled_offline():
     wanted, solution = _solution()
-    filled = resources.fill(subtask=wanted, solution=solution, answers=[said(answer)])
-    assert filled.solution[2].inputs["bbox"] == "<TOOL-GENERATED>-select_bbox-bbox-0"
-    assert filled.notes
-
-
-def _two_texts():
-    wanted = subtask("Answer.", domains=("visual-question-answering",), returns="text", image="a.png")
-    path = tools("image_captioning", "image_question_answering")
-    caption = bind(path=path[:1], subtask=wanted)[0]
-    asked = bind(path=path[1:], subtask=wanted)[0]
-    return wanted, (caption, asked)
+    named = [json.dumps({"bbox": value}) for value in ("<TOOL-GENERATED>-visual_grounding-bbox-7", "a.png", "it", 3)]
+    for answer in (*named, "no JSON at all", "{}", '[{"image": "a.png"}]'):
+        filled = resources.fill(subtask=wanted, solution=solution, answers=[said(answer)])
+        assert filled.solution[2].inputs["bbox"] == "<TOOL-GENERATED>-select_bbox-bbox-0", answer
+        assert filled.notes
 
 
 def test_a_text_may_be_written_but_a_reference_may_not_be_invented():
-    wanted, solution = _two_texts()
+    wanted = subtask("Answer.", domains=("visual-question-answering",), returns="text", image="a.png")
+    path = tools("image_captioning", "image_question_answering")
+    solution = tuple(bind(path=[tool], subtask=wanted)[0] for tool in path)
     written = resources.fill(subtask=wanted, solution=solution, answers=[said('{"text": "What colour is it?"}')])
     invented = resources.fill(subtask=wanted, solution=solution, answers=[said('{"text": "<GENERATED>-9"}')])
     assert written.solution[1].inputs["text"] == "What colour is it?"
     assert invented.solution[1].inputs["text"] == "<GENERATED>-0"
-
-
-# --- response -----------------------------------------------------------------------------------------------------

@@ -4,42 +4,32 @@ import json
 
 import pytest
 
-from evaluator.planners.language_models.protocol import Ability, Failure, FailureKind, LanguageModelError
+from evaluator.planners.language_models.protocol import Ability
 from evaluator.planners.strategies.controlllm import (
     SEARCHING,
     AdaptiveControlLLM,
     ExhaustiveControlLLM,
-    GreedyControlLLM,
 )
 from evaluator.planners.strategies.controlllm.planning import MOST_PLANS, plan_offline, plans_of
 from evaluator.planners.strategies.controlllm.search import exhaustive
 from evaluator.plans import PlanContext, check_plan, read_plan
 from evaluator.tools.controlllm import CONTROLLLM
 from evaluator.tools.types import ResourceType
+from tests.evaluator.planners.strategies.controlllm.test_tog_decomposing import answer, raw
 from tests.evaluator.planners.strategies.controlllm.tog_factories import TOOLBOX, converse, request, subtask
 
 REQUEST = request("Highlight the otter in river.png.", river_png="image")
-DECOMPOSITION = json.dumps(
-    [
-        {
-            "description": "Detect all objects, select the boxes of the otter, draw them.",
-            "task": ["image-perception", "image-editing"],
-            "id": 0,
-            "dep": [-1],
-            "args": [{"type": "image", "value": "river.png"}, {"type": "text", "value": "otter"}],
-            "returns": [{"type": "image", "value": "<GENERATED>-0"}],
-        }
-    ]
-)
+OTTER = raw(
+    description="Detect all objects, select the boxes of the otter, draw them.",
+    task=("image-perception", "image-editing"), args=(("image", "river.png"), ("text", "otter")), gives="image",
+)  # fmt: skip
 
 
-def parsed(plan, **files):
-    context = PlanContext(
-        catalogue=CONTROLLLM, resources={name: ResourceType(kind) for name, kind in files.items()}, expects=None
-    )
+def parsed(plan, file="river.png"):
+    context = PlanContext(catalogue=CONTROLLLM, resources={file: ResourceType.IMAGE}, expects=None)
     found = read_plan(value=plan, context=context)
     assert check_plan(plan=found.plan, context=context) == ()
-    return found
+    return found.plan
 
 
 class Model:
@@ -48,7 +38,7 @@ class Model:
     def __init__(self, **answers):
         self.asked = []
         self.answers = {
-            "Split a request": f"<Solution>{DECOMPOSITION}</Solution>",
+            "Split a request": answer(OTTER),
             "You decide whether a tool": '{"thought": "t", "score": 3}',
             "You judge whether a solution": '{"thought": "s", "score": 3}',
             "You complete the inputs": "{}",
@@ -58,16 +48,8 @@ class Model:
     def __call__(self, call):
         stage = next(stage for stage in self.answers if call.messages[0].content.startswith(stage))
         self.asked.append(stage)
-        answer = self.answers[stage]
-        return answer(call) if callable(answer) else answer
-
-
-@pytest.mark.parametrize("strategy", SEARCHING)
-def test_without_a_model_nothing_is_asked_and_a_plan_comes(strategy):
-    draft, rounds = converse(strategy().converse(REQUEST), lambda call: pytest.fail("no model"))
-    assert strategy().needs == frozenset()
-    assert rounds == []
-    assert parsed(draft.plan, **{"river.png": "image"}).plan.steps
+        found = self.answers[stage]
+        return found(call) if callable(found) else found
 
 
 @pytest.mark.parametrize("strategy", SEARCHING)
@@ -91,7 +73,7 @@ def test_the_models_scores_decide_what_is_searched_and_what_comes_first():
 
     model = Model(**{"You decide whether a tool": tool_score})
     draft, _ = converse(AdaptiveControlLLM(with_model=True).converse(REQUEST), model)
-    assert parsed(draft.plan, **{"river.png": "image"}).plan.tools() == wanted
+    assert parsed(draft.plan).tools() == wanted
     assert draft.alternatives == ()
 
 
@@ -102,7 +84,7 @@ def test_the_solution_expert_ranks_and_alternatives_follow():
 
     model = Model(**{"You judge whether a solution": solution_score})
     draft, _ = converse(ExhaustiveControlLLM(with_model=True).converse(REQUEST), model)
-    plans = [parsed(plan, **{"river.png": "image"}).plan.tools() for plan in (draft.plan, *draft.alternatives)]
+    plans = [parsed(plan).tools() for plan in (draft.plan, *draft.alternatives)]
     assert "image_cropping" in plans[0]
     assert 2 <= len(plans) <= MOST_PLANS
     assert len(set(plans)) == len(plans)
@@ -111,7 +93,7 @@ def test_the_solution_expert_ranks_and_alternatives_follow():
 def test_the_resource_expert_fills_what_the_search_left_open():
     model = Model(**{"You complete the inputs": '{"bbox": "<TOOL-GENERATED>-object_detection-bbox-0"}'})
     draft, _ = converse(ExhaustiveControlLLM(with_model=True).converse(REQUEST), model)
-    plan = parsed(draft.plan, **{"river.png": "image"}).plan
+    plan = parsed(draft.plan)
     draw = next(step for step in plan.steps if step.tool == "highlight_object_on_image")
     assert draw.inputs["bbox"] == "<TOOL-GENERATED>-object_detection-bbox-0"
 
@@ -124,13 +106,6 @@ def test_a_decomposition_that_nobody_can_read_is_handed_on_as_it_is():
     assert draft.notes["decomposition"]["problems"]
 
 
-def test_a_model_that_fails_ends_the_conversation_with_its_failure():
-    conversation = GreedyControlLLM(with_model=True).converse(REQUEST)
-    next(conversation)
-    with pytest.raises(LanguageModelError):
-        conversation.throw(LanguageModelError(Failure(kind=FailureKind.UNAVAILABLE, message="It is down.")))
-
-
 def test_a_subtask_without_a_solution_does_not_stop_the_others():
     subtasks = [
         subtask("Make a web page.", returns="html", number=0, image="a.png"),
@@ -139,10 +114,10 @@ def test_a_subtask_without_a_solution_does_not_stop_the_others():
     planned = plan_offline(subtasks=subtasks, toolbox=TOOLBOX, choose=exhaustive)
     assert planned[0].candidates == ()
     (first, *_) = plans_of(planned)
-    assert parsed(first, **{"a.png": "image"}).plan.answers == ("<GENERATED>-1",)
+    assert parsed(first, "a.png").answers == ("<GENERATED>-1",)
 
 
 def test_only_offered_tools_are_called():
     few = REQUEST.model_copy(update={"tools": [tool for tool in REQUEST.tools if tool.name == "image_captioning"]})
     draft, _ = converse(ExhaustiveControlLLM().converse(few), lambda call: "")
-    assert set(parsed(draft.plan, **{"river.png": "image"}).plan.tools()) <= {"image_captioning"}
+    assert set(parsed(draft.plan).tools()) <= {"image_captioning"}

@@ -1,4 +1,4 @@
-"""The grammar of linear decompositions: what follows it can be written out, in the request's own words and files."""
+"""Requests as the trained decomposer reads them, and the grammar of its linear decompositions."""
 
 import random
 
@@ -20,7 +20,8 @@ from evaluator.planners.strategies.controlllm.trained.linear import (
     parsed,
     written,
 )
-from evaluator.planners.strategies.controlllm.trained.reading import read_request
+from evaluator.planners.strategies.controlllm.trained.plurals import singular
+from evaluator.planners.strategies.controlllm.trained.reading import MOST_WORDS, Slot, read_request
 from evaluator.plans.decomposition import parse_decomposition
 from evaluator.suites.toolbench.mini import gold as gold_of
 from evaluator.suites.toolbench.mini.gold import Gold
@@ -99,22 +100,22 @@ def test_a_sequence_is_read_back_as_it_was_written():
     assert [subtask.dependencies for subtask in read.subtasks] == [(), (0,), (1,), (1,)]
 
 
-IMAGE = "a.png"
+PICTURE = "a.png"
 MADE = {
-    "draw-boxes": lambda gold: gold_of.locate(gold, image=IMAGE, thing="teddy bears"),
-    "crop": lambda gold: gold_of.crop(gold, image=IMAGE, thing="teddy bears"),
-    "recognise": lambda gold: gold_of.recognise(gold, image=IMAGE),
-    "recognise-one": lambda gold: gold_of.recognise_one(gold, image=IMAGE, thing="teddy bears"),
+    "draw-boxes": lambda gold: gold_of.locate(gold, image=PICTURE, thing="teddy bears"),
+    "crop": lambda gold: gold_of.crop(gold, image=PICTURE, thing="teddy bears"),
+    "recognise": lambda gold: gold_of.recognise(gold, image=PICTURE),
+    "recognise-one": lambda gold: gold_of.recognise_one(gold, image=PICTURE, thing="teddy bears"),
     "action": lambda gold: gold_of.action(gold, video="b.mp4", name="teddy bears"),
     "actions": lambda gold: gold_of.actions(gold, video="b.mp4"),
-    "mask": lambda gold: gold_of.mask(gold, image=IMAGE, thing="teddy bears"),
-    "segment": lambda gold: gold_of.segment_all(gold, image=IMAGE),
-    "detect": lambda gold: gold_of.detect_all(gold, image=IMAGE),
-    "erase": lambda gold: gold_of.remove_masked(gold, image=IMAGE, given="m.png"),
-    "similar": lambda gold: gold_of.similar(gold, image=IMAGE),
-    "ask": lambda gold: gold_of.ask(gold, image=IMAGE, question="teddy bears"),
+    "mask": lambda gold: gold_of.mask(gold, image=PICTURE, thing="teddy bears"),
+    "segment": lambda gold: gold_of.segment_all(gold, image=PICTURE),
+    "detect": lambda gold: gold_of.detect_all(gold, image=PICTURE),
+    "erase": lambda gold: gold_of.remove_masked(gold, image=PICTURE, given="m.png"),
+    "similar": lambda gold: gold_of.similar(gold, image=PICTURE),
+    "ask": lambda gold: gold_of.ask(gold, image=PICTURE, question="teddy bears"),
     "answer": lambda gold: gold_of.answer(gold, question="teddy bears"),
-    "edge-map": lambda gold: gold_of.make_map(gold, image=IMAGE, kind="edge"),
+    "edge-map": lambda gold: gold_of.make_map(gold, image=PICTURE, kind="edge"),
 }
 
 
@@ -128,3 +129,59 @@ def test_a_kind_is_written_as_the_gold_of_our_own_suite_writes_it(name):
     text = written(subtasks=[LinearSubtask(name, arguments)], reading=reading_of())
     verdict = judge_decomposition(predicted=text, gold=parse_decomposition(gold.text()))
     assert verdict.right, verdict.why
+
+
+IMAGE, VIDEO = ResourceType.IMAGE, ResourceType.VIDEO
+
+
+def texts(reading):
+    return [piece.text for piece in reading.pieces]
+
+
+def test_files_become_slots_by_type_in_the_order_of_the_text_and_words_are_numbered():
+    files = {"b.png": IMAGE, "a.png": IMAGE, "c.mp4": VIDEO}
+    reading = read_request(text="Compare a.png, b.png with C.mp4 and c.mp4.", files=files)
+    assert texts(reading) == ["compare", "<image0>", ",", "<image1>", "with", "c", ".", "mp4", "and", "<video0>", "."]
+    assert reading.files == {Slot(IMAGE, 0): "a.png", Slot(IMAGE, 1): "b.png", Slot(VIDEO, 0): "c.mp4"}
+    assert [piece.position for piece in reading.pieces if piece.position is not None] == list(range(8))
+    assert not reading.is_cut
+
+
+def test_a_file_that_the_text_does_not_name_stands_behind_it_and_is_no_word():
+    reading = read_request(text="Describe it", files={"a.png": IMAGE})
+    assert texts(reading) == ["describe", "it", "<image0>"]
+    assert len(reading.positions) == 2
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "sentence", "said"),
+    [(3, 4, False, "Teddy Bear"), (3, 6, True, "Teddy Bear in a.png?"), (3, 6, False, "Teddy Bear in a.png")],
+)
+def test_words_are_the_requests_own_with_its_capitals(first, last, sentence, said):
+    reading = read_request(text="Where is the Teddy Bear in a.png?", files={"a.png": IMAGE})
+    assert reading.words(first=first, last=last, sentence=sentence) == said
+
+
+def test_a_request_of_ten_thousand_words_is_cut_and_says_so():
+    reading = read_request(text="word " * 10_000, files={})
+    assert len(reading.positions) == MOST_WORDS
+    assert reading.is_cut
+
+
+def test_more_files_than_slots_are_left_out_and_it_says_so():
+    files = {f"{number}.png": IMAGE for number in range(20)}
+    reading = read_request(text=" ".join(files), files=files)
+    assert len(reading.files) == 12
+    assert texts(reading)[-1] == "file"
+    assert reading.is_cut
+
+
+@pytest.mark.parametrize(
+    ("several", "one"),
+    [
+        ("buses", "bus"), ("dining tables", "dining table"), ("people", "person"), ("wine glasses", "wine glass"),
+        ("berries", "berry"), ("knives", "knife"), ("bus", "bus"), ("grass", "grass"), ("Horses", "horse"), ("", ""),
+    ],
+)  # fmt: skip
+def test_the_singular_of_nouns(several, one):
+    assert singular(several) == one

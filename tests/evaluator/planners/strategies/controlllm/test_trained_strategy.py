@@ -22,67 +22,62 @@ from evaluator.tools.controlllm import CONTROLLLM
 from tests.evaluator.planners.strategies.controlllm.tog_factories import converse, request, subtask
 from tests.rings import usual
 
-SUITE = suite_of("toolmini")
 FIFTEEN_MEGABYTES = 15_000_000
-SAMPLED = tuple(SUITE.tasks)[::4]
 LEAST_RIGHT, LEAST_SOLVED = 0.5, 0.55
 """Of what is measured on all of them, less what a sample of thirty may miss."""
 
 
-@pytest.mark.parametrize("name", [DECOMPOSER, SCORER])
-def test_both_networks_are_locked_and_have_a_card(name):
-    folder = shipped_folder(name)
+def test_both_networks_are_small_and_locked_and_have_a_card():
     lock = json.loads((WEIGHTS / "lock.json").read_text())
-    assert lock[name] == weights_digest(folder)
-    card = (folder / "card.md").read_text()
-    assert "Apache-2.0" in card
-    assert "planarena train controlllm" in card
-
-
-def test_together_they_take_less_than_fifteen_megabytes():
-    files = [path for name in (DECOMPOSER, SCORER) for path in shipped_folder(name).rglob("*") if path.is_file()]
+    folders = {name: shipped_folder(name) for name in (DECOMPOSER, SCORER)}
+    assert {name: weights_digest(folder) for name, folder in folders.items()} == lock
+    for folder in folders.values():
+        card = (folder / "card.md").read_text()
+        assert "Apache-2.0" in card
+        assert "planarena train controlllm" in card
+    files = [path for folder in folders.values() for path in folder.rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) < FIFTEEN_MEGABYTES
-
-
-def test_its_identity_has_the_digests_of_the_lock():
-    identity = planner_named(name="controlllm/trained", suite=SUITE).identity()
-    assert identity["weights"] == json.loads((WEIGHTS / "lock.json").read_text())
-    assert identity["strategy"] == "controlllm/trained"
+    identity = planner_named(name="controlllm/trained", suite=suite_of("toolmini")).identity()
+    assert (identity["strategy"], identity["weights"]) == ("controlllm/trained", lock)
 
 
 @pytest.mark.parametrize("name", [DECOMPOSER, SCORER])
 def test_with_other_weights_it_is_another_planner(name, tmp_path, monkeypatch):
-    before = planner_named(name="controlllm/trained", suite=SUITE).identity()
+    before = planner_named(name="controlllm/trained", suite=suite_of("toolmini")).identity()
     weights = tmp_path / "weights"
     shutil.copytree(WEIGHTS, weights)
     monkeypatch.setattr(shipped, "WEIGHTS", weights)
-    assert planner_named(name="controlllm/trained", suite=SUITE).identity() == before
+    assert planner_named(name="controlllm/trained", suite=suite_of("toolmini")).identity() == before
     with (weights / name / "model.safetensors").open("r+b") as file:
         file.seek(-1, 2)
         last = file.read(1)
         file.seek(-1, 2)
         file.write(bytes([last[0] ^ 1]))
-    after = planner_named(name="controlllm/trained", suite=SUITE).identity()
+    after = planner_named(name="controlllm/trained", suite=suite_of("toolmini")).identity()
     changed = {one for one, digest in before["weights"].items() if after["weights"][one] != digest}
     assert changed == {name}
 
 
-def asked(task):
-    return request_for(suite=SUITE, task=task, context=all_tools(suite=SUITE, task=task))
+def sampled():
+    """Some of our own requests, with their tasks."""
+    suite = suite_of("toolmini")
+    return [(task, request_for(suite=suite, task=task, context=all_tools(suite=suite, task=task)))
+            for task in suite.tasks[::4]]  # fmt: skip
 
 
 @pytest.mark.full
 def test_as_many_decompositions_of_our_own_requests_are_right_as_measured():
-    right = [judge_decomposition(predicted=trained_decomposition(asked(task)), gold=task.decomposition).right
-             for task in SAMPLED]  # fmt: skip
-    assert sum(right) >= LEAST_RIGHT * len(SAMPLED)
+    right = [judge_decomposition(predicted=trained_decomposition(asked), gold=task.decomposition).right
+             for task, asked in sampled()]  # fmt: skip
+    assert sum(right) >= LEAST_RIGHT * len(right)
 
 
 @pytest.mark.full
 def test_as_many_of_its_plans_for_our_own_requests_solve_them_as_measured():
-    planner = planner_named(name="controlllm/trained", suite=SUITE)
-    solved = [judge(suite=SUITE, task=task, value=planner.plan(asked(task)).plan).judgement.SE for task in SAMPLED]
-    assert sum(solved) >= LEAST_SOLVED * len(SAMPLED)
+    suite = suite_of("toolmini")
+    planner = planner_named(name="controlllm/trained", suite=suite)
+    solved = [judge(suite=suite, task=task, value=planner.plan(asked).plan).judgement.SE for task, asked in sampled()]
+    assert sum(solved) >= LEAST_SOLVED * len(solved)
 
 
 def test_the_plan_for_a_request_that_nobody_wrote_before():
@@ -126,4 +121,4 @@ def test_a_count_is_asked_for_once_where_the_request_says_how_many_results_it_ex
 
 def test_it_takes_no_language_model():
     with pytest.raises(PlannerNameError, match="works without a language model"):
-        planner_named(name="controlllm/trained:chat:http://127.0.0.1/v1#m", suite=SUITE)
+        planner_named(name="controlllm/trained:chat:http://127.0.0.1/v1#m", suite=suite_of("toolmini"))

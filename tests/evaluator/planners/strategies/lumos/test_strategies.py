@@ -1,4 +1,4 @@
-"""LUMOS's strategies on word problems, with scripted models: roles, modules, replies that cannot be read."""
+"""LUMOS's strategies on word problems, with scripted models; and their conversations as released code writes them."""
 
 import json
 
@@ -7,8 +7,14 @@ import pytest
 from evaluator.engine.store import MemoryStore
 from evaluator.episodes.base import Setting
 from evaluator.planners.named import planner_named
+from evaluator.planners.protocol import OfferedTool
+from evaluator.planners.strategies.lumos.templates import (
+    ground_prompt,
+    integrated_prompt,
+    plan_prompt,
+)
 from evaluator.planners.strategies.registry import PlannerNameError, split_modules, strategies
-from evaluator.planners.turns.protocol import BatchTurnPlanner, Formulation
+from evaluator.planners.turns.protocol import ActionResult, BatchTurnPlanner, Formulation, PastTurn
 from evaluator.suites.registry import episode_of, suite_of
 from evaluator.transcripts import StopReason
 
@@ -117,3 +123,72 @@ def test_strategies_in_turns_understand_suites_in_turns_only():
 def test_a_module_has_one_model(name):
     with pytest.raises(PlannerNameError, match="give the module ground one model"):
         split_modules(name, modules=("ground",))
+
+
+REQUEST = "Natalia sold 48 clips. How many are left?"
+TOOLS = [
+    OfferedTool(name="Calculator", description="Computes.", inputs={"expression": "text"}, outputs={"value": "text"}),
+    OfferedTool(name="Count", description="Counts.", inputs={"list": "text"}, outputs={"value": "text"}),
+]
+INTERFACE = (
+    "Please ground the given subgoal to corresponding executable actions for solving the given task. The grounded "
+    "actions must be the one in available action list.\n\nThe available action list is {'Calculator', 'Count'}.\n"
+    "{Calculator(expression): Computes.; Count(list): Counts.}\n\nTask: Natalia sold 48 clips. How many are left? \n"
+)
+FIRST = PastTurn(
+    index=1,
+    subgoals=["Calculate half."],
+    results=[ActionResult(action="R1 = Calculator(48 / 2)", outputs={"R1": "24"})],
+    feedback="R1 = 24",
+)
+FAILED = PastTurn(
+    index=2,
+    subgoals=["Count them."],
+    results=[ActionResult(action="R2 = Count()", error="Count needs list.")],
+    feedback="Count needs list.",
+)
+
+
+def test_the_first_planning_turn():
+    assert plan_prompt(task=REQUEST, past=()) == (
+        "<|user|>\nPlease provide a reasonable subgoal-based plan to solve the given task.\n"
+        "Task: Natalia sold 48 clips. How many are left?; Initial Environment Description: None.\n<|assistant|>\n"
+    )
+
+
+def test_later_planning_turns_tell_the_bare_result_and_ask_whether_to_stop():
+    assert plan_prompt(task=REQUEST, past=[FIRST, FAILED]) == (
+        plan_prompt(task=REQUEST, past=())
+        + "Subgoal 1: Calculate half.\n<|user|>\nThe executed result for Subgoal 1 is 24. Should we stop planning?"
+        "\n<|assistant|>\nNo, I will keep planning. Subgoal 2: Count them.\n<|user|>\n"
+        "The executed result for Subgoal 2 is Count needs list.. Should we stop planning?\n<|assistant|>\n"
+    )
+
+
+def test_the_first_grounding_turn():
+    assert ground_prompt(task=REQUEST, tools=TOOLS, past=(), subgoals=["Calculate half."], with_results=False) == (
+        f"<|user|>\n{INTERFACE}Subgoal to be grounded: Subgoal 1: Calculate half.\n<|assistant|>\n"
+    )
+
+
+def test_all_subgoals_of_a_one_pass_plan_are_grounded_together():
+    prompt = ground_prompt(task=REQUEST, tools=TOOLS, past=(), subgoals=["Halve.", "Count."], with_results=False)
+    assert prompt.endswith("Subgoals to be grounded: Subgoal 1: Halve.; Subgoal 2: Count.\n<|assistant|>\n")
+
+
+def test_later_grounding_turns_repeat_the_actions_and_tell_results_only_where_asked():
+    exact = ground_prompt(task=REQUEST, tools=TOOLS, past=[FIRST], subgoals=["Count them."], with_results=False)
+    assert exact == (
+        f"<|user|>\n{INTERFACE}Subgoal to be grounded: Subgoal 1: Calculate half.\n<|assistant|>\n"
+        "R1 = Calculator(48 / 2)\n<|user|>\nSubgoal to be grounded: Subgoal 2: Count them.\n<|assistant|>\n"
+    )
+    told = ground_prompt(task=REQUEST, tools=TOOLS, past=[FIRST], subgoals=["Count them."], with_results=True)
+    assert told.endswith(
+        "Subgoal to be grounded: Subgoal 2: Count them. The grounding could be based on the following results: "
+        "The execution result for Subgoal 1 is 24.\n<|assistant|>\n"
+    )
+
+
+def test_integrated_turns_show_subgoals_with_their_actions():
+    prompt = integrated_prompt(task=REQUEST, tools=TOOLS, past=[FIRST])
+    assert "Subgoal 1: Calculate half. Actions: R1 = Calculator(48 / 2)\n<|user|>\nThe executed result" in prompt

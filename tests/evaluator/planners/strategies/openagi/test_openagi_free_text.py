@@ -75,11 +75,10 @@ def test_gold_plans_can_be_said_in_steps(strategy):
 
 def lines_for(plan):
     """A line for each step, with the input where it is a resource."""
+    taken = [list(step.inputs.values()) for step in plan.steps]
+    resources = [values[0][1:] if len(values) == 1 and values[0].startswith("$") else "" for values in taken]
     return [
-        f"{step.tool} on the {taken[0][1:]}"
-        if (taken := list(step.inputs.values())) and len(taken) == 1 and taken[0].startswith("$")
-        else step.tool
-        for step in plan.steps
+        f"{step.tool} on the {name}" if name else step.tool for step, name in zip(plan.steps, resources, strict=True)
     ]
 
 
@@ -104,15 +103,11 @@ def test_nonsense_is_no_plan_and_no_crash(strategy, nonsense):
 
 def test_nonsense_costs_its_own_task_only():
     task, other = TASKS[:2]
-    model = ScriptedModel(
-        lambda call: steps(*lines_for(task.gold)) if task.text in call.messages[-1].content else "Hm."
-    )
-    records = {
-        found.key: (record, reply)
-        for found, record, reply in ask_all(
-            planner=StrategyPlanner(strategy=FewShot(), model=model), suite=SUITE, tasks=(task, other), context=context
-        )
-    }
+    right = steps(*lines_for(task.gold))
+    model = ScriptedModel(lambda call: right if task.text in call.messages[-1].content else "Hm.")
+    planner = StrategyPlanner(strategy=FewShot(), model=model)
+    asked = ask_all(planner=planner, suite=SUITE, tasks=(task, other), context=context)
+    records = {found.key: (record, reply) for found, record, reply in asked}
     assert is_gold(read(Draft(plan=records[task.key][1].plan), task)[0], task)
     record, reply = records[other.key]
     assert (record.outcome, record.reason, reply) == (Outcome.PLANNER_FAULT, Reason.UNPARSABLE_PLAN, None)
@@ -123,11 +118,10 @@ def test_nonsense_costs_its_own_task_only():
 
 def test_no_demonstration_is_a_request_of_the_suite():
     texts = {task.text.casefold().rstrip("?") for task in TASKS}
+    phrases = ("step by step", "clozed", "low-resolutioned", "grayscale")
     for shown in OWN:
         assert shown.request.casefold().rstrip("?.") not in texts
-        assert not any(
-            phrase in shown.request for phrase in ("step by step", "clozed", "low-resolutioned", "grayscale")
-        )
+        assert not any(phrase in shown.request for phrase in phrases)
 
 
 def test_demonstrations_can_come_from_a_file(tmp_path, monkeypatch):
