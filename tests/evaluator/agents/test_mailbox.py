@@ -16,7 +16,7 @@ from tests.evaluator.agents.test_calls import TOOLS, past, request
 
 
 def asking(mailbox: Mailbox, *requests: TurnRequest) -> "list[TurnReply | BaseException]":
-    """Asks in a thread, one after the other; the list grows with the ends."""
+    """Asks in a thread, one after the other, until the first is open; the list grows with the ends."""
     ends: list[TurnReply | BaseException] = []
 
     def work() -> None:
@@ -27,6 +27,7 @@ def asking(mailbox: Mailbox, *requests: TurnRequest) -> "list[TurnReply | BaseEx
                 ends.append(error)
 
     threading.Thread(target=work, daemon=True).start()
+    until(lambda: mailbox._open is not None)
     return ends
 
 
@@ -46,7 +47,6 @@ def test_a_turn_counts_from_when_the_agent_gets_it() -> None:
     now = [0.0]
     mailbox = Mailbox(tasks=1, clock=lambda: now[0])
     ends = asking(mailbox, keyed("a"))
-    until(lambda: mailbox._open is not None)
     now[0] = 1000.0
     taken = mailbox.take()
     assert isinstance(taken, TurnRequest)
@@ -61,7 +61,6 @@ def test_a_turn_counts_from_when_the_agent_gets_it() -> None:
 def test_a_turn_takes_one_answer() -> None:
     mailbox = Mailbox(tasks=1)
     asking(mailbox, keyed("a"))
-    until(lambda: mailbox._open is not None)
     taken = mailbox.take()
     assert isinstance(taken, TurnRequest)
     answers = [mailbox.answer(request=taken, response=TurnResponse(answer=text)) for text in "ab"]
@@ -72,7 +71,6 @@ def test_a_silent_agent_gives_no_answer_in_time_but_only_once_it_has_the_task() 
     now = [0.0]
     mailbox = Mailbox(tasks=1, silence_seconds=60, clock=lambda: now[0])
     ends = asking(mailbox, keyed("a"))
-    until(lambda: mailbox._open is not None)
     now[0] = 100_000.0
     mailbox.take()
     assert not ends
@@ -89,7 +87,6 @@ def test_a_silent_agent_gives_no_answer_in_time_but_only_once_it_has_the_task() 
 def test_an_agent_that_leaves_ends_the_evaluation_and_no_episode() -> None:
     mailbox = Mailbox(tasks=1)
     ends = asking(mailbox, keyed("a"))
-    until(lambda: mailbox._open is not None)
     mailbox.close()
     until(lambda: ends)
     assert isinstance(ends[0], AgentLeft)
@@ -106,7 +103,6 @@ def test_parallel_calls_of_one_agent_are_answered_one_after_the_other() -> None:
             request(past("R1 = Add(1, 1)", outputs={"R1": "2"}), past("R2 = Add(2, 2)", outputs={"R2": "4"})),
         ),
     )  # fmt: skip
-    until(lambda: mailbox._open is not None)
     mailbox.take()
 
     def add(number: int) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evaluator.chain import ChainRequest, ChainRunner
+from evaluator.chain import ChainRunner
 from evaluator.chain.asking import chain_planner, request_of_task
 from evaluator.chain.transcript import transcript
 from evaluator.engine import Engine, ExpertPool, MemoryStore
@@ -42,17 +42,6 @@ def test_a_request_of_two_parts_is_served_whole(serve):
     assert [entry.maker for entry in end.state.entries()][:2] == ["", ""]
 
 
-def test_a_count_becomes_right_because_the_condition_is_spelled_as_the_detector_spells_it(serve):
-    asked, end = serve("count_object/4", sample=1)
-    assert asked.request.task.request.startswith("I need the quantity of yellow stars visible in")
-    assert [one.what for one in end.corrections] == ["condition: yellow stars visible -> yellow star"]
-    (result,) = end.results.values()
-    labels = next(entry.labels for entry in end.state.entries() if entry.maker == "image_instance_segmentation")
-    assert result.text == str(labels.count("yellow star")) != "0"
-    _, planned = serve("count_object/4", sample=1, correcting=False)
-    assert [entry.text for entry in planned.results.values()] == ["0"]
-
-
 def test_boxes_of_another_size_than_the_picture_are_put_on_the_picture_that_they_are_of(serve):
     _, planned = serve("image_editing/1", correcting=False)
     assert not planned.is_complete
@@ -76,14 +65,3 @@ def test_the_transcript_holds_every_stage(serve):
     assert document["results"]["result-1-image.png"]["reference"] == "<GENERATED>-0"
     assert "result-1-image.png" in document["response"]
     assert document["plan"]
-
-
-@pytest.mark.full
-def test_many_requests_share_their_calls(prepared):
-    strategy, _ = chain_planner("controlllm/adaptive")
-    engine = Engine(pool=ExpertPool(profile=prepared.profile), store=MemoryStore(), salt="toolworld")
-    asked = request_of_task(prepared=prepared, key="count_object/4", sample=1)
-    again = ChainRequest(request=asked.request, files=asked.files, sample=1)
-    ends = ChainRunner(strategy=strategy, engine=engine).run_all([asked, again])
-    assert [entry.text for one in ends for entry in one.results.values()] == ["3", "3"]
-    assert engine.calls["image_instance_segmentation"] == 1

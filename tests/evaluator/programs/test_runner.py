@@ -8,7 +8,20 @@ import psutil
 import pytest
 from pydantic import Field, TypeAdapter
 
-from evaluator.programs import Failed, Failure, Layer, Limits, Program, Returned, Runner, WorkerError
+from evaluator.programs import (
+    ALLOW_UNCONFINED,
+    Failed,
+    Failure,
+    Layer,
+    Limits,
+    Program,
+    Returned,
+    Runner,
+    Support,
+    UnconfinedError,
+    WorkerError,
+    support,
+)
 from evaluator.programs.results import read_results
 from evaluator.programs.runner import ALL_LAYERS
 from evaluator.programs.worker import Ending, Worker
@@ -163,3 +176,35 @@ def test_a_program_outside_of_the_language_holds_no_more_memory_than_it_may():
         ends = {name: runner.run([Program(source=source)])[0][0] for name, source in GREEDY.items()}
     refused = {Failure.MEMORY, Failure.ERROR, Failure.LOST}
     assert {name: end for name, end in ends.items() if not (isinstance(end, Failed) and end.failure in refused)} == {}
+
+
+def test_this_machine_has_every_layer():
+    assert support().layers == ALL_LAYERS
+    assert support().missing == {}
+    assert support().problem == ""
+    support().require()
+
+
+@pytest.mark.parametrize("layers", [{Layer.SECCOMP, Layer.LIMITS}, ALL_LAYERS - {Layer.LANDLOCK, Layer.NAMESPACES}])
+def test_seccomp_and_limits_are_enough(layers):
+    Support(frozenset(layers), {}).require()
+
+
+@pytest.mark.parametrize(
+    ("layers", "lacking"),
+    [
+        (ALL_LAYERS - {Layer.SECCOMP}, "from other processes by"),
+        (ALL_LAYERS - {Layer.LIMITS}, "from more than their share of it by"),
+        ({Layer.LANGUAGE}, "from files, the network, other processes, more than their share of it by"),
+    ],
+)
+def test_programs_run_unconfined_only_if_the_operator_allows_it(layers, lacking, monkeypatch):
+    monkeypatch.delenv(ALLOW_UNCONFINED, raising=False)
+    found = Support(frozenset(layers), {Layer.SECCOMP: "no library"})
+    with pytest.raises(UnconfinedError, match=lacking):
+        found.require()
+    assert found.problem in found.line()
+    assert "Not available here: seccomp (no library)." in found.line()
+    monkeypatch.setenv(ALLOW_UNCONFINED, "1")
+    found.require()
+    assert f"They run all the same, since {ALLOW_UNCONFINED}=1." in found.line()

@@ -68,14 +68,25 @@ def step(guess, name="R1"):
     return {"id": "s1", "tool": "Repeat", "inputs": {"text": guess}, "outputs": {"sum": name}}
 
 
-def test_a_plan_and_its_alternatives_are_tried_in_their_order():
-    record = run(given({"guess": 1}, {"guess": 8}))
-    assert (record.score, record.transcripts[0].expected) == (1.0, "['guess 1', 'guess 8']")
+def tried(*guesses):
+    """A turn for each guess."""
+    return [TurnResponse(steps=[step(guess, f"R{place}")]) for place, guess in enumerate(guesses, start=1)]
 
 
-def test_alternatives_beyond_the_most_are_left_out():
-    record = run(given({"guess": 1}, {"guess": 2}, {"guess": 8}))
-    assert (record.score, record.transcripts[0].expected) == (0.0, "['guess 1', 'guess 2']")
+@pytest.mark.parametrize(
+    ("planner", "score", "candidates"),
+    [
+        (given({"guess": 1}, {"guess": 8}), 1.0, ["guess 1", "guess 8"]),
+        # Alternatives beyond the most are left out.
+        (given({"guess": 1}, {"guess": 2}, {"guess": 8}), 0.0, ["guess 1", "guess 2"]),
+        # A planner names those that count, or means its latest ones.
+        (turns(*tried("1", "8"), TurnResponse(answer="R2, R1")), 1.0, ["guess 8", "guess 1"]),
+        (turns(*tried("8", "1", "2"), TurnResponse(stop=True)), 0.0, ["guess 2", "guess 1"]),
+    ],
+)
+def test_the_candidates_that_count_stand_in_the_planners_order(planner, score, candidates):
+    record = run(planner)
+    assert (record.score, record.transcripts[0].expected) == (score, str(candidates))
 
 
 def test_an_abstention_ends_the_episode_without_a_candidate():
@@ -85,23 +96,13 @@ def test_an_abstention_ends_the_episode_without_a_candidate():
     assert record.transcripts[0].expected == "[]"
 
 
-def test_an_alternative_that_cannot_be_read_spoils_no_other():
+def test_an_alternative_that_cannot_be_read_spoils_no_other_and_such_a_plan_ends_the_episode():
     record = run(given({"guess": 8}, {"number": 1}))
     assert record.score == 1.0
     assert "Alternative 1 cannot be read: a plan is {'guess': number}" in record.transcripts[0].turns[0].error
-
-
-def test_a_plan_that_cannot_be_read_ends_the_episode():
     record = run(given({"number": 8}))
-    assert (record.outcome, record.score) == (Outcome.SCORED, 0.0)
-    assert record.transcripts[0].stop == "unreadable"
+    assert (record.outcome, record.score, record.transcripts[0].stop) == (Outcome.SCORED, 0.0, "unreadable")
     assert "a plan is {'guess': number}" in record.transcripts[0].turns[0].error
-
-
-def test_a_planner_names_the_candidates_that_count():
-    answers = [TurnResponse(steps=[step("1")]), TurnResponse(steps=[step("8", "R2")]), TurnResponse(answer="R2, R1")]
-    record = run(turns(*answers))
-    assert (record.score, record.transcripts[0].expected) == (1.0, "['guess 8', 'guess 1']")
 
 
 @pytest.mark.parametrize("answer", ["R2", "8", "R1, R3", ""])
@@ -115,15 +116,8 @@ def test_an_answer_that_names_no_candidate_is_explained(answer):
     assert f"names up to 2 candidates, best first, and {wrong!r} is none; there are: R1." in error
 
 
-def test_a_planner_that_stops_means_its_latest_candidates():
-    steps = [TurnResponse(steps=[step(guess, f"R{place}")]) for place, guess in enumerate(("8", "1", "2"), start=1)]
-    record = run(turns(*steps, TurnResponse(stop=True)))
-    assert (record.score, record.transcripts[0].expected) == (0.0, "['guess 2', 'guess 1']")
-
-
 def test_only_so_many_candidates_are_tried():
-    steps = [TurnResponse(steps=[step(str(number), f"R{number}")]) for number in range(1, 5)]
-    record = run(turns(*steps, TurnResponse(answer="R4"), TurnResponse(answer="R1")))
+    record = run(turns(*tried(*"1234"), TurnResponse(answer="R4"), TurnResponse(answer="R1")))
     (refused,) = [run for turn in record.transcripts[0].turns for run in turn.actions if run.problem]
     assert (refused.problem, refused.arguments) == ("too_much", "4")
     assert "All 3 candidates were tried" in refused.error

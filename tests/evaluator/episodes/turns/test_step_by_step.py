@@ -1,17 +1,29 @@
-"""Executed suites step by step: real experts between the turns, and the scores of the suites of whole plans."""
+"""Executed suites step by step: experts between the turns, scores of whole plans, failures and hostile replies."""
 
 import base64
 import io
+import random
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from PIL import Image
 
+from evaluator.engine import LocalStore
+from evaluator.episodes.base import Evaluator, Setting, SettingError
+from evaluator.episodes.turns.step_by_step import step_by_step
 from evaluator.planners.bundled import bundled_planner
-from evaluator.planners.turns.protocol import TurnRequest, TurnResponse
-from evaluator.records import Outcome, ResultRecord
-from evaluator.suites.registry import step_by_step_of, suite_of
-from evaluator.transcripts import ActionProblem, StopReason
+from evaluator.planners.given import GivenPlans
+from evaluator.planners.protocol import PlannerError
+from evaluator.planners.turns.protocol import TurnReply, TurnRequest, TurnResponse
+from evaluator.plans_file import GivenPlan
+from evaluator.records import Outcome, PlannerCall, Reason, ResultRecord
+from evaluator.suites.base import ABSTENTION, Panel
+from evaluator.suites.openagi_season.entry import SUITES as SEASON
+from evaluator.suites.registry import episode_of, step_by_step_of, suite_of, whole_plans_of
+from evaluator.transcripts import MOST_BYTES, ActionProblem, StopReason
 from tests.evaluator.episodes.turns.stepping import IMAGE, SLUG, TEXT, evaluator, run, script
+from tests.evaluator.episodes.turns.toy import Answers
 from tests.rings import usual
 
 
@@ -47,14 +59,6 @@ class TestTheSameScores:
             assert {name: turns[key].indicators[name] for name in shared} == pytest.approx(shared)
             assert len(turns[key].transcripts) == samples
             assert {one.stop for one in turns[key].transcripts} == {StopReason.COMPLETED}
-
-    def test_what_a_plan_made_is_free_in_turns(self, tmp_path):
-        whole, turns = evaluator(tmp_path, "openagi"), evaluator(tmp_path)
-        for one in (whole, turns):
-            list(one.run(planner=bundled_planner(name="gold", suite=one.suite), tasks=[TEXT]))
-        assert whole.facts()["expert_calls"]
-        caption = {"Image Captioning"}
-        assert set(turns.facts()["expert_calls"]) <= caption, "only what planners are shown is new"
 
     def test_one_action_at_a_time_is_the_same_as_the_whole_plan(self, folder):
         names = suite_of(SLUG).task(IMAGE).gold.tools()
@@ -169,3 +173,190 @@ class TestAnswers:
         assert sentence in record.transcripts[0].turns[1].error
         assert record.transcripts[0].stop is StopReason.STOPPED
         assert record.score
+
+
+class TestFailures:
+    def test_a_planner_that_fails_on_some_samples_gets_nothing_for_those(self, folder):
+        record = self._with_failures(folder, failing={1})
+        assert (record.outcome, record.transcripts[1].stop) == (Outcome.SCORED, StopReason.CALL_FAILED)
+        assert record.samples[1].score == 0.0
+
+    def test_an_unreachable_one_has_no_score(self, folder):
+        record = self._with_failures(folder, failing={1}, reason=Reason.ENDPOINT_UNAVAILABLE)
+        assert (record.outcome, record.score) == (Outcome.INFRA_FAULT, None)
+
+    @staticmethod
+    def _with_failures(folder: Path, *, failing: set[int], reason: Reason = Reason.PLANNER_TIMEOUT) -> ResultRecord:
+        class Late(Answers):
+            def turn(self, request: TurnRequest) -> TurnReply:
+                if int(request.key.split("/")[2]) in failing:
+                    raise PlannerError(reason=reason, message="Too late.", call=PlannerCall(seconds=1.0))
+                return super().turn(request)
+
+        planner = Late(script({"actions": "R1 = Image Captioning($image)"}))
+        (record,) = evaluator(folder, samples=2).run(planner=planner, tasks=[TEXT])
+        return record
+
+
+class TestConditions:
+    def test_a_step_by_step_form_has_the_tasks_and_columns_of_its_suite(self):
+        whole, turns = suite_of("openagi"), suite_of(SLUG)
+        assert (whole_plans_of(SLUG), step_by_step_of("openagi")) == ("openagi", SLUG)
+        assert whole_plans_of("openagi") == step_by_step_of("toolmini") == ""
+        assert turns.tasks == whole.tasks
+        assert turns.digest != whole.digest
+        assert turns.conditions == whole.conditions
+        assert turns.panels == (Panel.TRANSCRIPT, *whole.panels)
+        assert [column.key for column in turns.metrics][: len(whole.metrics)] == [one.key for one in whole.metrics]
+        episode = episode_of(SLUG)
+        assert (episode.executes, episode.in_turns) == (True, True)
+        assert episode.offered(suite=turns, profile="lilliput") == episode_of("openagi").offered(
+            suite=whole, profile="lilliput"
+        ) & frozenset(turns.catalogue.tools)
+
+    def test_data_are_those_of_whole_plans_and_rules_are_not(self):
+        setting = Setting(profile="lilliput", split="public")
+        digests = [episode_of(slug).data_digest(suite=suite_of(slug), setting=setting) for slug in ("openagi", SLUG)]
+        assert digests[0] == digests[1]
+        # Hidden data of two suites have commitments, and so digests, of their own.
+        hidden = replace(setting, split="hidden", hidden_seed="5eed" * 16, season="one")
+        assert episode_of(SLUG).data_digest(suite=suite_of(SLUG), setting=hidden) != episode_of("openagi").data_digest(
+            suite=suite_of("openagi"), setting=hidden
+        )
+        rules = [episode_of(slug).rules_digest("lilliput") for slug in ("openagi", SLUG, "toolworld-turns")]
+        assert len(set(rules)) == 3
+        with pytest.raises(SettingError, match="no profile"):
+            episode_of(SLUG).rules_digest("none")
+
+    def test_the_hidden_split_has_other_words_and_names(self, folder):
+        asked: list[TurnRequest] = []
+
+        def answer(request: TurnRequest) -> TurnResponse:
+            asked.append(request)
+            return script({"actions": "R1 = Image Captioning($image)"})(request)
+
+        found = evaluator(folder, split="hidden", hidden_seed="secret", season="one")
+        (record,) = run(found, answer, TEXT)
+        public = suite_of(SLUG).task(TEXT)
+        assert record.task == TEXT
+        assert asked[0].task.id != TEXT
+        assert asked[0].task.request != public.text
+        assert TEXT not in asked[0].key.split("/")[1]
+        with pytest.raises(SettingError, match="hidden split needs its secret seed"):
+            evaluator(folder, split="hidden")
+
+
+@pytest.mark.parametrize("seed", usual(range(3), of=[0]))
+def test_no_reply_makes_an_exception(folder, seed):
+    """Pieces of right replies in any order: each gets a result or a sentence."""
+    rng = random.Random(seed)
+    pieces = ["R1", "R2", "$image", "$", "=", "(", ")", "[", "]", '"', "'", ",", ";", "\n", "Image Denoising", "image",
+              "Image Captioning", "text", ":", "s1.image", "\u0000", "\N{SNOWMAN}", "Output"]  # fmt: skip
+
+    def text() -> str:
+        return "".join(rng.choices(pieces, k=rng.randrange(12)))
+
+    def reply() -> dict[str, object]:
+        step = {"id": text(), "tool": rng.choice([*pieces, text()]), "inputs": {text(): text(), "image": "$image"},
+                "outputs": {rng.choice(["image", text()]): text()}}  # fmt: skip
+        return rng.choice(
+            [
+                {"actions": text()}, {"actions": f"R1 = Image Denoising({text()})"}, {"answer": text()},
+                {"steps": [step, step]}, {"steps": [step]}, {"subgoal": text()}, {"text": text()},
+                {"actions": "R1 = Image Denoising($image); R2 = Image Captioning(R1)", "accepts": [text(), 7]},
+            ]
+        )  # fmt: skip
+
+    keys = [task.key for task in suite_of(SLUG).tasks if list(task.resources) == ["image"]][:20]
+    turns = {(key, number): TurnResponse.model_validate(reply()) for key in keys for number in range(30)}
+    records = run(evaluator(folder), lambda request: turns[request.task.id, len(request.history)], *keys)
+    assert {record.outcome for record in records} == {Outcome.SCORED}
+    for record in records:
+        actions = [action for turn in record.transcripts[0].turns for action in turn.actions]
+        assert all(bool(action.error) == (action.problem is not None) for action in actions)
+
+
+class TestBounds:
+    def test_names_and_texts_are_bounded(self, folder):
+        step = {"id": "a", "tool": "Machine Translation", "inputs": {"text": "x" * 20_000}, "outputs": {"text": "R1"}}
+        long = {"id": "a", "tool": "Colorization", "inputs": {"image": "$image"}, "outputs": {"image": "y" * 101}}
+        (record,) = run(evaluator(folder), script({"steps": [step]}, {"steps": [long]}), IMAGE)
+        errors = [turn.actions[0].error for turn in record.transcripts[0].turns[:2]]
+        assert errors[0] == 'The input "text" has 20000 characters; at most 16384 are read.'
+        assert errors[1] == "The name of a result has at most 100 characters."
+
+    def test_a_record_of_many_long_episodes_is_small_enough_to_be_kept(self, folder):
+        """A site refuses records of more than 8 MiB."""
+        text = "\N{SNOWMAN}" * 60_000
+        action = "; ".join(f"R{number} = Machine Translation({text[:900]})" for number in range(1, 3))
+
+        def answer(request: TurnRequest) -> TurnResponse:
+            return TurnResponse(subgoals=[text] * 15, actions=action)
+
+        (record,) = run(evaluator(folder, samples=8), answer, TEXT)
+        assert [one.stop for one in record.transcripts] == [StopReason.TURN_LIMIT] * 8
+        assert sum(len(one.model_dump_json().encode()) for one in record.transcripts) <= MOST_BYTES
+        assert len(record.model_dump_json().encode()) < 8 * 2**20
+        assert record.transcripts[7].turns[0].subgoals[0].startswith("\N{SNOWMAN}" * 30)
+
+
+def season(folder: Path, *, in_turns: bool, keys: list[str], samples: int = 2) -> Evaluator:
+    """Some of the generated requests in one of two forms; some want several answers, and some cannot be met."""
+    (whole,) = SEASON
+    entry = step_by_step(whole, caption="Image Captioning") if in_turns else whole
+    built = entry.build()
+    suite = replace(built, tasks=tuple(task for task in built.tasks if task.key in keys))
+    setting = Setting(profile="lilliput", split="public", samples=samples, open_store=lambda: LocalStore(folder))
+    return entry.episode.evaluator(suite=suite, setting=setting)
+
+
+class TestOtherRequests:
+    @pytest.fixture(scope="class")
+    def keys(self) -> dict[str, list[str]]:
+        tasks = SEASON[0].build().tasks
+        return {
+            "several": [task.key for task in tasks if len(task.answers) > 1][:3],
+            "impossible": [task.key for task in tasks if task.metric == ABSTENTION][:2],
+            "same type": [
+                task.key for task in tasks
+                if task.metric != ABSTENTION and task.expects in task.resources.values() and len(task.answers) == 1
+            ][:2],
+        }  # fmt: skip
+
+    @pytest.mark.parametrize("plans", usual(["gold", "none"], of=["none"]))
+    def test_several_answers_and_abstentions_score_what_they_score_as_whole_plans(self, folder, keys, plans):
+        wanted = [key for found in keys.values() for key in found]
+        assert len(wanted) == 7
+        scores, outcomes = [], []
+        for in_turns in (False, True):
+            found = season(folder, in_turns=in_turns, keys=wanted)
+            nothing = {"steps": [], "answers": []}
+            abstaining = GivenPlans({key: GivenPlan(nothing) for key in wanted}, name="abstains")
+            planner = bundled_planner(name="gold", suite=found.suite) if plans == "gold" else abstaining
+            records = {record.task: record for record in found.run(planner=planner, tasks=wanted)}
+            scores.append({key: record.score for key, record in records.items()})
+            outcomes.append({record.outcome for record in records.values()})
+        assert scores[0] == pytest.approx(scores[1], abs=1e-9, rel=0)
+        assert [scores[1][key] for key in keys["impossible"]] == [1.0, 1.0]
+        assert outcomes[1] == {Outcome.SCORED}
+
+    def test_a_planner_that_stops_at_once_abstains(self, folder, keys):
+        wanted = [*keys["impossible"], *keys["same type"]]
+        records = run(season(folder, in_turns=True, keys=wanted), script(), *wanted)
+        assert [record.score for record in records[:2]] == [1.0, 1.0]
+        assert [record.score for record in records[2:]] == [0.0] * len(keys["same type"])
+
+    def test_several_answers_are_the_results_that_nothing_took_or_those_that_are_named(self, folder, keys):
+        (key, *_) = keys["several"]
+        found = season(folder, in_turns=True, keys=[key])
+        gold = found.suite.task(key).gold
+        steps = [{"id": one.id, "tool": one.tool, "inputs": dict(one.inputs), "outputs": dict(one.outputs)}
+                 for one in gold.steps]  # fmt: skip
+        named, stopped, short = (
+            run(found, script({"steps": steps}, last), key)[0]
+            for last in ({"answer": ", ".join(gold.answers)}, {"stop": True}, {"answer": gold.answers[0]})
+        )
+        assert named.score == stopped.score
+        assert named.score
+        assert [one.answer for one in named.samples] == [one.answer for one in stopped.samples]
+        assert "The answer is 2 results" in short.transcripts[0].turns[1].error

@@ -1,14 +1,19 @@
-"""Episodes in turns: what is asked, what is run, what is fed back, and why episodes end."""
+"""Episodes in turns: what is asked, run and fed back, why they end, injected faults, and going on after a kill."""
 
 import json
+from pathlib import Path
 
 import pytest
 
+from evaluator.engine.store import LocalStore
+from evaluator.episodes.turns.evaluator import TurnEvaluator
+from evaluator.episodes.turns.faults import NO_ANSWER, NONSENSE, Fault
+from evaluator.episodes.turns.feedback import Bounds
 from evaluator.planners.protocol import PlannerError, PlannerReply, PlannerRequest
-from evaluator.planners.turns.protocol import Formulation, Role, TurnRequest, TurnResponse
-from evaluator.records import Outcome, Reason, ResultRecord
+from evaluator.planners.turns.protocol import Formulation, Role, TurnReply, TurnRequest, TurnResponse
+from evaluator.records import Outcome, Reason, ResultRecord, without_timings
 from evaluator.transcripts import ActionProblem, StopReason
-from tests.evaluator.episodes.turns.toy import CALL, Answers, Sums, evaluator
+from tests.evaluator.episodes.turns.toy import CALL, Answers, Sums, evaluator, suite
 
 
 def number(request: TurnRequest) -> str:
@@ -201,3 +206,138 @@ def test_a_request_holds_nothing_of_the_answer():
 def test_an_answer_says_one_thing(value: dict[str, object]):
     with pytest.raises(ValueError, match="a turn is answered with one of stop, subgoal"):
         TurnResponse.model_validate(value)
+
+
+def adding(request, *, order="{0}, {0}"):
+    return TurnResponse(actions=f"R{len(request.history) + 1} = Add({order.format(request.task.id)})")
+
+
+def careless(request):
+    """Stops after one action, whatever came of it."""
+    return TurnResponse(stop=True) if request.history else adding(request)
+
+
+def patient(request):
+    """Repeats what did not work, or made no sense, three times at most."""
+    if not request.history:
+        return adding(request)
+    (last,) = request.past[-1].results
+    worked = any(value.lstrip("-").isdigit() for value in last.outputs.values())
+    return TurnResponse(stop=True) if worked or len(request.history) > 3 else adding(request)
+
+
+def inventive(request):
+    """Finds another way to what did not work."""
+    if not request.history:
+        return adding(request)
+    return TurnResponse(stop=True) if request.past[-1].results[0].outputs else adding(request, order="{0}, 0, {0}")
+
+
+def record(answer, fault, *, environment=None, keys=("4",)):
+    held = evaluator(environment=environment).with_fault(fault)
+    return next(iter(held.run(planner=Answers(answer), tasks=list(keys))))
+
+
+@pytest.mark.parametrize(
+    ("fault", "answer", "score"),
+    [
+        (Fault.ONCE, careless, 0.0),
+        (Fault.ONCE, patient, 1.0),
+        (Fault.ALWAYS, patient, 0.0),
+        (Fault.ALWAYS, inventive, 1.0),
+        (Fault.LATE, careless, 1.0),
+        (Fault.NONSENSE, careless, 0.0),
+        (Fault.NONSENSE, patient, 1.0),
+    ],
+)
+def test_who_reacts_rightly_loses_nothing(fault, answer, score):
+    found = record(answer, fault)
+    assert (found.outcome, found.score) == (Outcome.SCORED, score)
+
+
+def test_a_call_that_does_not_answer_is_seen_as_such_and_never_runs():
+    environment = Sums()
+    found = record(careless, Fault.ONCE, environment=environment)
+    (action,) = found.transcripts[0].turns[0].actions
+    assert (action.problem, action.error, action.outputs) == (ActionProblem.TOOL_ERROR, NO_ANSWER, {})
+    assert environment.calls == []
+
+
+def test_nonsense_takes_the_place_of_the_result():
+    found = record(careless, Fault.NONSENSE)
+    assert found.transcripts[0].turns[0].actions[0].outputs == {"R1": NONSENSE}
+    assert found.transcripts[0].answer == NONSENSE
+
+
+def test_a_late_answer_uses_up_half_of_the_time_and_nobody_waits_for_it():
+    planner = Answers(careless)
+    list(evaluator(seconds=100.0).with_fault(Fault.LATE).run(planner=planner, tasks=["4"]))
+    first, second = planner.asked
+    assert 49 <= first.limits.seconds_left - second.limits.seconds_left <= 51
+
+
+def test_every_episode_is_hit_by_itself_and_other_runs_are_not():
+    plain = evaluator()
+    faulty = plain.with_fault(Fault.ONCE)
+    keys = ["1", "2", "3", "4"]
+    assert {one.score for one in faulty.run(planner=Answers(careless), tasks=keys)} == {0.0}
+    assert {one.score for one in faulty.run(planner=Answers(patient), tasks=keys)} == {1.0}
+    assert {one.score for one in plain.run(planner=Answers(careless), tasks=keys)} == {1.0}
+
+
+TASKS = list("12345678")
+
+
+class KilledError(BaseException):
+    """Ends a run wherever it is."""
+
+
+def slowly(request: TurnRequest) -> TurnResponse:
+    """Four turns: the number is added to a result three times."""
+    turn = len(request.history)
+    if turn == 3:
+        return TurnResponse(answer="R1")
+    return TurnResponse(actions=f"R{turn + 1} = Add({request.task.id}, {request.task.id if turn == 0 else '0'})")
+
+
+def journalled(folder: Path) -> TurnEvaluator:
+    return TurnEvaluator(
+        suite=suite(), environment=Sums(), bounds=Bounds(), open_journal=lambda: LocalStore(folder / "store")
+    )
+
+
+class Mortal(Answers):
+    """Answers together, and is killed before a round."""
+
+    rounds = 99
+
+    def turn_all(self, requests: list[TurnRequest]) -> list[TurnReply]:
+        if self.rounds == 0:
+            raise KilledError
+        self.rounds -= 1
+        return [self.turn(request) for request in requests]
+
+
+@pytest.mark.parametrize("rounds", range(4))
+def test_a_run_that_was_killed_goes_on_where_it_was(tmp_path: Path, rounds: int):
+    whole = list(journalled(tmp_path / "other").run(planner=Mortal(slowly), tasks=TASKS, run="a"))
+    first, second = Mortal(slowly), Mortal(slowly)
+    first.rounds = rounds
+    with pytest.raises(KilledError):
+        list(journalled(tmp_path).run(planner=first, tasks=TASKS, run="a"))
+    again = list(journalled(tmp_path).run(planner=second, tasks=TASKS, run="a"))
+    assert len(first.asked) == rounds * 8
+    assert len(second.asked) == (4 - rounds) * 8
+    asked = [request.key for request in (*first.asked, *second.asked)]
+    assert len(asked) == len(set(asked))
+    assert list(map(without_timings, again)) == list(map(without_timings, whole))
+
+
+def test_a_damaged_journal_costs_a_call_and_nothing_else(tmp_path: Path):
+    list(journalled(tmp_path).run(planner=Mortal(slowly), tasks=["4"], run="a"))
+    for path in (tmp_path / "store" / "objects").rglob("*"):
+        if path.is_file():
+            path.write_bytes(b"{}")
+    again = Mortal(slowly)
+    (record,) = journalled(tmp_path).run(planner=again, tasks=["4"], run="a")
+    assert (record.score, len(again.asked)) == (1.0, 4)
