@@ -12,12 +12,11 @@ from django.test import Client
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError
 from evaluator.values import Artefact, MediaType
 from leaderboard.backups.garbage.collection import collect_garbage
-from leaderboard.evaluations.models import TaskResult
 from leaderboard.results import objects
 from leaderboard.results.objects import server_store
 from tests.fakes.s3.seaweed import BUCKET, SeaweedFS, seaweed
 from tests.leaderboard.buckets import test_uploads
-from tests.leaderboard.buckets.test_uploads import deliver, offered, picture, refuses_other_requests, send
+from tests.leaderboard.buckets.test_uploads import offered, picture, refuses_other_requests, send
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -74,14 +73,6 @@ def test_it_refuses_everything_but_the_bytes_that_were_offered(bucket, given, tm
     assert bucket.names(f"{tmp_path.name}/") == []
     assert send(found, wanted.data) == 200
     assert server_store(split="public").get(wanted.digest) == wanted
-
-
-@pytest.mark.full
-def test_a_worker_delivers_to_it(bucket, given, api, path_of):
-    one = picture(1)
-    deliver(given, api, one)
-    assert path_of(one.digest) in bucket.names(path_of(one.digest))
-    assert TaskResult.objects.exclude(record_digest="").count() == 1
 
 
 @pytest.mark.full

@@ -1,4 +1,4 @@
-"""The client and its commands against the served site."""
+"""The client, its commands and the examples for pipelines against the served site."""
 
 import hashlib
 import json
@@ -14,10 +14,12 @@ from pathlib import Path
 
 import httpx
 import pytest
+import yaml
 from django.core.cache import cache
 from django.utils import timezone
 from typer.testing import CliRunner
 
+from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.client import Client, NewSubmission, PlannerEntry, RefusedError, UnreachableError, api
 from evaluator.client.__main__ import app
 from evaluator.limited_process import Exceeded, LimitExceededError
@@ -438,3 +440,68 @@ def test_an_upload_that_was_cut_or_whose_answer_was_lost_is_sent_again(site, tok
         digest = client.upload_checkpoint(file)
     assert digest == CheckpointUpload.objects.get().digest == hashlib.sha256(file.read_bytes()).hexdigest()
     assert seen == sent
+
+
+CI = ROOT / "examples" / "ci"
+
+
+@pytest.fixture
+def environment(settings):
+    settings.DEMO = True
+    token = create_token(user=make_user()).token
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    with server() as url:
+        yield {**kept, "PYTHONPATH": str(ROOT), "PLANARENA_URL": url, "PLANARENA_TOKEN": token}
+
+
+def start_script(command: list[str], *, environment: dict[str, str], folder: Path) -> subprocess.Popen:
+    return subprocess.Popen(
+        command, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+
+
+def test_the_script_for_any_shell(environment, tmp_path):
+    make_suite(slug="openagi")
+    wants = {"PLANNER": "gold", "PLANNER_NAME": "mine", "BUILD": "17", "FAIL_UNDER": "overall=0.4"}
+    python = {"PYTHON": sys.executable}
+    process = start_script([str(CI / "submit.sh")], environment={**environment, **wants, **python}, folder=tmp_path)
+    run_to_its_end()
+    said, _ = process.communicate(timeout=100)
+    assert (process.returncode, "good enough" in said) == (0, True), said
+    assert json.loads((tmp_path / "out.json").read_text())["exit_code"] == 0
+    assert (tmp_path / "out.xml").exists()
+
+
+@pytest.mark.full
+def test_the_workflow_for_github_is_well_formed_and_its_command_works(environment, tmp_path):
+    make_suite(slug="openagi")
+    steps = yaml.safe_load((CI / "github-actions.yml").read_text())["jobs"]["evaluate"]["steps"]
+    (step,) = [step for step in steps if step["name" if "name" in step else "uses"] == "Evaluate"]
+    named = {"GITHUB_REPOSITORY": "ada/planner", "GITHUB_SHA": "0123456789", "GITHUB_RUN_ID": "7"}
+    named["GITHUB_STEP_SUMMARY"] = str(tmp_path / "summary.md")
+    planner = {
+        "PLANNER_URL": "https://example.org/plan",
+        "PATH": f"{Path(sys.executable).parent}:{environment['PATH']}",
+    }
+    assert set(step["env"]) == {"PLANARENA_URL", "PLANARENA_TOKEN", "PLANNER_URL"}
+    process = start_script(
+        ["bash", "-ec", step["run"]], environment={**environment, **named, **planner}, folder=tmp_path
+    )
+    ended = run_to_its_end()
+    said, _ = process.communicate(timeout=100)
+    assert process.returncode == 0, said
+    assert ended.submission.planner.name == "planner 0123456"
+    assert (tmp_path / "out.xml").exists()
+    assert (tmp_path / "summary.md").read_text().startswith("## PlanArena: passed")
+
+
+def test_the_packages_that_the_examples_install_are_pinned():
+    pinned = {line.split("==")[0].lower() for line in (ROOT / "constraints.txt").read_text().splitlines()}
+    for text in ((CI / "github-actions.yml").read_text(), (ROOT / "docs" / "ci.md").read_text()):
+        (names,) = re.findall(r"pip install -c \S+ ([a-z ]+)", text)
+        assert set(names.split()) <= pinned
+
+
+def test_the_documented_exit_codes_are_those_there_are():
+    rows = re.findall(r"^\| (\d+) \| ([\w ]+)", (ROOT / "docs" / "ci.md").read_text(), flags=re.MULTILINE)
+    assert [int(number) for number, _ in rows] == [int(code) for code in ExitCode]

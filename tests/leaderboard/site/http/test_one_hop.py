@@ -131,21 +131,6 @@ def test_a_stream_ends_when_its_reader_goes_away():
     assert {message["body"] for message in sent[1:]} == {b"x"}
 
 
-def test_what_a_stream_raises_reaches_the_server_and_it_is_closed():
-    closed = []
-
-    async def pieces():
-        try:
-            yield b"x"
-            raise OSError("the disk is gone")
-        finally:
-            closed.append(True)
-
-    with pytest.raises(OSError, match="the disk is gone"):
-        served(lambda _: StreamingHttpResponse(pieces()))
-    assert closed == [True]
-
-
 def test_every_view_is_synchronous():
     """Otherwise it would be run in an event loop of its own, for as long as it takes one of the threads."""
 
