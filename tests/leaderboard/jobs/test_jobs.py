@@ -87,26 +87,23 @@ class Refusal(ProblemError):
         return {"who": "hub"}
 
 
-@pytest.mark.parametrize(
-    ("error", "problem"),
-    [
-        (
-            FieldErrors({"url": ["No."]}),
-            {"status": 400, "code": "invalid", "detail": "url: No.", "errors": {"url": ["No."]}},
-        ),
+def test_why_a_job_failed_is_kept_for_its_owner(kind):
+    invalid = {"status": 400, "code": "invalid", "detail": "url: No.", "errors": {"url": ["No."]}}
+    internal = {"status": 500, "code": "internal_error", "detail": "Internal error. Try again later."}
+    for error, problem in (
+        (FieldErrors({"url": ["No."]}), invalid),
         (Refusal("Away."), {"status": 503, "code": "away", "detail": "Away.", "who": "hub"}),
-        (ValueError("s3cr3t"), {"status": 500, "code": "internal_error", "detail": "Internal error. Try again later."}),
-    ],
-)
-def test_why_a_job_failed_is_kept_for_its_owner(kind, error, problem):
-    def fail(user, request):
-        raise error
+        (ValueError("s3cr3t"), internal),
+    ):
 
-    made = kind(run=fail)
-    job = accept(kind=made, owner=make_user(), request=0)
-    services.run_next(made)
-    job.refresh_from_db()
-    assert (job.state, job.problem) == ("failed", problem)
+        def fail(user, request, error=error):
+            raise error
+
+        made = kind(run=fail)
+        job = accept(kind=made, owner=make_user(), request=0)
+        services.run_next(made)
+        job.refresh_from_db()
+        assert (job.state, job.problem) == ("failed", problem)
 
 
 @pytest.mark.parametrize("was_started", [False, True])

@@ -32,8 +32,14 @@ class Callers:
 UNKNOWN = Refusal(HTTPStatus.UNAUTHORIZED, "not_authenticated", "Larger bodies need valid credentials.")
 
 
-def ask(pieces, *, announced: str = "", path="/", callers=None, patience=30):
+def ask(pieces, **given):
     """Status that the caller sees, and what the application received, None if it was not asked at all."""
+    (start, _), received = answered(pieces, **given)
+    return start["status"], received
+
+
+def answered(pieces, *, announced: str = "", path="/", callers=None, patience=30):
+    """The two messages of the answer, and what the application received."""
     received: list[bytes] | None = None
     sent = []
 
@@ -69,7 +75,7 @@ def ask(pieces, *, announced: str = "", path="/", callers=None, patience=30):
     scope = {"type": "http", "path": path, "headers": headers}
     asyncio.run(BoundedBodies(application, limits=limits)(scope, receive, send))
     assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]
-    return sent[0]["status"], received
+    return sent, received
 
 
 def test_a_small_body_is_passed_on_and_nobody_is_looked_up():
@@ -116,28 +122,11 @@ def test_a_sender_that_stops_is_cut_off():
 
 
 def test_the_api_s_refusals_are_problem_documents():
-    sent = []
-
-    async def send(message):
-        sent.append(message)
-
-    async def refused():
-        limits = BodyLimits(
-            small=lambda scope: 1,
-            at_address=lambda scope: 10,
-            admit=lambda scope, size: Refusal(HTTPStatus.TOO_MANY_REQUESTS, "no_room", "Wait.", retry_after=60),
-            patience_seconds=1,
-            bytes_per_second=1,
-        )
-        scope = {"type": "http", "path": "/api/v1/submissions/", "headers": [(b"content-length", b"5")]}
-        await BoundedBodies(None, limits=limits)(scope, None, send)
-
-    asyncio.run(refused())
-    start, body = sent
+    refusal = Refusal(HTTPStatus.TOO_MANY_REQUESTS, "no_room", "Wait.", retry_after=60)
+    (start, body), _ = answered([b"a"], announced="150", path="/api/v1/submissions/", callers=lambda *_: refusal)
     headers = dict(start["headers"])
     assert headers[b"content-type"] == b"application/problem+json"
-    assert headers[b"connection"] == b"close"
-    assert headers[b"retry-after"] == b"60"
+    assert (headers[b"connection"], headers[b"retry-after"]) == (b"close", b"60")
     assert (json.loads(body["body"])["status"], json.loads(body["body"])["code"]) == (429, "no_room")
 
 
