@@ -71,6 +71,8 @@ def _parameters(item: pytest.Item) -> list[Checkpoint | Endpoint]:
 def _enter_checkpoints(site: Site, cases: list[Checkpoint], target: Target) -> dict[str, Fate]:
     # What takes longest begins first: what is not of the corpus is loaded for certain.
     chosen = sorted(cases, key=lambda case: case in CASES)
+    # Imports libraries whose lazy modules break when several threads import them at once.
+    honest()
     with ThreadPoolExecutor(_AT_ONCE) as some:
         found = some.map(lambda case: _checkpoint(site, case, archive=zipped(case.build(honest(), target))), chosen)
         return {case.name: fate for case, fate in zip(chosen, found, strict=True)}

@@ -68,6 +68,8 @@ class TestCharging:
         client.post("submissions/", body)
         refused = client.post("submissions/", body)
         assert (refused.status_code, refused.json()["team"]) == (429, "lab")
+        stranger = client_of(make_user()).post("submissions/", body)
+        assert (stranger.status_code, stranger.json()["errors"]) == (400, {"team": ["You are in no team 'lab'."]})
         shown = [(row["team"], row["suite"], row["used"], row["limit"]) for row in client.get("quota/").json()]
         assert shown == [("", "", 2, 10), ("", suite.slug, 2, 10), ("lab", "", 2, 3), ("lab", suite.slug, 2, 2)]
 
