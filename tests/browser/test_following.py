@@ -1,6 +1,5 @@
 """A browser follows an evaluation: by events, and by asking where these are refused, break or never come."""
 
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -105,6 +104,7 @@ def test_counters_bar_and_the_last_tasks_follow_whatever_becomes_of_the_stream(p
 def test_an_end_that_is_only_learned_by_asking_shows_the_whole_page_anew(page: Page, at_the_database):
     running = at_the_database(make_running)
     page.route("**/events/", refuse)
+    page.clock.install()
     page.goto(f"/evaluations/{running.pk}/")
     expect(page.locator("[data-live=state]")).to_have_text("Running")
     at_the_database(lambda: Evaluation.objects.filter(pk=running.pk).update(state="on_hold"))
@@ -112,8 +112,10 @@ def test_an_end_that_is_only_learned_by_asking_shows_the_whole_page_anew(page: P
     expect(page.locator("#live[data-progress]")).to_have_count(0)
     asked = []
     page.on("request", lambda request: asked.append(request.url))
-    time.sleep(5)
-    assert asked == [], "what has ended is not followed"
+    for _ in range(2):
+        page.clock.fast_forward(60_000)
+    page.evaluate("fetch('/health/live')")
+    assert [url.partition("/health")[1] for url in asked] == ["/health"], "what has ended is not followed"
 
 
 def test_a_site_that_cannot_be_reached_is_said_until_it_can(page: Page, at_the_database):

@@ -81,3 +81,20 @@ def test_the_first_key_leads_past_the_navigation_and_every_stop_can_be_seen(ligh
         assert stop["inMain"], stop
         assert stop["ring"], stop
         assert stop["seen"] or "table-scroll" in stop["name"], stop
+
+
+def test_code_scrolls_inside_its_box_on_a_phone_and_pictures_of_the_docs_are_there(light):
+    light.open("/docs/ci/", session=None, width=NARROW)
+    scrolls = "block => block.scrollWidth > block.clientWidth && getComputedStyle(block).overflowX === 'auto'"
+    assert any(block.evaluate(scrolls) for block in light.page.locator(".code-block pre").all())
+    light.page.get_by_role("button", name="All chapters").click()
+    menu = light.page.get_by_role("navigation", name="Documentation")
+    menu.get_by_role("link", name="First evaluation").click()
+    light.page.wait_for_url("**/docs/tutorial/")
+    pictures = light.page.locator("main img").all()
+    assert pictures
+    loaded = """image => {
+      image.loading = "eager";
+      return image.decode().then(() => image.naturalWidth > 0);
+    }"""
+    assert all(image.evaluate(loaded) for image in pictures)

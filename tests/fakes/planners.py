@@ -8,7 +8,6 @@ from evaluator.records import PlannerCall
 from evaluator.suites.base import Suite
 
 FALSE_FILE = "nowhere_999.png"
-RELUCTANCE = "There is no <b>such</b> tool."
 NO_PLAN = "[I would first look at the image"
 
 
@@ -29,11 +28,9 @@ class ClumsyPlanner:
 
 
 def spoiled(plan: dict[str, Any], *, mistake: str) -> Any:
-    """The plan with one mistake: `false`, `irrelevant`, `nothing`, `abstains`, `garbage`, or none."""
+    """The plan with one mistake: `false`, `irrelevant`, `nothing`, `garbage`, or none."""
     if mistake == "garbage":
         return NO_PLAN
-    if mistake == "abstains":
-        return {"plan": None, "reason": RELUCTANCE}
     if mistake == "nothing":
         return {"steps": [], "answers": []}
     if mistake == "false":

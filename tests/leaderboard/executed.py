@@ -1,21 +1,18 @@
 """A published evaluation on `toolworld`: real plans, real experts, and what they found."""
 
 from evaluator.episodes import Setting
-from evaluator.metrics.aggregate import TaskScore, indicators_of_samples, scores_of_samples, summarise
+from evaluator.metrics.aggregate import TaskScore, summarise
 from evaluator.planners.given import GivenPlans
 from evaluator.plans import plan_to_json
 from evaluator.plans_file import GivenPlan
 from evaluator.records import ResultRecord
 from evaluator.suites.registry import episode_of, suite_of
-from evaluator.values import Artefact, MediaType
 from leaderboard.accounts.models import User
-from leaderboard.catalog.models import Suite, Task
+from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import register_suite
-from leaderboard.evaluations.models import Evaluation, TaskResult
-from leaderboard.results.causes import find_causes_of
+from leaderboard.evaluations.models import Evaluation
 from leaderboard.results.objects import server_store
-from leaderboard.results.results import plan_summary
-from tests.leaderboard.pages.factories import make_evaluation, make_planner
+from tests.leaderboard.pages.factories import keep_result, make_evaluation, make_planner
 
 SLUG = "toolworld"
 SUITE = suite_of(SLUG)
@@ -70,13 +67,5 @@ def make_executed_evaluation(*, user: User) -> Evaluation:
         planner=planner, suite=suite, summary=summary, tasks_total=len(made), samples=2, tasks_not_run=0
     )
     for record in made:
-        artefact = Artefact(data=record.model_dump_json().encode(), media_type=MediaType.TEXT)
-        TaskResult.objects.create(
-            evaluation=found, task=Task.objects.get(suite=suite, key=record.task), outcome=record.outcome,
-            reason=record.reason or "", reason_text=record.reason_text, score=record.score,
-            sample_scores=list(scores_of_samples(record)), indicators=record.indicators,
-            sample_indicators=indicators_of_samples(record), seconds=0.2, plan_summary=plan_summary(record),
-            record_digest=server_store(split="public").put(artefact),
-            causes=find_causes_of(evaluation=found, records=[record])[0],
-        )  # fmt: skip
+        keep_result(record, evaluation=found)
     return found

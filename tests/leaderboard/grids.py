@@ -7,7 +7,7 @@ from os import environ
 from evaluator.episodes.turns.evaluator import TurnEvaluator
 from evaluator.episodes.turns.feedback import Bounds
 from evaluator.episodes.turns.interactive import InteractiveEpisodes
-from evaluator.metrics.aggregate import TaskScore, indicators_of_samples, scores_of_samples, summarise
+from evaluator.metrics.aggregate import TaskScore, summarise
 from evaluator.planners.given import GivenPlans
 from evaluator.planners.turns.protocol import TurnResponse
 from evaluator.plans_file import GivenPlan
@@ -19,19 +19,14 @@ from evaluator.suites.arc.suite import arc_suite, environment_of
 from evaluator.suites.arc.tasks import ArcTask, arc_task
 from evaluator.suites.base import Suite
 from evaluator.suites.registry import Entry
-from evaluator.values import Artefact, MediaType
 from leaderboard.accounts.models import User
 from leaderboard.catalog.models import Suite as SuiteRow
-from leaderboard.catalog.models import Task
 from leaderboard.catalog.services import register_suite
-from leaderboard.evaluations.models import Evaluation, TaskResult
-from leaderboard.results.causes import find_causes_of
-from leaderboard.results.objects import server_store
-from leaderboard.results.results import episodes_of, plan_summary
+from leaderboard.evaluations.models import Evaluation
 from tests.evaluator.episodes.turns.toy import Answers
 from tests.evaluator.suites.arc.small import INPUTS, MIRROR, TEST, mirrored
 from tests.leaderboard.factories import closed_season
-from tests.leaderboard.pages.factories import make_evaluation, make_planner
+from tests.leaderboard.pages.factories import keep_result, make_evaluation, make_planner
 
 SLUG = "grids-small"
 EPISODE, THIRD, FAILING, WRONG_SIZE, STEPS, GRIDS, LARGE, REFUSED = (
@@ -119,15 +114,7 @@ def make_grids_evaluation(
         tasks_not_run=0,
     )  # fmt: skip
     for record in made:
-        artefact = Artefact(data=record.model_dump_json().encode(), media_type=MediaType.TEXT)
-        TaskResult.objects.create(
-            evaluation=found, task=Task.objects.get(suite=suite, key=record.task), outcome=record.outcome,
-            reason=record.reason or "", reason_text=record.reason_text, score=record.score,
-            sample_scores=list(scores_of_samples(record)), indicators=record.indicators,
-            sample_indicators=indicators_of_samples(record), seconds=0.2, plan_summary=plan_summary(record),
-            record_digest=server_store(split=split).put(artefact), episodes=episodes_of(record),
-            causes=find_causes_of(evaluation=found, records=[record])[0],
-        )  # fmt: skip
+        keep_result(record, evaluation=found)
     return found
 
 

@@ -37,23 +37,19 @@ def act(client: Client, action: str, *rows, address: str = EVALUATIONS, **fields
     return [str(message) for message in page.context["messages"]]
 
 
-class TestWhoEnters:
-    def test_strangers_are_sent_to_the_sites_own_sign_in(self, client):
+class TestReading:
+    def test_strangers_sign_in_on_the_sites_own_page_and_people_who_are_no_operators_get_403(self, client):
         page = client.get(EVALUATIONS, follow=True)
         assert page.redirect_chain[-1][0].startswith("/accounts/login/?next=")
-
-    @pytest.mark.parametrize("address", ["/admin/", EVALUATIONS, "/admin/audit/auditentry/"])
-    def test_people_who_are_no_operators_get_403(self, client, address):
         client.force_login(make_user())
-        assert client.get(address, follow=True).status_code == 403
+        for address in ("/admin/", EVALUATIONS, "/admin/audit/auditentry/"):
+            assert client.get(address, follow=True).status_code == 403
 
     def test_what_other_packages_register_is_not_there(self):
         assert {model._meta.app_label for model in site._registry} <= {
             "accounts", "audit", "catalog", "evaluations", "jobs", "notifications", "planners", "queue", "quotas",
         }  # fmt: skip
 
-
-class TestReading:
     def rows(self) -> None:
         evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
         make_lease(evaluation)
@@ -81,7 +77,7 @@ class TestReading:
                 for secret in ("very secret indeed", operator.password, "token_hash"):
                     assert secret not in page.content.decode(), name
 
-    def test_an_evaluation_is_found_by_id_and_by_planner(self, client, operator):
+    def test_an_evaluation_is_found_by_id_and_by_planner_and_its_state_cannot_be_written(self, client, operator):
         first, second = make_evaluation(), make_evaluation()
         for query in (str(first.pk), first.submission.planner.name):
             html = client.get(EVALUATIONS, {"q": query}).content.decode()
@@ -89,13 +85,10 @@ class TestReading:
             assert str(second.pk) not in html
         html = client.get(EVALUATIONS, {"submission__submitted_by__id__exact": second.submission.submitted_by_id})
         assert str(first.pk) not in html.content.decode()
-
-    def test_a_state_cannot_be_written(self, client, operator):
-        evaluation = make_evaluation()
-        answer = client.post(f"{EVALUATIONS}{evaluation.pk}/change/", {"state": "completed"})
+        answer = client.post(f"{EVALUATIONS}{first.pk}/change/", {"state": "completed"})
         assert answer.status_code == 403
-        evaluation.refresh_from_db()
-        assert evaluation.state == EvaluationState.QUEUED
+        first.refresh_from_db()
+        assert first.state == EvaluationState.QUEUED
 
 
 class TestActions:
@@ -133,20 +126,17 @@ class TestActions:
         lease.attempt.refresh_from_db()
         assert lease.attempt.state == "lost"
 
-    @pytest.mark.parametrize(
-        ("text", "priority", "told"),
-        [
+    def test_priority(self, client, operator):
+        for text, priority, told in (
             ("7", 7, "has the priority 7"),
             ("-3", -3, "has the priority -3"),
             ("", 0, "whole number"),
             ("5000", 0, "1000"),
-        ],
-    )
-    def test_priority(self, client, operator, text, priority, told):
-        evaluation = make_evaluation()
-        assert told in act(client, "set_priority", evaluation, priority=text)[0]
-        evaluation.refresh_from_db()
-        assert evaluation.priority == priority
+        ):
+            evaluation = make_evaluation()
+            assert told in act(client, "set_priority", evaluation, priority=text)[0]
+            evaluation.refresh_from_db()
+            assert evaluation.priority == priority
 
     def test_a_weight_is_set_and_told(self, client, operator):
         user = make_user("ada")
@@ -168,25 +158,20 @@ class TestActions:
         assert "was revoked before" in act(client, "revoke", token, address=address)[0]
         assert AuditEntry.objects.get(action=Action.WORKER_TOKEN_REVOKED).actor == "operator"
 
-    def test_a_message_that_was_given_up_waits_again_under_its_id(self, client, operator):
-        message = OutboxMessage.objects.create(
-            kind=Kind.WEBHOOK, payload={}, given_up_at=timezone.now(), tries=9, last_error="no"
-        )
-        told = act(client, "again", message, address="/admin/notifications/outboxmessage/")
-        assert "is sent again" in told[0]
+    def test_a_message_waits_again_under_its_id_but_not_beside_a_newer_one_of_its_purpose(self, client, operator):
+        address = "/admin/notifications/outboxmessage/"
+        failed = {"given_up_at": timezone.now(), "tries": 9, "last_error": "no"}
+        message = OutboxMessage.objects.create(kind=Kind.WEBHOOK, payload={}, **failed)
+        assert "is sent again" in act(client, "again", message, address=address)[0]
         message.refresh_from_db()
         assert (message.standing, message.tries) == ("waiting", 0)
-
-    def test_a_message_does_not_wait_beside_a_newer_one_of_its_purpose(self, client, operator):
         old = OutboxMessage.objects.create(kind=Kind.MAIL, payload={}, dedup_key="k", sent_at=timezone.now())
         OutboxMessage.objects.create(kind=Kind.MAIL, payload={}, dedup_key="k")
-        assert "waits already" in act(client, "again", old, address="/admin/notifications/outboxmessage/")[0]
+        assert "waits already" in act(client, "again", old, address=address)[0]
         old.refresh_from_db()
         assert old.standing == "sent"
 
-
-class TestHiding:
-    def test_a_reason_is_asked_for_and_told(self, client, operator, launcher, settings, tmp_path):
+    def test_hiding_asks_for_a_reason_and_tells_it(self, client, operator, launcher, settings, tmp_path):
         settings.STORE_DIR = tmp_path / "store"
         evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
         finish(evaluation)

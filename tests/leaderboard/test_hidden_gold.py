@@ -5,13 +5,12 @@ of the judge. Then everybody who is not staff reads every address, and none of t
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import pytest
-from django.db import transaction
 from django.test import Client, override_settings
 from django.urls import reverse
 from django.utils import timezone
@@ -19,25 +18,31 @@ from django.utils import timezone
 from evaluator.records import Outcome, ResultRecord, TextPair
 from evaluator.suites.hidden import HIDDEN
 from evaluator.values import Artefact, MediaType
-from leaderboard.accounts.models import User
-from leaderboard.accounts.scopes import Scope
-from leaderboard.accounts.services import create_token
-from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.models import Season, Suite, Task
 from leaderboard.evaluations import events
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.pages.progress import progress as progress_of
-from leaderboard.queue.leasing import leases
-from leaderboard.queue.reconcile import sweep
-from leaderboard.queue.workers.finishing import deliver
 from leaderboard.results.objects import server_store
 from tests.fakes.launcher import reset_launcher
 from tests.leaderboard import suites
-from tests.leaderboard.factories import make_lease, make_season, make_submission, make_suite, make_team, make_user
+from tests.leaderboard.factories import make_season, make_submission, make_suite
+from tests.leaderboard.readers import (
+    EVERYBODY,
+    LEAST_AND_MOST,
+    addresses_of,
+    answer,
+    asking,
+    clients,
+    complete,
+    deliver_some,
+    make_readers,
+    record_of,
+    things_of,
+)  # fmt: skip
 from tests.leaderboard.reliability.factories import make_profile
 from tests.memory import forget_everything
 from tests.rings import usual
-from tests.routes import Address, Things, site_addresses
+from tests.routes import Address
 
 pytestmark = [pytest.mark.django_db, pytest.mark.timeout(300)]
 MARK = "5e1f77aa"
@@ -64,9 +69,6 @@ CAUSES = [
     {"cause": "wrong_tool", "step": "s1", "tool": "Colorization", "wanted": TOOL},
     {"cause": "wrong_answer", "given": f"quotes {MARK}", "where": f"in {MARK}"},
 ]
-EVERYBODY = ("anonymous", "stranger", "member", "owner")
-LEAST_AND_MOST = ("anonymous", "owner")
-"""Who sees least and who sees most of those who are not staff."""
 
 
 @pytest.fixture(scope="module")
@@ -89,67 +91,39 @@ def things(made, settings) -> list[dict[str, Any]]:
 
 
 def make_things() -> list[dict[str, Any]]:
-    owner, member = make_user("owner"), make_user("member")
-    make_user("stranger")
-    User.objects.filter(pk=make_user("staff").pk).update(is_staff=True)
-    lab = make_team(owner, member, name="lab")
+    owner, lab = make_readers()
     executed, judged = make_suite(slug="openagi"), make_suite(slug="judged")
     Task.objects.filter(suite=executed).update(gold=GOLD, attributes=ATTRIBUTES)
     Task.objects.filter(suite=judged).update(gold=GOLD, attributes={**JUDGED, "uncovered": f"unknown {MARK}"})
-    common = {"user": owner, "team": lab}
-    before = make_submission(**common, suite=executed, name="before").evaluations.get()
-    complete(before, plan=GOLD)
+
+    def submit(suite: Suite, name: str, bundled_name: str = "gold") -> Evaluation:
+        submitted = make_submission(user=owner, team=lab, suite=suite, name=name, bundled_name=bundled_name)
+        return submitted.evaluations.get()
+
+    before = submit(executed, "before")
+    complete(before, record=partial(record, suite="openagi", plan=GOLD))
     with override_settings(SPLIT=HIDDEN):
         make_season()
-        known = make_submission(**common, suite=executed, name="knows").evaluations.get()
-        complete(known, plan=GOLD)
-        other = make_submission(**common, suite=executed, name="other", bundled_name="no-op").evaluations.get()
-        complete(other, plan=OWN)
-        moving = make_submission(**common, suite=executed, name="moving").evaluations.get()
-        deliver_some(moving, plan=GOLD)
-        wanted = make_submission(**common, suite=judged, name="judged", bundled_name="no-op").evaluations.get()
+        known, other = submit(executed, "knows"), submit(executed, "other", "no-op")
+        complete(known, record=partial(record, suite="openagi", plan=GOLD))
+        complete(other, record=partial(record, suite="openagi", plan=OWN))
+        moving, wanted = submit(executed, "moving"), submit(judged, "judged", "no-op")
+        deliver_some(moving, record=partial(record, suite="openagi", plan=GOLD))
         Evaluation.objects.filter(pk=wanted.pk).update(split=HIDDEN, season="1")
-        complete(wanted, plan=OWN)
+        complete(wanted, record=partial(record, suite="judged", plan=OWN))
     Suite.objects.filter(pk=judged.pk).update(**suites.JUDGED, metrics=[suites.column("overall", primary=True), *MARKS])
     TaskResult.objects.update(causes=CAUSES)
     shared = {
-        **dict.fromkeys(("job", "rewards_job", "pending_job"), UUID(int=1)),
-        "team": "lab", "username": "owner", "season": "1", "chapter": "api", "task": "0", "metric": "vit", "cursor": "",
         "compared": known.pk, "other": other.pk, "profiled": make_profile(known).pk,
         "digest": record_of(before), "hidden_digest": record_of(known),
     }  # fmt: skip
-    return [{**shared, **named(one)} for one in (known, before, other, moving, wanted)]
-
-
-def named(evaluation: Evaluation) -> dict[str, Any]:
-    suite = evaluation.suite.slug
-    snapshot = Snapshot.objects.filter(suite__slug=suite).order_by("-number").first()
-    return {
-        "suite": suite, "number": snapshot.number if snapshot else 1, "evaluation": evaluation.pk,
-        "submission": evaluation.submission_id, "planner_id": evaluation.submission.planner_id,
-    }  # fmt: skip
+    return [things_of(one, **shared) for one in (known, before, other, moving, wanted)]
 
 
 def close_season() -> None:
     """As `season close` does. Gold plans stay withheld, single tasks do not (`test_single_tasks.py`)."""
     Season.objects.update(closed=timezone.now())
     forget_everything()
-
-
-def deliver_some(evaluation: Evaluation, *, plan: dict[str, Any]) -> leases.Lease:
-    Evaluation.objects.filter(pk=evaluation.pk).update(state="launching")
-    evaluation.refresh_from_db()
-    lease = make_lease(evaluation)
-    records = [record(task, suite=evaluation.suite.slug, plan=plan) for task in lease.tasks]
-    deliver(attempt_id=lease.attempt.pk, records=records, store=server_store(split=evaluation.split))
-    return lease
-
-
-def complete(evaluation: Evaluation, *, plan: dict[str, Any]) -> None:
-    leases.complete(deliver_some(evaluation, plan=plan).attempt.pk)
-    sweep()
-    evaluation.refresh_from_db()
-    assert evaluation.state == "completed"
 
 
 def record(task: str, *, suite: str, plan: dict[str, Any]) -> ResultRecord:
@@ -173,54 +147,17 @@ def record(task: str, *, suite: str, plan: dict[str, Any]) -> ResultRecord:
     )
 
 
-def record_of(evaluation: Evaluation) -> str:
-    digest: str = evaluation.results.exclude(record_digest="")[0].record_digest
-    return digest
-
-
-def clients(name: str) -> list[Client]:
-    """A reader's session and token."""
-    if name == "anonymous":
-        return [Client()]
-    user = User.objects.get(username=name)
-    session = Client()
-    session.force_login(user)
-    token = create_token(user=user, scopes=Scope.values).token
-    return [session, Client(headers={"Authorization": f"Bearer {token}"})]
-
-
-def asked(things: list[dict[str, Any]]) -> Iterator[tuple[Address, Things]]:
-    seen: set[str] = set()
-    for one in things:
-        for address in site_addresses(one):
-            # Suites that judge plans have no hidden split: their data is published, and so are the goals.
-            published = address.route == "api:tasks" and one["suite"] == "judged"
-            if not published and address.path not in seen:
-                seen.add(address.path)
-                yield address, one
-
-
-def answer(client: Client, path: str) -> tuple[Any, str]:
-    with transaction.atomic():
-        response = client.get(path)
-        transaction.set_rollback(True)
-    assert response.status_code != 429, "who is throttled sees nothing"
-    body = b"".join(response) if response.streaming else response.content
-    return response, body.decode(errors="replace")
-
-
-def asking(name: str, addresses: Iterable[Address], *, full: bool) -> Iterator[tuple[Address, Client]]:
-    """Addresses with the clients that ask them: in a full run each, else tokens in the API and sessions on pages."""
-    found = clients(name)
-    for address in addresses:
-        of_api = address.route.startswith("api:")
-        yield from ((address, client) for client in (found if full else [found[-1] if of_api else found[0]]))
+def asked(things: list[dict[str, Any]]) -> Iterator[Address]:
+    for address, one in addresses_of(things):
+        # Suites that judge plans have no hidden split: their data is published, and so are the goals.
+        if address.route != "api:tasks" or one["suite"] != "judged":
+            yield address
 
 
 def telling(name: str, things: list[dict[str, Any]], *, full: bool) -> dict[str, Any]:
     """The addresses at which a reader sees a word of the gold plan, with the last answer of each."""
     found = {}
-    for address, client in asking(name, (address for address, _ in asked(things)), full=full):
+    for address, client in asking(name, asked(things), full=full):
         response, body = answer(client, address.path)
         if MARK in body or STEPS in body:
             found[address.path] = (address.route, response)
@@ -246,15 +183,16 @@ def test_nobody_but_staff_reads_a_word_of_the_gold_plans_of_a_hidden_split(thing
 
 
 def test_everybody_reads_gold_plans_while_the_public_split_is_evaluated(things, settings):
+    digest = server_store(split="public").put(Artefact(data=b"a picture", media_type=MediaType.TEXT))
+    assert Client().get(f"/objects/{digest}").status_code == 200, "what holds no gold plan stays public"
     settings.SPLIT = "public"
     for path in (reverse("api:tasks", args=["openagi"]), f"/objects/{things[0]['digest']}"):
         assert MARK in answer(Client(), path)[1], path
 
 
-@pytest.mark.parametrize("name", EVERYBODY)
-def test_withheld_plans_cannot_be_searched_for(things, name):
+def test_withheld_plans_cannot_be_searched_for(things):
     close_season()
-    for client in clients(name):
+    for client in (client for name in EVERYBODY for client in clients(name)):
         for one in things[:2]:
             results = reverse("api:results", args=[one["evaluation"]])
             assert client.get(f"{results}?q={TOOL}").json()["results"] == []
@@ -273,23 +211,19 @@ def test_what_is_told_of_an_evaluation_while_it_runs_holds_no_gold(things):
         assert MARK not in told
 
 
-@pytest.mark.parametrize("name", ["owner", "member"])
-def test_the_owner_of_an_evaluation_on_a_hidden_split_sees_the_own_plan_and_score(things, name):
+def test_owner_and_team_see_their_own_plan_and_score_on_a_hidden_split(things):
     close_season()
-    other = things[2]
-    client = clients(name)[0]
-    page = answer(client, reverse("evaluations:task", args=[other["evaluation"], "0"]))[1]
-    assert "Colorization" in page
-    assert "0.500" in page
-    found = client.get(reverse("api:record", args=[other["evaluation"], "0"])).json()
-    assert found["score"] == 0.5
-    assert found["record"]["plan"] == OWN
-    assert found["record"]["explanations"] == {}
-    assert found["record"]["pairs"] == []
-    judged = things[4]
-    page = answer(client, reverse("evaluations:task", args=[judged["evaluation"], "0"]))[1]
-    assert "Not shown while the split is hidden." in page
-    assert "IR 1" in page
+    other, judged = things[2], things[4]
+    for client in (clients(name)[0] for name in ("owner", "member")):
+        page = answer(client, reverse("evaluations:task", args=[other["evaluation"], "0"]))[1]
+        assert "Colorization" in page
+        assert "0.500" in page
+        found = client.get(reverse("api:record", args=[other["evaluation"], "0"])).json()
+        assert (found["score"], found["record"]["plan"]) == (0.5, OWN)
+        assert (found["record"]["explanations"], found["record"]["pairs"]) == ({}, [])
+        page = answer(client, reverse("evaluations:task", args=[judged["evaluation"], "0"]))[1]
+        assert "Not shown while the split is hidden." in page
+        assert "IR 1" in page
 
 
 def test_the_page_of_a_planner_that_answers_with_the_gold_plans_says_why_its_plans_are_missing(things):
@@ -297,15 +231,6 @@ def test_the_page_of_a_planner_that_answers_with_the_gold_plans_says_why_its_pla
     page = answer(Client(), reverse("evaluations:task", args=[things[0]["evaluation"], "0"]))[1]
     assert "This planner answers with gold plans, so its plans are not shown." in page
     assert "0.500" in page
-
-
-def test_plans_that_are_withheld_are_not_shown_as_empty_ones(things):
-    close_season()
-    page = answer(Client(), reverse("evaluations:detail", args=[things[0]["evaluation"]]))[1]
-    assert "Scored" in page
-    assert "Empty plan" not in page
-
-
-def test_other_artefacts_of_the_public_store_stay_public(things):
-    digest = server_store(split="public").put(Artefact(data=b"a picture", media_type=MediaType.TEXT))
-    assert Client().get(f"/objects/{digest}").status_code == 200
+    listed = answer(Client(), reverse("evaluations:detail", args=[things[0]["evaluation"]]))[1]
+    assert "Scored" in listed
+    assert "Empty plan" not in listed, "a plan that is withheld is not an empty one"

@@ -19,8 +19,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from leaderboard.accounts.models import User
-from leaderboard.accounts.scopes import Scope
-from leaderboard.accounts.services import create_token
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.pages.page_cache import forget_pages
 from leaderboard.evaluations.models import Evaluation, Submission, Visibility
@@ -28,10 +26,11 @@ from leaderboard.submissions.hiding import hide
 from leaderboard.submissions.releasing import release_due, set_visibility
 from leaderboard.submissions.rerunning import rerun
 from tests.fakes.launcher import reset_launcher
-from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user
+from tests.leaderboard.factories import make_submission, make_suite
+from tests.leaderboard.readers import answer, clients, make_readers, things_of
 from tests.leaderboard.site.api.test_reading import finish
 from tests.rings import usual
-from tests.routes import METHODS, named_routes, table
+from tests.routes import METHODS, Route, named_routes, table
 
 pytestmark = pytest.mark.django_db
 NAME = "canary-7c1f"
@@ -82,9 +81,7 @@ def private(made, settings) -> Private:
 
 
 def make_private(visibility: Visibility) -> Private:
-    owner, member = make_user("owner"), make_user("member")
-    make_user("stranger")
-    lab = make_team(owner, member, name="lab")
+    owner, lab = make_readers()
     suite = make_suite(slug="openagi")
     until = timezone.now() + timedelta(days=7) if visibility == Visibility.EMBARGO else None
     public = make_submission(user=owner, suite=suite, name="well-known")
@@ -101,81 +98,58 @@ def make_private(visibility: Visibility) -> Private:
 
 
 def complete(submission: Submission, *, score: float) -> None:
-    """Run it to its end; the better one would stand first."""
+    """Run it to its end; the better one would be first."""
     Evaluation.objects.filter(submission=submission).update(state="launching")
     finish(submission.evaluations.get(), score=score)
 
 
-def clients() -> dict[str, list[Client]]:
-    """Everybody from whom it is kept, through sessions and through tokens."""
-    stranger = User.objects.get(username="stranger")
-    signed_in = Client(raise_request_exception=False)
-    signed_in.force_login(stranger)
-    token = create_token(user=stranger, scopes=Scope.values).token
+def things(evaluation: Evaluation) -> dict[str, Any]:
+    """What addresses are made of, for one evaluation."""
+    ids = ("attempt", "token_id", "personal_token", "worker_token", "webhook", "ticket", "job", "rewards_job",
+           "pending_job")  # fmt: skip
     return {
-        "anonymous": [Client(raise_request_exception=False)],
-        "stranger": [
-            signed_in, Client(raise_request_exception=False, headers={"Authorization": f"Bearer {token}"})
-        ],
+        **things_of(evaluation), **dict.fromkeys(ids, NOBODY), "season": "season", "name": "planner_server.py",
+        "member": "owner", "invited": "owner", "key": "0", "extension": "csv", "uidb36": "a",
+        **dict.fromkeys(("digest", "hidden_digest", "checkpoint"), "0" * 64),
+        **dict.fromkeys(("ended", "compared", "profiled"), evaluation.pk),
     }  # fmt: skip
 
 
-def arguments(evaluation: Evaluation, **others: Any) -> dict[str, Any]:
-    """What the addresses of the site name, for one evaluation."""
-    return {
-        "evaluation_id": evaluation.pk, "submission_id": evaluation.submission_id, "evaluation": evaluation.pk,
-        "planner_id": evaluation.submission.planner_id, "username": evaluation.submission.submitted_by.username,
-        "task_key": "0", "key": "0", "slug": "openagi", "suite": "openagi", "number": Snapshot.objects.first().number,
-        "extension": "csv", "attempt_id": NOBODY, "token_id": NOBODY, "webhook_id": NOBODY, "ticket_id": NOBODY,
-        "job_id": NOBODY, "digest": "0" * 64, "uidb36": "a", "name": "planner_server.py", "season": "season",
-        "picture": "time", "drawn_as": "svg", "pool": "gpu", "kind": "endpoint", **others,
-    }  # fmt: skip
-
-
-def routes() -> list[tuple[str, list[str]]]:
-    """Name and parameters of every route but those of the operators, and those that close the connection."""
+def routes() -> list[tuple[Route, list[str]]]:
+    """Every route but those of the operators, and those that close the connection."""
     return [
-        (name, names)
-        for name, names in named_routes()
+        (table()[name], parameters)
+        for name, parameters in named_routes()
         if not name.startswith("admin:") and not table()[name].permissions_elsewhere
     ]
 
 
-def asked(names, values: dict[str, Any], name: str) -> str:
-    return "/api/v1/nothing/" if name == "api:nowhere" else reverse(name, kwargs={each: values[each] for each in names})
+def path_of(route: Route, parameters: list[str], values: dict[str, Any]) -> str:
+    return route.address or reverse(route.name, kwargs=route.values(parameters=parameters, things=values))
 
 
-def answer(client: Client, path: str, method: str = "get") -> tuple[int, str]:
-    with transaction.atomic():
-        response = getattr(client, method)(path)
-        transaction.set_rollback(True)
-    assert response.status_code != 429, "who is throttled sees nothing"
-    body = b"".join(response) if response.streaming else response.content
-    return response.status_code, body.decode(errors="replace")
-
-
-def asking(*, full: bool) -> Iterator[tuple[str, Client, str, list[str]]]:
-    """Each route with those who ask it: in a full run all, else strangers by token in the API and by session on pages,
-    and nobody on pages."""
-    found = clients()
-    for name, names in routes():
-        of_api = name.startswith("api:")
+def asking_routes(*, full: bool) -> Iterator[tuple[str, Client, Route, list[str]]]:
+    """Each route with those from whom it is kept: in a full run all, else strangers by token in the API and by session
+    on pages, and nobody on pages."""
+    found = {name: clients(name) for name in ("anonymous", "stranger")}
+    for route, parameters in routes():
+        of_api = route.name.startswith("api:")
         for who, clients_of in found.items():
             chosen = clients_of if full else clients_of[1:] if of_api else clients_of[:1]
-            yield from ((who, client, name, names) for client in chosen)
+            yield from ((who, client, route, parameters) for client in chosen)
 
 
 def told(private: Private, *, full: bool) -> Iterator[str]:
     """Where something that is not public can be read, by whom, at addresses that do not name it."""
     words = private.words()
-    values = arguments(private.public)
-    for who, client, name, names in asking(full=full):
+    values = things(private.public)
+    for who, client, route, parameters in asking_routes(full=full):
         for query in QUERIES:
             forget_pages()
-            path = asked(names, values, name) + query
-            status, body = answer(client, path)
+            path = path_of(route, parameters, values) + query
+            response, body = answer(client, path)
             yield from (f"{who}: {path} tells {word}" for word in words if word in body)
-            if status != 200:
+            if response.status_code != 200:
                 break
 
 
@@ -185,11 +159,8 @@ def test_no_answer_holds_a_word_of_what_is_not_public(private, full):
 
 def test_these_words_are_found_where_they_stand(private):
     """The walk would see a leak: to its owner the same addresses do tell."""
-    client = Client()
-    client.force_login(User.objects.get(username="owner"))
-    values = arguments(private.public)
-    bodies = [answer(client, asked(names, values, name))[1] for name, names in routes()]
-    everything = "".join(bodies)
+    client, values = clients("owner")[0], things(private.public)
+    everything = "".join(answer(client, path_of(*each, values))[1] for each in routes())
     assert NAME in everything
     assert str(private.evaluations[0].pk) in everything
     assert str(private.submissions[2].pk) in everything, "the re-run stands beside what it runs again"
@@ -197,36 +168,40 @@ def test_these_words_are_found_where_they_stand(private):
 
 def test_what_is_named_answers_as_if_it_never_was(private, full):
     differing = []
-    nothing = dict.fromkeys(("evaluation_id", "submission_id", "evaluation"), NOBODY) | {"planner_id": 987654321}
+    names = ("evaluation", "submission", "ended", "compared", "profiled")
+    nothing = dict.fromkeys(names, NOBODY) | {"planner_id": 987654321}
     for evaluation in private.evaluations:
-        values = arguments(evaluation)
-        for who, client, name, names in asking(full=full):
-            if not nothing.keys() & set(names):
+        real, none = things(evaluation), things(evaluation) | nothing
+        if evaluation.submission.planner.name == "well-known":
+            # The planner is public.
+            none["planner_id"] = real["planner_id"]
+        for who, client, route, parameters in asking_routes(full=full):
+            paths = [path_of(route, parameters, values) for values in (real, none)]
+            if paths[0] == paths[1]:
                 continue
-            if evaluation.submission.planner.name == "well-known" and "planner_id" in names:
-                continue
-            for method in METHODS if full else table()[name].statuses:
-                real = neutral(answer(client, asked(names, values, name), method), values)
-                none = neutral(answer(client, asked(names, values | nothing, name), method), values | nothing)
-                if real != none:
-                    differing.append(f"{who} {method} {name}: {real[0]} instead of {none[0]}")
+            for method in METHODS if full else route.statuses:
+                found = [
+                    neutral(answer(client, path, method), values)
+                    for path, values in zip(paths, (real, none), strict=True)
+                ]
+                if found[0] != found[1]:
+                    differing.append(f"{who} {method} {route.name}: {found[0][0]} instead of {found[1][0]}")
     assert not differing
 
 
-def neutral(found: tuple[int, str], values: dict[str, Any]) -> tuple[int, str]:
+def neutral(found: tuple[Any, str], values: dict[str, Any]) -> tuple[int, str]:
     """An answer without the ids that were asked for, and without what differs each time."""
-    status, body = found
-    for key in ("evaluation_id", "submission_id"):
+    response, body = found
+    for key in ("evaluation", "submission"):
         body = body.replace(str(values[key]), "ID")
     body = body.replace(f"planners/{values['planner_id']}/", "planners/ID/")
-    return status, re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", body)
+    return response.status_code, re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", body)
 
 
 def test_what_is_kept_for_strangers_was_never_its_owner_s_page(private, settings):
     settings.KEEP_PAGES_SECONDS = 60
     forget_pages()
-    owner = Client()
-    owner.force_login(User.objects.get(username="owner"))
+    owner = clients("owner")[0]
     for address in ("/", "/boards/openagi/", "/boards/openagi/?rows=all", "/users/owner/"):
         for client in (owner, Client(), owner, Client()):
             assert (NAME in answer(client, address)[1]) <= (client is owner), address
@@ -234,22 +209,18 @@ def test_what_is_kept_for_strangers_was_never_its_owner_s_page(private, settings
 
 def test_comparisons_name_nothing_that_is_not_public(private):
     ids = [private.public.pk, private.evaluations[0].pk]
-    for found in clients().values():
-        for client in found:
-            for path in (reverse("compare:compare"), reverse("api:compare")):
-                real = answer(client, f"{path}?e={ids[0]}&e={ids[1]}")
-                none = answer(client, f"{path}?e={ids[0]}&e={NOBODY}")
-                assert real[0] == none[0] == 400
-                assert real[1].replace(str(ids[1]), "ID") == none[1].replace(str(NOBODY), "ID")
+    for client in (client for name in ("anonymous", "stranger") for client in clients(name)):
+        for path in (reverse("compare:compare"), reverse("api:compare")):
+            real, real_body = answer(client, f"{path}?e={ids[0]}&e={ids[1]}")
+            none, none_body = answer(client, f"{path}?e={ids[0]}&e={NOBODY}")
+            assert real.status_code == none.status_code == 400
+            assert real_body.replace(str(ids[1]), "ID") == none_body.replace(str(NOBODY), "ID")
 
 
 def test_its_team_and_staff_see_it(private):
-    User.objects.filter(username="stranger").update(is_staff=True)
     path = reverse("evaluations:detail", args=[private.evaluations[0].pk])
-    for name in ("owner", "member", "stranger"):
-        client = Client()
-        client.force_login(User.objects.get(username=name))
-        assert NAME in answer(client, path)[1]
+    for name in ("owner", "member", "staff"):
+        assert NAME in answer(clients(name)[0], path)[1]
 
 
 @pytest.mark.parametrize("visibility", [Visibility.EMBARGO], indirect=True)
@@ -257,7 +228,7 @@ def test_an_embargo_ends_by_itself(private):
     Submission.objects.filter(visibility=Visibility.EMBARGO).update(embargo_until=timezone.now())
     done = private.evaluations[0]
     path = reverse("evaluations:detail", args=[done.pk])
-    assert answer(Client(), path)[0] == 200, "whether or not a process has noticed"
+    assert answer(Client(), path)[0].status_code == 200, "whether or not a process has noticed"
     assert release_due() == 3
     assert release_due() == 0
     assert next(told(private, full=False), "")
@@ -270,7 +241,7 @@ def test_an_embargo_ends_by_itself(private):
 
 def test_what_an_operator_hid_is_on_no_board_and_its_page_says_why(private):
     before = Snapshot.objects.get()
-    hide(private.public, reason="Its endpoint copied the gold plans.", by=User.objects.get(username="stranger"))
+    hide(private.public, reason="Its endpoint copied the gold plans.", by=User.objects.get(username="staff"))
     for address in ("/", "/boards/openagi/", "/boards/openagi/?rows=all", "/boards/openagi/plots/", "/feed.atom"):
         forget_pages()
         assert "well-known" not in answer(Client(), address)[1], address

@@ -6,7 +6,7 @@ that `member` is in and `stranger` is invited to.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from http.cookies import SimpleCookie
 from pathlib import Path
@@ -15,7 +15,7 @@ import pytest
 from django.conf import settings
 from django.db import transaction
 from django.test import Client, override_settings
-from django.urls import URLResolver, get_resolver, reverse
+from django.urls import reverse
 
 from evaluator.suites.hidden import HIDDEN
 from evaluator.values import Artefact, MediaType
@@ -38,14 +38,8 @@ from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST
 from leaderboard.submissions.pending import SUBMISSION
 from leaderboard.uploads import services as upload_tickets
 from tests.fakes.launcher import reset_launcher
-from tests.leaderboard.factories import (
-    make_evaluation,
-    make_season,
-    make_submission,
-    make_suite,
-    make_team,
-    make_user,
-)
+from tests.leaderboard.factories import make_evaluation, make_season, make_submission, make_suite
+from tests.leaderboard.readers import make_readers
 from tests.leaderboard.reliability.factories import make_profile
 from tests.leaderboard.site.api.helpers import session_of
 from tests.leaderboard.site.api.test_reading import finish
@@ -82,9 +76,7 @@ def world(made, settings) -> World:
 
 
 def make_world(tmp_path: Path) -> World:
-    owner, member, stranger, staff = (make_user(name) for name in ("owner", "member", "stranger", "staff"))
-    User.objects.filter(pk=staff.pk).update(is_staff=True)
-    lab = make_team(owner, member, name="lab")
+    owner, lab = make_readers()
     suite = make_suite(slug="openagi")
     done = make_submission(user=owner, suite=suite, team=lab).evaluations.get()
     Evaluation.objects.filter(pk=done.pk).update(state="launching")
@@ -121,7 +113,7 @@ def make_world(tmp_path: Path) -> World:
         "name": "planner_server.py", "season": make_season().name,
         "hidden_digest": server_store(split=HIDDEN).put(Artefact(data=b"secret", media_type=MediaType.TEXT)),
     }  # fmt: skip
-    users = {"stranger": stranger, "member": member, "owner": owner, "staff": User.objects.get(pk=staff.pk)}
+    users = {name: User.objects.get(username=name) for name in ("stranger", "member", "owner", "staff")}
     tokens = {role: create_token(user=user, scopes=Scope.values).token for role, user in users.items()}
     tokens |= {"worker": session_of(settings.WORKER_TOKEN), "attempt": lease.token}
     return World(things, users, tokens, {role: cookies_of(user) for role, user in users.items()})
@@ -157,18 +149,20 @@ def ask(role: str, *, name: str, path: str, method: str, world: World) -> int:
     return response.status_code
 
 
-def test_every_role_may_do_what_the_table_says_on_every_address(world):
+def test_every_role_may_do_what_the_table_says_on_every_address(world, full):
     differing = []
     for name, parameters in named_routes():
         route = table().get(name, Route(name=name))
         # Tests elsewhere: they close the connection that this test's changes are undone with.
         if not name.startswith("admin:") and not route.permissions_elsewhere:
-            differing += differences(route, path=address(route, parameters, world), world=world)
+            # To pages, workers and attempts are strangers: a full run asks as these, too.
+            roles = ROLES if full or name.startswith("api:") else ROLES[:-2]
+            differing += differences(route, path=address(route, parameters, world), roles=roles, world=world)
     assert not differing, "\n" + "\n".join(differing)
 
 
-def differences(route: Route, *, path: str, world: World) -> list[str]:
-    """What some roles may do, against the table."""
+def differences(route: Route, *, path: str, roles: Sequence[str], world: World) -> list[str]:
+    """What some of these roles may do, against the table."""
     differing = []
     # The pages of allauth take every method for its GET or POST.
     for method in METHODS[:2] if route.name.startswith(ALLAUTH) else METHODS:
@@ -176,31 +170,30 @@ def differences(route: Route, *, path: str, world: World) -> list[str]:
         found = (ask("owner", name=route.name, path=path, method=method, world=world),)
         # Who may call at all is asked first: with 405 there is no such method.
         if found != (405,) or wanted is not None:
-            found = tuple(ask(role, name=route.name, path=path, method=method, world=world) for role in ROLES)
+            found = tuple(ask(role, name=route.name, path=path, method=method, world=world) for role in roles)
         refused = UNREADABLE if method == "get" and route.is_only_written else REFUSED
-        if found != wanted and (wanted is not None or not refused.issuperset(found)):
+        if wanted is None and refused.issuperset(found):
+            continue
+        if wanted is None or found != wanted[: len(roles)]:
             differing.append(f'{route.name}: {method} = "{" ".join(map(str, found))}", not {wanted}')
     return differing
 
 
 def test_nobody_but_staff_gets_into_the_admin(world):
-    def walk(resolver):
-        for part in resolver.url_patterns:
-            yield from walk(part) if isinstance(part, URLResolver) else [part]
-
-    (admin,) = [part for part in get_resolver().url_patterns if getattr(part, "namespace", "") == "admin"]
-    open_to_all = {"login", "jsi18n", "logout"}
-    found = {
-        part.name: list(part.pattern.converters or part.pattern.regex.groupindex) for part in walk(admin) if part.name
+    admin = {
+        name: parameters
+        for name, parameters in named_routes()
+        if name.startswith("admin:") and name.rpartition(":")[2] not in {"login", "jsi18n", "logout"}
     }
-    assert len(found) > 20
-    for name, names in found.items():
-        values = {each: "1" if each != "app_label" else "evaluations" for each in names}
-        path = reverse(f"admin:{name}", kwargs=values)
+    assert len(admin) > 20
+    entered = []
+    for name, parameters in admin.items():
+        path = reverse(name, kwargs={each: "1" if each != "app_label" else "evaluations" for each in parameters})
         for role in ("anonymous", "stranger", "member", "owner", "worker"):
-            if name not in open_to_all:
-                status = ask(role, name=f"admin:{name}", path=path, method="get", world=world)
-                assert status in {302, 404}, (name, role, status)
+            status = ask(role, name=name, path=path, method="get", world=world)
+            if status not in {302, 404}:
+                entered.append((name, role, status))
+    assert entered == []
 
 
 def test_every_view_of_the_api_for_people_checks_the_scope_of_tokens():

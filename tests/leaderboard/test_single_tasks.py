@@ -7,8 +7,8 @@ address, and none of the answers may hold one of these scores. When the season i
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
-from uuid import UUID
 
 import pytest
 from django.core.management import call_command
@@ -24,26 +24,25 @@ from leaderboard.evaluations import events
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.leaving.export import export
 from leaderboard.pages.progress import progress as progress_of
-from leaderboard.queue.leasing import leases
-from leaderboard.queue.reconcile import sweep
-from leaderboard.queue.workers.finishing import deliver
-from leaderboard.results.objects import server_store
 from leaderboard.rewards.services import accept_rewards
 from leaderboard.site.field_errors import FieldErrors
 from tests.fakes.launcher import reset_launcher
-from tests.leaderboard.factories import make_lease, make_season, make_submission, make_suite, make_team, make_user
-from tests.leaderboard.test_hidden_gold import (
+from tests.leaderboard.factories import make_season, make_submission, make_suite
+from tests.leaderboard.readers import (
     EVERYBODY,
     LEAST_AND_MOST,
-    OWN,
+    addresses_of,
     answer,
     asking,
     clients,
-    named,
+    complete,
+    deliver_some,
+    make_readers,
     record_of,
-)
+    things_of,
+)  # fmt: skip
+from tests.leaderboard.test_hidden_gold import OWN
 from tests.memory import forget_everything
-from tests.routes import Address, site_addresses
 
 pytestmark = [pytest.mark.django_db, pytest.mark.timeout(300)]
 SCORES = {"0": 0.7913, "1": 0.6377, "2": 0.5881, "3": 0.9173}
@@ -57,33 +56,13 @@ WORDS = re.compile(
 CLOSES = "2099-03-01T00:00Z"
 
 
-def record(task: str, *, suite: str, score: float) -> ResultRecord:
-    return ResultRecord(
-        suite=suite, task=task, request=f"Request {task}", metric="vit", outcome=Outcome.SCORED, score=score, plan=OWN
-    )
-
-
-def deliver_some(evaluation: Evaluation, *, scores: dict[str, float], faulty: str = "") -> leases.Lease:
-    Evaluation.objects.filter(pk=evaluation.pk).update(state="launching")
-    evaluation.refresh_from_db()
-    lease = make_lease(evaluation)
-    records = [record(task, suite=evaluation.suite.slug, score=scores[task]) for task in lease.tasks if task != faulty]
-    if faulty:
-        fault = {
-            "outcome": Outcome.PLANNER_FAULT,
-            "reason": Reason.PLANNER_TIMEOUT,
-            "reason_text": "No answer in time.",
-        }
-        records.append(record(faulty, suite=evaluation.suite.slug, score=0.0).model_copy(update=fault))
-    deliver(attempt_id=lease.attempt.pk, records=records, store=server_store(split=evaluation.split))
-    return lease
-
-
-def complete(evaluation: Evaluation, **how: Any) -> None:
-    leases.complete(deliver_some(evaluation, **how).attempt.pk)
-    sweep()
-    evaluation.refresh_from_db()
-    assert evaluation.state == "completed"
+def record(task: str, *, scores: dict[str, float], faulty: str = "") -> ResultRecord:
+    found = ResultRecord(
+        suite="openagi", task=task, request=f"Request {task}", metric="vit", outcome=Outcome.SCORED,
+        score=scores[task], plan=OWN,
+    )  # fmt: skip
+    fault = {"outcome": Outcome.PLANNER_FAULT, "reason": Reason.PLANNER_TIMEOUT, "reason_text": "No answer in time."}
+    return found.model_copy(update={**fault, "score": 0.0}) if task == faulty else found
 
 
 @pytest.fixture(scope="module")
@@ -102,45 +81,30 @@ def things(made) -> list[dict[str, Any]]:
 
 
 def make_things() -> list[dict[str, Any]]:
-    owner, member = make_user("owner"), make_user("member")
-    make_user("stranger")
-    User.objects.filter(pk=make_user("staff").pk).update(is_staff=True)
-    lab = make_team(owner, member, name="lab")
+    owner, lab = make_readers()
     suite = make_suite(slug="openagi")
     Task.objects.filter(suite=suite).update(gold=OWN)
     make_season()
     Season.objects.update(closes=CLOSES)
-    common = {"user": owner, "team": lab, "suite": suite, "bundled_name": "no-op"}
-    first = make_submission(**common, name="first").evaluations.get()
-    complete(first, scores=SCORES)
-    second = make_submission(**common, name="second").evaluations.get()
-    complete(second, scores=OTHERS)
-    faulty = make_submission(**common, name="faulty").evaluations.get()
-    complete(faulty, scores=SCORES, faulty="2")
-    moving = make_submission(**common, name="moving").evaluations.get()
-    deliver_some(moving, scores=SCORES)
+    first, second, faulty, moving = (
+        make_submission(user=owner, team=lab, suite=suite, bundled_name="no-op", name=name).evaluations.get()
+        for name in ("first", "second", "faulty", "moving")
+    )
+    complete(first, record=partial(record, scores=SCORES))
+    complete(second, record=partial(record, scores=OTHERS))
+    complete(faulty, record=partial(record, scores=SCORES, faulty="2"))
+    deliver_some(moving, record=partial(record, scores=SCORES))
     shared = {
-        **dict.fromkeys(("job", "rewards_job", "pending_job"), UUID(int=1)),
-        "team": "lab", "username": "owner", "season": "1", "chapter": "api", "task": "0", "metric": "vit", "cursor": "",
         "compared": first.pk, "other": second.pk, "profiled": first.pk,
         "digest": record_of(first), "hidden_digest": record_of(first),
     }  # fmt: skip
-    return [{**shared, **named(one)} for one in (first, second, faulty, moving)]
-
-
-def asked(things: list[dict[str, Any]]) -> Iterator[Address]:
-    seen: set[str] = set()
-    for one in things:
-        for address in site_addresses(one):
-            if address.path not in seen:
-                seen.add(address.path)
-                yield address
+    return [things_of(one, **shared) for one in (first, second, faulty, moving)]
 
 
 def telling(name: str, things: list[dict[str, Any]], *, full: bool) -> dict[str, str]:
     """The routes, by address, at which a reader finds the score of a single task."""
     found = {}
-    for address, client in asking(name, asked(things), full=full):
+    for address, client in asking(name, (address for address, _ in addresses_of(things)), full=full):
         body = answer(client, address.path)[1]
         if WORDS.search(body):
             found[address.path] = address.route
@@ -195,11 +159,6 @@ def test_refusals_say_until_when(things):
     assert sentence in client.get(reverse("boards:tasks", args=["openagi"])).content.decode()
 
 
-def test_means_over_all_tasks_are_shown(things):
-    found = Client().get(reverse("api:evaluation", args=[things[0]["evaluation"]])).json()
-    assert found["summary"]["metrics"]["overall"]["mean"] == pytest.approx(sum(SCORES.values()) / 4)
-
-
 def test_filters_do_not_tell_which_tasks_they_keep(things):
     page = reverse("evaluations:detail", args=[things[0]["evaluation"]])
     bodies = {
@@ -234,7 +193,9 @@ def test_what_runs_tells_neither_scores_nor_causes_of_what_has_ended(things):
         assert compared.status_code == 400
 
 
-def test_groups_of_few_tasks_are_not_shown(things):
+def test_means_over_all_tasks_are_shown_and_groups_of_few_tasks_are_not(things):
+    whole = Client().get(reverse("api:evaluation", args=[things[0]["evaluation"]])).json()
+    assert whole["summary"]["metrics"]["overall"]["mean"] == pytest.approx(sum(SCORES.values()) / 4)
     found = Client().get(reverse("api:breakdowns", args=[things[0]["evaluation"]])).json()
     assert found == {"scores": [], "indicators": []}
     compared = (

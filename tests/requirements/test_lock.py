@@ -35,21 +35,15 @@ def entries(path):
     return [line.split() for line in text.splitlines() if line.strip()]
 
 
-def test_there_is_a_file_for_each_purpose():
+def test_every_package_has_hashes_and_the_pinned_version():
     assert {path.name for path in FILES} == {lock.name for lock in refresh.LOCKS} | {"torch-cpu.txt"}
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_every_package_has_hashes_and_the_pinned_version(path):
-    found = pinned(path.name)
-    assert len(entries(path)) == len(found)
-    for words in entries(path):
-        assert re.fullmatch(r"[A-Za-z0-9][\w.-]*==\S+", words[0]), words[0]
-        assert any(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", word) for word in words), words[0]
-    assert {name: CONSTRAINTS.get(name) for name in found} == found, AGAIN
-
-
-def test_constraints_pin_what_is_installed_somewhere_and_nothing_else():
+    for path in FILES:
+        found = pinned(path.name)
+        assert len(entries(path)) == len(found)
+        for words in entries(path):
+            assert re.fullmatch(r"[A-Za-z0-9][\w.-]*==\S+", words[0]), words[0]
+            assert any(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", word) for word in words), words[0]
+        assert {name: CONSTRAINTS.get(name) for name in found} == found, AGAIN
     used = {name for path in FILES for name in pinned(path.name)}
     assert set(CONSTRAINTS) == used, AGAIN
 
@@ -62,21 +56,15 @@ def needed(*extras):
     return found | needed(*inner) if inner else found
 
 
-@pytest.mark.parametrize("lock", [lock for lock in refresh.LOCKS if lock.extras], ids=lambda lock: lock.name)
-def test_what_the_project_depends_on_is_locked(lock):
-    torch = set() if lock.name == "site.txt" else {"torch"}
-    assert needed(*lock.extras) - set(pinned(lock.name)) == torch, AGAIN
-
-
-def test_files_for_one_purpose_lock_what_is_named_there():
+def test_what_the_project_depends_on_is_locked_in_the_file_for_its_purpose():
+    for lock in (lock for lock in refresh.LOCKS if lock.extras):
+        torch = set() if lock.name == "site.txt" else {"torch"}
+        assert needed(*lock.extras) - set(pinned(lock.name)) == torch, AGAIN
     extras = PROJECT["optional-dependencies"]
     assert names(extras["node"]) <= set(pinned("node.txt"))
     assert names(extras["lock"]) <= set(pinned("lock.txt"))
     assert set(pinned("run.txt")) <= set(pinned("test.txt"))
     assert set(pinned("site.txt")) | set(pinned("worker.txt")) == set(pinned("run.txt"))
-
-
-def test_the_site_installs_no_torch_and_the_worker_no_django():
     assert not {"torch", "transformers", "diffusers", "torchmetrics", "bert-score"} & set(pinned("site.txt"))
     assert not {"django", "celery", "psycopg", "kubernetes"} & set(pinned("worker.txt"))
 
@@ -144,9 +132,6 @@ def test_hashes_of_a_new_torch_are_read_from_its_index():
     text = refresh.torch_requirements(wheels, version="9.1.0")
     assert refresh.pins(text) == {"torch": "9.1.0"}
     assert text.count("--hash=sha256:") == 12
-
-
-def test_an_index_that_lacks_a_wheel_is_an_error():
     with pytest.raises(refresh.LockError, match=r"has 0 CPU wheels of torch 9\.2\.0, not 12"):
         refresh.cpu_wheels(PAGE, version="9.2.0")
 

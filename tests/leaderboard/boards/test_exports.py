@@ -5,16 +5,13 @@ import io
 import json
 from datetime import UTC, datetime
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-import pytest
-
 from leaderboard.boards.exports import Exported, as_csv, as_json, board_as_bibtex, row_as_bibtex
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.parquet import as_parquet
 from leaderboard.catalog.models import Suite
 from leaderboard.site.http.parquet import METADATA
 from tests.leaderboard.boards.rows import METRICS, row, usage
+from tests.leaderboard.results.files import read_table
 
 
 def board(*rows: dict) -> Exported:
@@ -50,13 +47,10 @@ def test_a_csv_says_the_cost_and_from_which_declared_prices_it_follows():
     assert free["usd_per_task"] == free["model_name"] == ""
 
 
-@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@sum", "\tx", "\rx", '=HYPERLINK("http://evil")'])
-def test_no_text_of_a_csv_is_taken_for_a_formula(name):
-    [line] = lines(board(row(name, owner=name, team=name)))
-    assert line["planner"] == line["owner"] == line["team"] == f"'{name}"
-
-
-def test_negative_numbers_of_a_csv_stay_numbers():
+def test_no_text_of_a_csv_is_taken_for_a_formula_and_negative_numbers_stay_numbers():
+    for name in ("=1+1", "+1", "-1", "@sum", "\tx", "\rx", '=HYPERLINK("http://evil")'):
+        [line] = lines(board(row(name, owner=name, team=name)))
+        assert line["planner"] == line["owner"] == line["team"] == f"'{name}"
     assert lines(board(row(overall=-0.5)))[0]["overall_mean"] == "-0.5"
 
 
@@ -78,9 +72,6 @@ def test_a_citation_of_a_row_says_score_rank_and_snapshot():
     assert r"Overall 0.500 (95 \% interval 0.400 to 0.600), rank 1 of 2." in text
     assert "month = nov," in text
     assert "year = {2026}" in text
-
-
-def test_a_row_without_rank_is_cited_as_unranked():
     cited = row(overall=None, rank=None)
     assert "no value for Overall, unranked of 1" in row_as_bibtex(board=board(cited), row=cited)
 
@@ -103,11 +94,13 @@ def test_a_csv_tells_the_tests_of_ranks_and_the_runs_of_a_planner():
     assert [old[name] for name in names] == [""] * 7
 
 
-def test_parquet_has_the_table_of_the_csv_with_typed_columns():
+def test_parquet_has_the_table_of_the_csv_with_typed_columns_and_the_conditions():
+    import pyarrow as pa
+
     cost = {"usd": 0.00125, "prompt_price": 2.5, "completion_price": 10.0}
     known = row("=paid", overall=0.25, parameters=8 * 10**9, open_weights=True, cost=cost, declared=True)
     exported = board(known, row("gold"))
-    table = pq.read_table(io.BytesIO(as_parquet(exported)))
+    table = read_table(as_parquet(exported))
     assert table.schema.names == list(csv.DictReader(io.StringIO(as_csv(exported))).fieldnames)
     types = {field.name: field.type for field in table.schema}
     assert types["rank"] == types["parameters"] == types["overall_tasks"] == types["scored"] == pa.int64()
@@ -119,10 +112,6 @@ def test_parquet_has_the_table_of_the_csv_with_typed_columns():
     assert (paid["planner"], paid["overall_mean"], paid["parameters"]) == ("=paid", 0.25, 8 * 10**9)
     assert paid["finished"] == datetime.fromisoformat(known["finished"])
     assert (free["declared"], free["usd_per_task"], free["season"]) == (False, None, None)
-
-
-def test_the_schema_of_a_parquet_file_names_suite_conditions_and_snapshot():
-    facts = json.loads(pq.read_schema(io.BytesIO(as_parquet(board()))).metadata[METADATA])
-    whole = json.loads(as_json(board()))
-    assert facts == {name: value for name, value in whole.items() if name != "content"}
+    facts = json.loads(table.schema.metadata[METADATA])
+    assert facts == {name: value for name, value in json.loads(as_json(exported)).items() if name != "content"}
     assert (facts["snapshot"]["digest"], facts["suite"]["version"]) == ("c" * 64, "1")

@@ -98,30 +98,29 @@ def test_who_has_the_page_gets_304(site, door, counted, accepted, tag):
     assert found == ask(site, accept_encoding=accepted, if_none_match=tag)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"cookie": "sessionid=x"},
-        {"cookie": "a=b; messages=x"},
-        {"authorization": "Bearer x"},
-        {"method": "HEAD"},
-        {"method": "POST"},
-        {"host": "other.example"},
-        {"address": "/boards/x/?sort=-score"},
-        {"address": "/boards/%78/?sort=-overall"},
-        {"if_none_match": '"other", "tag"'},
-        {"if_none_match": '"other"'},
-        {"if_match": '"tag"'},
-        {"if_modified_since": "Sat, 29 Oct 1994 19:43:31 GMT"},
-    ],
-)
-def test_whatever_is_unusual_goes_on_to_the_site(door, counted, changes):
-    ask(door)
-    ask(door, **changes)
-    assert counted == []
+UNUSUAL = [
+    {"cookie": "sessionid=x"},
+    {"cookie": "a=b; messages=x"},
+    {"authorization": "Bearer x"},
+    {"method": "HEAD"},
+    {"method": "POST"},
+    {"host": "other.example"},
+    {"address": "/boards/x/?sort=-score"},
+    {"address": "/boards/%78/?sort=-overall"},
+    {"if_none_match": '"other", "tag"'},
+    {"if_none_match": '"other"'},
+    {"if_match": '"tag"'},
+    {"if_modified_since": "Sat, 29 Oct 1994 19:43:31 GMT"},
+]
 
 
-def test_a_cookie_that_means_nothing_to_the_site_is_no_reader(door, counted):
+def test_whatever_is_unusual_goes_on_to_the_site_but_for_cookies_that_mean_nothing_to_it(door, counted):
+    for changes in UNUSUAL:
+        forget_pages()
+        ask(door)
+        ask(door, **changes)
+        assert counted == [], changes
+    forget_pages()
     ask(door)
     ask(door, cookie="theme=dark")
     assert counted == ["none"]

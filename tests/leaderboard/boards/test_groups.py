@@ -35,9 +35,7 @@ def test_a_task_with_two_values_counts_in_both_groups():
     [plot] = groups(series=[ADA], tasks=tasks, facets=[DEGRADATION], scores={FIRST: {1: 1.0, 2: 0.0}}).plots
     assert plot.key == "degradations", "the API names it by the attribute"
     assert {one.label: one.values for one in plot.rows} == {"Out of focus": ("0.500",), "Low light": ("1.000",)}
-
-
-def test_one_group_alone_or_none_with_scores_is_no_plot():
+    # One group alone, or none with scores, is no plot.
     tasks = [make_task(1, level="easy", structure="linear"), make_task(2, structure="nonlinear")]
     assert groups(series=[ADA], tasks=tasks, facets=[LEVEL, STRUCTURE], scores={FIRST: {1: 1.0}}).plots == ()
 

@@ -2,8 +2,13 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from evaluator.suites.base import Column, IntervalMethod
+from leaderboard.boards.drawing import clustering
+from leaderboard.boards.drawing.clustering import similar_order
 from leaderboard.boards.drawing.heat_map import Block, heat_map, level_of
 from leaderboard.boards.drawing.picture import Area, Cells, Link, flat
 from leaderboard.boards.matrix import (
@@ -79,9 +84,9 @@ def test_similar_planners_are_neighbours():
     assert abs(order.index(0) - order.index(2)) == 1
 
 
-@pytest.mark.parametrize(("value", "level"), [(0.0, 0), (0.04, 0), (0.06, 1), (0.5, 5), (1.0, 10), (2.0, 10), (-1, 0)])
-def test_shades_are_tenths_of_the_range(value, level):
-    assert level_of(value, low=0.0, high=1.0) == level
+def test_shades_are_tenths_of_the_range():
+    levels = {0.0: 0, 0.04: 0, 0.06: 1, 0.5: 5, 1.0: 10, 2.0: 10, -1: 0}
+    assert {value: level_of(value, low=0.0, high=1.0) for value in levels} == levels
 
 
 def draw(found: TaskMatrix, *, blocks: tuple[Block, ...] = ()):
@@ -106,3 +111,23 @@ def test_very_many_tasks_share_pixels_and_blocks_cover_all_of_them():
     areas = [item for item in flat(drawn.items) if isinstance(item, Area)]
     assert right == pytest.approx(areas[-1].x + areas[-1].width, abs=1.5)
     assert sum(isinstance(item, Link) for item in drawn.items) == 25 + 4
+
+
+def digits(*rows: str) -> np.ndarray:
+    """Each row by its digits in tenths; `-` is a missing value."""
+    return np.array([[np.nan if one == "-" else int(one) / 10 for one in row] for row in rows], dtype=np.float32)
+
+
+def test_similar_rows_are_neighbours_and_low_ones_first_and_too_many_are_sorted_by_their_means(monkeypatch):
+    assert similar_order(digits("9900", "0099", "9901", "0098", "0000")) == [4, 3, 1, 0, 2]
+    assert similar_order(digits("11", "99", "11", "99", "11")) == [0, 2, 4, 1, 3], "equal rows keep their order"
+    assert similar_order(digits("9-9", "000", "999", "---")) == [1, 3, 0, 2], "a gap counts as the mean of its row"
+    monkeypatch.setattr(clustering, "MOST_CLUSTERED", 2)
+    assert similar_order(digits("90", "05", "99", "00")) == [3, 1, 0, 2]
+
+
+@given(arrays(np.float32, st.tuples(st.integers(0, 12), st.integers(1, 4)), elements=st.floats(0, 1, width=32)))
+def test_every_row_comes_once_and_always_in_the_same_place(values):
+    order = similar_order(values)
+    assert sorted(order) == list(range(len(values)))
+    assert similar_order(values.copy()) == order

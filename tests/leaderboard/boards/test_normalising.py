@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from evaluator.records import Outcome
 from leaderboard.boards.services import publish
-from leaderboard.catalog.models import Suite, Task
-from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.catalog.models import Suite
+from leaderboard.evaluations.models import Evaluation
+from tests.leaderboard.boards.test_policy import keep_scores
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_suite, make_summary, make_user
 
 pytestmark = pytest.mark.django_db
@@ -23,10 +23,7 @@ def run(name: str, suite: Suite, *, score: float, bundled: str) -> Evaluation:
     planner = make_planner(owner=make_user(name), name=name, bundled_name=bundled)
     made = make_evaluation(planner=planner, suite=suite, samples=SCENES, summary=make_summary(score, scored=20))
     scores = (score + np.random.default_rng(0).normal(0, 0.01, (20, SCENES))).round(6)
-    TaskResult.objects.bulk_create(
-        TaskResult(evaluation=made, task=task, outcome=Outcome.SCORED, score=row.mean(), sample_scores=list(row))
-        for task, row in zip(Task.objects.filter(suite=suite).order_by("position")[:20], scores, strict=True)
-    )
+    keep_scores(made, scores)
     return made
 
 

@@ -2,11 +2,14 @@
 
 import pytest
 
+from leaderboard.boards.baselines import baseline_of
 from leaderboard.boards.drawing.picture import Cells, Line, Link, Mark, Picture, Text, flat
 from leaderboard.boards.drawing.placing import Box, box_of
 from leaderboard.boards.drawing.scatter import FRAME, MOST_LINKED
 from leaderboard.boards.pages.rows import dollars_in_words
 from leaderboard.boards.plots import Plot, against_cost, over_time
+from leaderboard.boards.scales import scale_of
+from leaderboard.pages.templatetags.planarena import interval
 from tests.leaderboard.boards.rows import METRICS, row, usage
 
 HIGHER, LOWER = METRICS
@@ -34,13 +37,10 @@ def test_the_line_over_time_rises_with_every_new_best_and_ends_with_the_data():
     assert len(marks) == 4
     assert (line.points[0][0], line.points[-1][0]) == (marks[0], marks[-1])
     assert marks[-1] < FRAME.right - 10
-
-
-def test_where_less_is_better_the_line_falls():
-    rows = [on(1, "a", 0.0), on(2, "b", 0.0), on(3, "c", 0.0)]
-    for one, value in zip(rows, (0.5, 0.2, 0.3), strict=True):
+    falling = [on(1, "a", 0.0), on(2, "b", 0.0), on(3, "c", 0.0)]
+    for one, value in zip(falling, (0.5, 0.2, 0.3), strict=True):
         one["metrics"]["IR"] = {"mean": value}
-    assert names(over_time(rows=rows, metric=LOWER)) == ["a", "b"]
+    assert names(over_time(rows=falling, metric=LOWER)) == ["a", "b"], "it falls where less is better"
 
 
 def test_the_frontier_holds_what_no_cheaper_row_beats_and_ends_at_its_last_mark():
@@ -132,14 +132,50 @@ def test_without_values_there_is_no_plot():
     assert against_cost(rows=[row()], metric=HIGHER, cost="tokens") is None
 
 
-@pytest.mark.parametrize(
-    ("usd", "words"),
-    [(None, ""), (0.0, "$0"), (0.00001, "$0.00001"), (0.0001234, "$0.000123"), (0.5, "$0.50"), (12.345, "$12.35")],
-)
-def test_costs_are_written_with_three_digits_however_small(usd, words):
-    assert dollars_in_words(usd) == words
+def test_costs_are_written_with_three_digits_however_small():
+    words = {None: "", 0.0: "$0", 0.00001: "$0.00001", 0.0001234: "$0.000123", 0.5: "$0.50", 12.345: "$12.35"}
+    assert {usd: dollars_in_words(usd) for usd in words} == words
 
 
-def test_the_frontier_by_cost_holds_only_rows_whose_cost_is_known():
-    rows = [row("paid", overall=0.4, cost={"usd": 0.002}), row("free?", overall=0.9), row("dear", cost={"usd": 0.1})]
-    assert names(against_cost(rows=rows, metric=HIGHER, cost="cost")) == ["paid", "dear"]
+def test_a_column_of_bars_spans_the_tenths_around_its_intervals():
+    def bar(low: float | None, mean: float, high: float | None) -> dict:
+        return {"metrics": {"overall": {"low": low, "mean": mean, "high": high}}}
+
+    for rows, scale in (
+        ([bar(0.81, 0.85, 0.89)], (0.8, 0.9)),
+        ([bar(0.81, 0.85, 0.89), bar(0.42, 0.5, 0.55)], (0.4, 0.9)),
+        ([bar(0.0, 0.0, 0.0)], (0.0, 0.1)),
+        ([bar(1.0, 1.0, 1.0)], (0.9, 1.0)),
+        ([bar(0.1 + 0.2, 0.35, 0.4)], (0.3, 0.4)),
+        ([bar(None, 0.5, None)], (0.5, 0.6)),
+        ([{"metrics": {}}, {"metrics": {"overall": None}}], None),
+        ([], None),
+    ):
+        assert scale_of(rows=rows, metric="overall") == scale
+
+
+def majority(overall=0.3, **changes):
+    return row("majority", overall=overall, **{"strategy": "majority", **changes})
+
+
+def test_the_latest_majority_planner_is_the_baseline():
+    rows = [row(), majority(0.2), majority(0.4, finished="2026-11-21T10:00:00+00:00", evaluation="last")]
+    found = baseline_of(rows=rows, metric="overall")
+    assert (found.evaluation, found.planner, found.value) == ("last", "majority", 0.4)
+    for other in (row("majority"), majority(kind="endpoint"), majority(None)):
+        assert baseline_of(rows=[other, row()], metric="overall") is None, "its name alone is not enough"
+
+
+def test_bars_and_plots_have_a_line_for_it():
+    rows = [row(overall=0.5), majority(0.3)]
+    found = baseline_of(rows=rows, metric="overall")
+    plot = over_time(rows=rows, metric=HIGHER, baseline=found)
+    shapes = [item for item in plot.picture.items if isinstance(item, Line | Text)]
+    [line] = [one for one in shapes if one.role == "baseline"]
+    [text] = [one for one in shapes if isinstance(one, Text) and one.text.startswith("baseline")]
+    assert text.text == "baseline majority 0.300"
+    assert FRAME.top < line.points[0][1] < FRAME.bottom
+    without = over_time(rows=rows, metric=HIGHER)
+    assert "baseline" not in {item.role for item in without.picture.items if isinstance(item, Line)}
+    assert 'class="baseline"' in interval({"mean": 0.5}, (0.0, 1.0), 0.3)
+    assert "baseline" not in interval({"mean": 0.5})

@@ -9,8 +9,10 @@ from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, Submission
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_suite, make_user
+from tests.leaderboard.pages.reading import read
 
 pytestmark = pytest.mark.django_db
+BOARD = "/boards/openagi/"
 
 
 @pytest.fixture
@@ -22,31 +24,25 @@ def evaluation(settings) -> Evaluation:
     return found
 
 
-def board(client: Client, query: str = "") -> str:
-    answer = client.get(f"/boards/openagi/{query}")
-    assert answer.status_code == 200
-    return answer.content.decode()
-
-
 def test_another_query_of_a_stranger_asks_the_database_for_nothing(
     client: Client, evaluation: Evaluation, django_assert_num_queries
 ):
     for query in ("", "?rows=all"):
-        assert "under way" in board(client, query)
+        assert "under way" in read(client, BOARD + query)
     with django_assert_num_queries(0):
-        assert "under way" in board(client, "?sort=planner")
-        assert "under way" in board(client, "?rows=all&sort=-planner")
-        assert "No planner matches" in board(client, "?q=nothing-like-it")
+        assert "under way" in read(client, f"{BOARD}?sort=planner")
+        assert "under way" in read(client, f"{BOARD}?rows=all&sort=-planner")
+        assert "No planner matches" in read(client, f"{BOARD}?q=nothing-like-it")
 
 
 def test_what_has_changed_is_shown_when_the_moment_is_over(client: Client, evaluation: Evaluation, monkeypatch):
-    board(client)
+    read(client, BOARD)
     Suite.objects.update(title="Another title")
-    assert "Another title" not in board(client, "?sort=planner")
+    assert "Another title" not in read(client, f"{BOARD}?sort=planner")
     later = time.monotonic() + 61
     monkeypatch.setattr(time, "monotonic", lambda: later)
-    assert "Another title" in board(client, "?sort=-planner")
-    assert "Another title" in board(client, "?sort=planner"), "no page is older than what it shows"
+    assert "Another title" in read(client, f"{BOARD}?sort=-planner")
+    assert "Another title" in read(client, f"{BOARD}?sort=planner"), "no page is older than what it shows"
 
 
 def test_readers_who_are_signed_in_share_nothing(client: Client, evaluation: Evaluation):
@@ -54,7 +50,7 @@ def test_readers_who_are_signed_in_share_nothing(client: Client, evaluation: Eva
     bea = Client()
     bea.force_login(Submission.objects.exclude(pk=evaluation.submission_id).get().submitted_by)
     for query in ("?sort=planner", "?sort=-planner"):
-        assert "under way" in board(bea, query)
-        assert "under way" not in board(client, query)
+        assert "under way" in read(bea, BOARD + query)
+        assert "under way" not in read(client, BOARD + query)
     Suite.objects.update(title="Another title")
-    assert "Another title" in board(bea, "?sort=planner")
+    assert "Another title" in read(bea, f"{BOARD}?sort=planner")

@@ -1,7 +1,8 @@
-"""What tasks count by planner, kept when a board is published, and as data."""
+"""What tasks count by planner: kept when a board is published, as a page of cells, and as data."""
 
 import csv
 import io
+import re
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,9 @@ from leaderboard.boards.models import Snapshot, TaskValues
 from leaderboard.boards.pages import heat_views
 from leaderboard.boards.services import latest_snapshot, publish
 from leaderboard.catalog.models import Suite
-from leaderboard.evaluations.models import Evaluation, Submission, TaskResult
+from leaderboard.evaluations.models import Evaluation, TaskResult
 from tests.leaderboard.factories import closed_season
-from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_results, make_suite
+from tests.leaderboard.pages.factories import make_board, make_evaluation, make_planner, make_results, make_suite
 from tests.leaderboard.pages.factories import make_user as make_person
 from tests.leaderboard.site.api.helpers import ApiClient
 from tests.memory import forget_everything
@@ -48,21 +49,17 @@ def lines(text: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text)))
 
 
-def test_kept_values_are_those_of_the_results():
+def test_kept_values_are_those_of_the_results_and_read_instead_of_them():
     made = [add("ada"), add("bea")]
     kept = matrix_now(made[0])
-    assert TaskValues.objects.count() == 2
-    TaskValues.objects.all().delete()
-    computed = matrix_now(made[0])
-    np.testing.assert_array_equal(kept.values, computed.values)
     assert np.isfinite(kept.values).any()
-
-
-def test_a_heat_map_of_kept_values_reads_no_result():
-    made = add("ada")
-    before = matrix_now(made)
+    rows = list(TaskValues.objects.all())
+    assert len(rows) == 2
+    TaskValues.objects.all().delete()
+    np.testing.assert_array_equal(matrix_now(made[0]).values, kept.values)
+    TaskValues.objects.bulk_create(rows)
     TaskResult.objects.all().delete()
-    np.testing.assert_array_equal(matrix_now(made).values, before.values)
+    np.testing.assert_array_equal(matrix_now(made[0]).values, kept.values)
 
 
 def test_values_of_a_column_that_an_upgrade_defines_otherwise_are_not_used():
@@ -106,7 +103,7 @@ def one_each(monkeypatch) -> None:
 
 
 @pytest.mark.usefixtures("one_each")
-def test_planners_beyond_the_first_page_have_a_page(client: Client):
+def test_planners_beyond_the_first_page_have_a_page_also_in_the_api(client: Client):
     add("ada"), add("bea")
     forget_everything()
     first = client.get(PAGE).content.decode()
@@ -121,22 +118,13 @@ def test_planners_beyond_the_first_page_have_a_page(client: Client):
     assert client.get(PAGE, {"planner_page": "999"}).content.count(b"planner of bea") > 0
     for wrong in ("-1", "x", "1e9"):
         assert b"planner of ada" in client.get(PAGE, {"planner_page": wrong}).content
-
-
-@pytest.mark.usefixtures("one_each")
-def test_the_api_pages_planners_and_refuses_a_page_that_there_is_not():
-    add("ada"), add("bea")
-    forget_everything()
-    first, last = ApiClient().get(API).json(), ApiClient().get(API, page="2").json()
-    assert [one["planner"] for found in (first, last) for one in found["planners"]] == [
-        "planner of ada",
-        "planner of bea",
-    ]
-    assert (first["ranked"], first["previous"], last["next"]) == (2, None, None)
-    assert first["next"].endswith("/boards/openagi/tasks/?page=2")
+    one, last = ApiClient().get(API).json(), ApiClient().get(API, page="2").json()
+    names = [planner["planner"] for found in (one, last) for planner in found["planners"]]
+    assert names == ["planner of ada", "planner of bea"]
+    assert (one["ranked"], one["previous"], last["next"]) == (2, None, None)
+    assert one["next"].endswith("/boards/openagi/tasks/?page=2")
     assert last["previous"].endswith("/boards/openagi/tasks/?page=1")
-    assert ApiClient().get(API, page="3").status_code == 404
-    assert ApiClient().get(API, page="0").status_code == 400
+    assert [ApiClient().get(API, page=wrong).status_code for wrong in ("3", "0")] == [404, 400]
 
 
 def test_page_file_and_api_have_the_same_values(client: Client):
@@ -152,33 +140,57 @@ def test_page_file_and_api_have_the_same_values(client: Client):
     assert 'title="3, planner of ada: 0.850"' in client.get(PAGE, {"order": "suite"}).content.decode()
 
 
-def test_an_empty_board_has_neither_file_nor_numbers(client: Client):
+def links(html: str) -> list[str]:
+    return re.findall(r'<td class="[-\w]+"><a href="([^"]+)"', html)
+
+
+def test_every_cell_of_every_page_leads_to_its_result(client: Client):
+    board = [add("ada"), add("bea")]
+    found = [link for page in (1, 2) for link in links(client.get(PAGE, {"page": page}).content.decode())]
+    assert len(found) == len(set(found)) == 185 * 2
+    for evaluation in board:
+        assert client.get(next(link for link in found if str(evaluation.pk) in link)).status_code == 200
+
+
+def test_cells_show_what_a_task_counts_and_a_fault_counts_as_the_worst(client: Client):
+    add("ada"), add("bea")
+    html = client.get(PAGE, {"order": "suite"}).content.decode()
+    assert re.search(r'title="3, planner of ada: 0\.850">\.85<', html)
+    assert re.search(r'class="heat-0"><a href="[^"]+" title="3, planner of bea: 0\.000">0<', html)
+    assert 'title="0, planner of ada: no score"' not in html
+
+
+def test_the_address_says_the_order(client: Client):
+    add("ada"), add("bea")
+
+    def keys(**query: str) -> list[str]:
+        return re.findall(r'class="task-key"\s+href="[^"]+">(\d+)<', client.get(PAGE, query).content.decode())
+
+    assert keys(order="suite") == [str(number) for number in range(100)]
+    assert keys(order="hardest")[0] == "3"
+    assert keys(order="nonsense") == keys()
+
+
+def test_an_empty_board_has_a_page_and_neither_file_nor_numbers(client: Client):
     make_suite()
+    assert b"This board is empty" in client.get(PAGE).content
     assert client.get(FILE).status_code == 404
     assert ApiClient().get(API).status_code == 404
+    make_board()
+    assert "No score: 185" in client.get(PAGE).content.decode()
 
 
-def test_requests_of_a_hidden_split_are_in_neither(client: Client, settings):
+def test_requests_of_a_hidden_split_are_in_none_of_them(client: Client, settings):
     add("ada")
+    assert b"Given low-resolutioned" in client.get(PAGE, {"order": "suite"}).content
     assert any("Given low-resolutioned" in task["text"] for task in ApiClient().get(API).json()["tasks"])
     settings.SPLIT = "hidden"
     add("eve", split="hidden", season=closed_season())
     answer = ApiClient().get(API)
     assert [one["owner"] for one in answer.json()["planners"]] == ["eve"]
     assert {task["text"] for task in answer.json()["tasks"]} == {""}
-    assert b"Given low-resolutioned" not in client.get(FILE).content
-
-
-def test_what_the_page_does_not_show_is_in_neither(client: Client):
-    add("ada")
-    planner = make_planner(owner=make_person("pia"), name="planner of pia", bundled_name="random-valid")
-    private = make_evaluation(planner=planner, suite=make_suite())
-    Submission.objects.filter(pk=private.submission_id).update(visibility="private")
-    make_results(private)
-    publish(private)
-    for text in (client.get(PAGE).content, client.get(FILE).content, ApiClient().get(API).content):
-        assert b"planner of ada" in text
-        assert b"planner of pia" not in text
+    for address in (FILE, f"{PAGE}?order=suite"):
+        assert b"Given low-resolutioned" not in client.get(address).content
 
 
 def test_names_that_a_spreadsheet_would_take_for_formulas_are_texts(client: Client):

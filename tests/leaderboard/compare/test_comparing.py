@@ -155,13 +155,9 @@ def test_with_three_p_values_are_adjusted_by_the_number_compared_with_the_first(
     assert alone.differences[0].adjusted == alone.differences[0].p_value
 
 
-def test_a_metric_without_a_common_task_is_left_out_of_the_comparison_only():
+def test_metrics_without_a_common_task_are_left_out_and_tasks_by_their_least_expected_reason():
     (pair,) = compare(metrics=[OVERALL], scores=[make_scores(1, NAN), make_scores(NAN, 1)])
-    assert pair.differences == ()
-    assert pair.of("overall") is None
-
-
-def test_a_task_counts_once_among_those_left_out_by_its_least_expected_reason():
+    assert (pair.differences, pair.of("overall")) == ((), None)
     first = make_scores(NAN, NAN, NAN, 1, outcomes=("not_run", "infra_fault", "pending", "scored"))
     other = make_scores(NAN, 1, NAN, 1, outcomes=("not_run", "scored", "not_run", "planner_fault"))
     (pair,) = compare(metrics=[OVERALL], scores=[first, other])
@@ -193,23 +189,20 @@ def test_tasks_come_by_how_far_they_lie_apart_then_in_the_suites_order():
     assert found[-1].values == (0.5, 0.5, None)
 
 
-def test_a_planners_fault_counts_as_the_worst_and_other_faults_do_not_count():
-    tasks = make_tasks((), (), (), ())
+def test_a_planners_fault_is_the_worst_of_each_score_has_no_size_and_other_faults_do_not_count():
     results = {
-        0: make_result(Outcome.SCORED, 0.8),
+        0: make_result(Outcome.SCORED, 0.8, IR=0.0, length=3.0),
         1: make_result(Outcome.PLANNER_FAULT, 0.0),
         2: make_result(Outcome.INFRA_FAULT),
     }
-    metrics = [OVERALL, *(Column(key=name, label=name, description="", metric=name) for name in ("ViT", "BERT"))]
-    scores = scores_of(metrics=metrics, tasks=tasks, results=results)
+    by_kind = [Column(key=name, label=name, description="", metric=name) for name in ("ViT", "BERT")]
+    scores = scores_of(metrics=[OVERALL, IR, STEPS, *by_kind], tasks=make_tasks((), (), (), ()), results=results)
     assert scores.outcomes == ("scored", "planner_fault", "infra_fault", "pending")
-    np.testing.assert_array_equal(scores.values["overall"], [0.8, 0.0, NAN, NAN])
-    np.testing.assert_array_equal(scores.values["ViT"], [0.8, 0.0, NAN, NAN])
-    assert np.isnan(scores.values["BERT"]).all()
-
-
-def test_a_missing_plan_is_the_worst_of_each_indicator_and_has_no_size():
-    results = {0: make_result(Outcome.SCORED, 1.0, IR=0.0, length=3.0), 1: make_result(Outcome.PLANNER_FAULT, 0.0)}
-    scores = scores_of(metrics=[OVERALL, IR, STEPS], tasks=make_tasks((), ()), results=results)
-    np.testing.assert_array_equal(scores.values["IR"], [0.0, 1.0])
-    np.testing.assert_array_equal(scores.values["length"], [3.0, NAN])
+    for key, values in {
+        "overall": [0.8, 0.0, NAN, NAN],
+        "IR": [0.0, 1.0, NAN, NAN],
+        "length": [3.0, NAN, NAN, NAN],
+        "ViT": [0.8, 0.0, NAN, NAN],
+        "BERT": [NAN] * 4,
+    }.items():
+        np.testing.assert_array_equal(scores.values[key], values, err_msg=key)

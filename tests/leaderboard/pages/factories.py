@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from evaluator import canonical_json
 from evaluator.engine.store import Store
-from evaluator.metrics.aggregate import scores_of_samples
+from evaluator.metrics.aggregate import indicators_of_samples, scores_of_samples
 from evaluator.plans.model import Problem
 from evaluator.records import ArtefactReference, Outcome, PlannerCall, Reason, ResultRecord, SampleResult, StepRun
 from evaluator.suites.registry import suite_of
@@ -23,7 +23,7 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState, Submissi
 from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.results.causes import find_causes_of
 from leaderboard.results.objects import server_store
-from leaderboard.results.results import plan_summary
+from leaderboard.results.results import episodes_of, plan_summary
 
 PROFILE_DIGEST = "ab" * 32
 
@@ -108,23 +108,20 @@ def make_results(evaluation: Evaluation, *, samples: int = 2, faults: bool = Tru
 
 def make_result(*, evaluation: Evaluation, task: Task, **options: Any) -> TaskResult:
     """One result with its record in the store; `options` are those of `make_record`."""
-    record = make_record(task=task, split=evaluation.split, **options)
-    digest = server_store(split=evaluation.split).put(
-        Artefact(data=canonical_json.dumps(record.model_dump(mode="json")).encode(), media_type=MediaType.TEXT)
-    )
+    return keep_result(make_record(task=task, split=evaluation.split, **options), evaluation=evaluation, task=task)
+
+
+def keep_result(record: ResultRecord, *, evaluation: Evaluation, task: Task | None = None) -> TaskResult:
+    """A record as intake keeps it."""
+    data = canonical_json.dumps(record.model_dump(mode="json")).encode()
     return TaskResult.objects.create(
-        evaluation=evaluation,
-        task=task,
-        outcome=record.outcome,
-        reason=record.reason or "",
-        reason_text=record.reason_text,
-        score=record.score,
-        sample_scores=list(scores_of_samples(record)),
-        seconds=0.35,
-        plan_summary=plan_summary(record),
-        record_digest=digest,
-        causes=find_causes_of(evaluation=evaluation, records=[record])[0],
-    )
+        evaluation=evaluation, task=task or Task.objects.get(suite=evaluation.suite, key=record.task),
+        outcome=record.outcome, reason=record.reason or "", reason_text=record.reason_text, score=record.score,
+        sample_scores=list(scores_of_samples(record)), indicators=record.indicators,
+        sample_indicators=indicators_of_samples(record), seconds=0.35, plan_summary=plan_summary(record),
+        record_digest=server_store(split=evaluation.split).put(Artefact(data=data, media_type=MediaType.TEXT)),
+        episodes=episodes_of(record), causes=find_causes_of(evaluation=evaluation, records=[record])[0],
+    )  # fmt: skip
 
 
 def make_record(
@@ -133,7 +130,6 @@ def make_record(
     fault: Reason | None = None,
     samples: int = 2,
     steps: int = 2,
-    problems: int = 1,
     split: str = "public",
 ) -> ResultRecord:
     """A record of the task's gold plan, or of a fault."""
@@ -148,7 +144,7 @@ def make_record(
         text = "The endpoint answered 503 (Service Unavailable) three times."
         return ResultRecord(outcome=Outcome.INFRA_FAULT, reason=fault, reason_text=text, **common)
     if fault is Reason.INVALID_PLAN:
-        return _invalid(common, steps=steps, problems=problems)
+        return _invalid(common, steps=steps)
     shown = list(_samples(task=task, count=samples, store=server_store(split=split)))
     score = sum(sample.score or 0 for sample in shown) / len(shown) if shown else 0.85
     return ResultRecord(
@@ -162,40 +158,24 @@ def make_record(
     )
 
 
-def _invalid(common: Mapping[str, Any], *, steps: int, problems: int) -> ResultRecord:
-    if not steps:
-        message = "the answer $image is image; this request expects text"
-        return ResultRecord(
-            outcome=Outcome.PLANNER_FAULT,
-            reason=Reason.INVALID_PLAN,
-            reason_text=message,
-            score=0.0,
-            plan={"steps": [], "answers": ["$image"], "subgoals": None},
-            problems=[Problem("answer_type", message)],
-            **common,
-        )
-    plan = {
-        "steps": [
+def _invalid(common: Mapping[str, Any], *, steps: int) -> ResultRecord:
+    plan: dict[str, Any] = {"steps": [], "answers": ["$image"], "subgoals": None}
+    found = [Problem("answer_type", "the answer $image is image; this request expects text")]
+    if steps:
+        calls = [
             {"id": "s1", "tool": "Image Captioning", "inputs": {"image": "$image"}, "outputs": {"text": "s1.text"}},
             {"id": "s2", "tool": "Colorization", "inputs": {"image": "s1.text"}, "outputs": {"image": "s2.image"}},
-        ],
-        "answers": ["s2.image"],
-        "subgoals": None,
-    }
-    message = (
-        'plan step 2 ("Colorization"): input "image" is text (from step "s1", Image Captioning); '
-        "Colorization takes image"
-    )
+        ]
+        plan |= {"steps": calls, "answers": ["s2.image"]}
+        message = (
+            'plan step 2 ("Colorization"): input "image" is text (from step "s1", Image Captioning); '
+            "Colorization takes image"
+        )
+        found = [Problem("type_conflict", message, "s2")]
     return ResultRecord(
-        outcome=Outcome.PLANNER_FAULT,
-        reason=Reason.INVALID_PLAN,
-        reason_text=message,
-        score=0.0,
-        plan=plan,
-        plan_received=plan,
-        problems=[Problem("type_conflict", message, "s2")] * problems,
-        **common,
-    )
+        outcome=Outcome.PLANNER_FAULT, reason=Reason.INVALID_PLAN, reason_text=found[0].message, score=0.0, plan=plan,
+        plan_received=plan, problems=found, **common,
+    )  # fmt: skip
 
 
 def _fault(task: Task) -> Reason | None:

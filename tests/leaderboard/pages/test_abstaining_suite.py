@@ -16,6 +16,7 @@ from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from tests.fakes.launcher import reset_launcher
 from tests.leaderboard.factories import make_submission, make_user
+from tests.leaderboard.pages.reading import evaluation_page, read, task_page
 from tests.leaderboard.planning import REAL, run_evaluation
 from tests.leaderboard.site.api.helpers import client_of
 
@@ -59,29 +60,19 @@ def evaluation(made, settings):
     return Evaluation.objects.get(pk=made.pk)
 
 
-def page(client, address):
-    answer = client.get(address)
-    assert answer.status_code == 200
-    return answer.content.decode()
-
-
-def task_page(client, evaluation, task):
-    return page(client, f"/evaluations/{evaluation.pk}/tasks/{task.key}/")
-
-
 def test_its_board_ranks_by_accuracy(client, evaluation):
     metrics = evaluation.summary["metrics"]
     assert metrics["accuracy"]["mean"] == pytest.approx(237 / 240)
     assert metrics["misses"]["mean"] == pytest.approx(1 / 120)
     assert metrics["false_refusals"]["mean"] == pytest.approx(1 / 120)
     assert metrics["SE"]["mean"] == pytest.approx(118 / 120)
-    html = page(client, f"/boards/{SUITE.slug}/")
+    html = read(client, f"/boards/{SUITE.slug}/")
     assert re.findall(r'id="sort-(\w+)"', html)[2:5] == ["accuracy", "false_refusals", "misses"]
     assert "Determines the rank." in html
 
 
 def test_an_evaluation_is_broken_down_by_what_requests_lack(client, evaluation):
-    html = page(client, f"/evaluations/{evaluation.pk}/")
+    html = evaluation_page(client, evaluation)
     assert "What is lacking" in html
     groups = client_of(make_user("eve")).get(f"evaluations/{evaluation.pk}/breakdowns/").json()["indicators"]
     lacking = {group["value"]: (group["indicator"], group["tasks"]) for group in groups if group["facet"] == "need"}
@@ -91,26 +82,15 @@ def test_an_evaluation_is_broken_down_by_what_requests_lack(client, evaluation):
     }  # fmt: skip
 
 
-def test_a_right_abstention_is_called_right_with_its_reason(client, evaluation):
-    html = task_page(client, evaluation, IMPOSSIBLE)
-    assert "The planner abstained. That is right: no tool can meet this request." in html
-    assert "The lamp &amp; the switch are out of reach.</q>" in html
-    assert "No plan can meet this" in html
-    assert re.findall(r'class="mark good">(\w+ \d)<', html) == ["Accuracy 1"]
-
-
-def test_a_false_refusal_is_told_from_a_right_one(client, evaluation):
-    html = task_page(client, evaluation, REFUSED)
-    assert "The planner abstained. The request can be met" in html
-    assert "The planner abstained, but the tools can meet this request." in html
-    assert re.findall(r'class="mark bad">(\w+ \d)<', html) == ["Accuracy 0"]
-    indicators = TaskResult.objects.get(evaluation=evaluation, task__key=REFUSED.key).indicators
-    assert (indicators["SE"], indicators["NR"], indicators["false_refusals"]) == (0.0, 0.0, 1.0)
-
-
-def test_a_miss_says_that_abstaining_would_have_been_right(client, evaluation):
-    html = task_page(client, evaluation, OTHER_IMPOSSIBLE)
-    assert "No plan can meet this request; abstaining would have been right." in html
-    assert TaskResult.objects.get(evaluation=evaluation, task__key=OTHER_IMPOSSIBLE.key).indicators == {
-        "accuracy": 0.0, "accuracy_undecided": 0.0, "misses": 1.0,
-    }  # fmt: skip
+def test_a_right_abstention_a_false_refusal_and_a_miss_are_told_apart_with_the_planners_reason(client, evaluation):
+    right, refused, missed = (task_page(client, evaluation, one.key) for one in (IMPOSSIBLE, REFUSED, OTHER_IMPOSSIBLE))
+    assert "The planner abstained. That is right: no tool can meet this request." in right
+    assert "The lamp &amp; the switch are out of reach.</q>" in right
+    assert re.findall(r'class="mark good">(\w+ \d)<', right) == ["Accuracy 1"]
+    assert "The planner abstained. The request can be met" in refused
+    assert re.findall(r'class="mark bad">(\w+ \d)<', refused) == ["Accuracy 0"]
+    assert "No plan can meet this request; abstaining would have been right." in missed
+    indicators = dict(TaskResult.objects.filter(evaluation=evaluation).values_list("task__key", "indicators"))
+    worst = indicators[REFUSED.key]
+    assert (worst["SE"], worst["NR"], worst["false_refusals"]) == (0.0, 0.0, 1.0)
+    assert indicators[OTHER_IMPOSSIBLE.key] == {"accuracy": 0.0, "accuracy_undecided": 0.0, "misses": 1.0}

@@ -47,29 +47,17 @@ def one_after_the_other(*seconds: float, **facts):
     return [attempt(end - took, end, **facts) for end, took in zip(ends, seconds, strict=True)]
 
 
-def test_too_few_shards_tell_nothing():
+def test_a_throughput_is_known_by_suite_and_kind_from_enough_shards_without_idle_time():
     assert throughput([attempt(0, 60)] * 3) is None
     assert expectation(measured=None, line=Line(before=1, own=1)) == Expectation(begins=None, ends=None)
-
-
-def test_time_without_work_does_not_count():
     found = throughput([attempt(0, 60), attempt(30, 90), attempt(3000, 3060), attempt(3030, 3090)])
-    assert found.seconds == 60
-    assert found.at_once == pytest.approx(240 / 180)
-
-
-def test_what_a_shard_takes_is_known_by_suite():
+    assert (found.seconds, found.at_once) == (60, pytest.approx(240 / 180)), "time without work does not count"
     found = throughput([attempt(0, 10), attempt(10, 20), attempt(20, 120, "b"), attempt(120, 220, "b")])
-    assert found.seconds_of(suite="a", is_executed=True) == 10
-    assert found.seconds_of(suite="b", is_executed=True) == 100
-
-
-def test_a_suite_that_was_not_measured_takes_what_others_of_its_kind_take():
-    """The judged suites of the demo were foreseen as if they ran experts."""
+    assert [found.seconds_of(suite=slug, is_executed=True) for slug in "ab"] == [10, 100]
+    # A suite that was not measured takes what others of its kind take.
     executed = [attempt(0, 100), attempt(100, 200)]
     found = throughput([*executed, *(attempt(200 + n, 201 + n, "judged", is_executed=False) for n in range(2))])
-    assert found.seconds_of(suite="new", is_executed=False) == 1
-    assert found.seconds_of(suite="new", is_executed=True) == 100
+    assert [found.seconds_of(suite="new", is_executed=is_executed) for is_executed in (False, True)] == [1, 100]
 
 
 def test_shards_that_load_experts_do_not_foretell_the_others():

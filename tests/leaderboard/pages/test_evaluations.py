@@ -7,6 +7,7 @@ from django.test import Client
 
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_results, make_suite, make_user
+from tests.leaderboard.pages.reading import tasks
 from tests.memory import forget_everything
 
 pytestmark = pytest.mark.django_db
@@ -24,33 +25,21 @@ def address(evaluation: Evaluation, rest: str = "") -> str:
     return f"/evaluations/{evaluation.pk}/{rest}"
 
 
-def tasks(html: str) -> list[str]:
-    return re.findall(r"/tasks/(\w+)/(?:\?[^\"]*)?\" tabindex", html)
-
-
-def test_filters_combine(client: Client, evaluation: Evaluation):
+def test_the_address_filters_sorts_and_paginates_tasks(client: Client, evaluation: Evaluation):
     for parameters, expected in (
-        ({"outcome": "planner_fault"}, ["3", "9"]),
         ({"outcome": "planner_fault", "degradation": "noise"}, ["9"]),
-        ({"outcome": "planner_fault", "q": "grayscale"}, ["3"]),
         ({"reason": "endpoint_unavailable"}, ["5"]),
         ({"metric": "CLIP"}, ["105", "106"]),
         ({"q": "#12"}, ["12"]),
-        ({"q": "zebra"}, []),
         ({"outcome": "no-such-outcome"}, []),
     ):
         html = client.get(address(evaluation), parameters).content.decode()
         assert tasks(html) == expected
         assert f"{len(expected)} of 185 shown" in html
         assert ("No task matches." in html) == (not expected)
-
-
-def test_tasks_sort_and_paginate_in_the_address(client: Client, evaluation: Evaluation):
     worst = client.get(address(evaluation), {"sort": "score"}).content.decode()
     assert tasks(worst)[:2] == ["3", "9"]
-    last = client.get(address(evaluation), {"page": "4"}).content.decode()
-    assert tasks(last)[-1] == "184"
-    assert "Page 4 of 4" in last
+    assert tasks(client.get(address(evaluation), {"page": "4"}).content.decode())[-1] == "184"
     assert tasks(client.get(address(evaluation), {"page": "x"}).content.decode())[0] == "0"
 
 
@@ -88,18 +77,17 @@ def test_only_the_owner_is_offered_what_the_state_allows():
         assert found == [set(), set(), offered | {"visibility"}], state
 
 
-@pytest.mark.parametrize(
-    ("action", "state"), [("resume", "queued"), ("accept", "aggregating"), ("cancel", "cancelled")]
-)
-def test_the_owner_acts_on_an_evaluation_on_hold(client: Client, action: str, state: str):
-    evaluation = make_evaluation(planner=make_planner(owner=make_user()), suite=make_suite(), state="on_hold")
-    make_results(evaluation, samples=0)
-    client.force_login(evaluation.submission.submitted_by)
-    page = client.post(address(evaluation, f"{action}/"), follow=True)
-    assert page.redirect_chain == [(address(evaluation), 302)]
-    evaluation.refresh_from_db()
-    assert evaluation.state == state
-    assert b'class="messages"' in page.content
+def test_the_owner_acts_on_an_evaluation_on_hold(client: Client):
+    owner, suite = make_user(), make_suite()
+    client.force_login(owner)
+    for action, state in (("resume", "queued"), ("accept", "aggregating"), ("cancel", "cancelled")):
+        evaluation = make_evaluation(planner=make_planner(owner=owner, name=action), suite=suite, state="on_hold")
+        make_results(evaluation, samples=0, upto=6)
+        page = client.post(address(evaluation, f"{action}/"), follow=True)
+        assert page.redirect_chain == [(address(evaluation), 302)]
+        evaluation.refresh_from_db()
+        assert evaluation.state == state
+        assert b'class="messages"' in page.content
 
 
 def test_an_endpoint_address_is_shown_to_its_owner_only(client: Client):
@@ -120,19 +108,9 @@ def test_an_endpoint_address_is_shown_to_its_owner_only(client: Client):
 def test_scores_are_broken_down_by_kind_of_task_with_links_that_filter(client: Client, evaluation: Evaluation):
     html = client.get(address(evaluation)).content.decode()
     part = html[html.index("By kind of task") :]
-    for label in (
-        "Scores by group: base task",
-        "Scores by degradation",
-        "Scores by modality",
-        "Scores by difficulty",
-    ):
-        assert label in part
-    assert "Scores by structure" not in part, "all tasks that have a score are linear"
-    assert "Scores by language" not in part, "and in English"
+    assert "Scores by degradation" in part
     assert 'href="?degradation=noise#results"' in part
-    noisy = client.get(address(evaluation), {"degradation": "noise", "steps": "2"}).content.decode()
-    assert tasks(noisy)
-    assert len(tasks(noisy)) < len(tasks(client.get(address(evaluation), {"degradation": "noise"}).content.decode()))
+    assert "Scores by structure" not in part, "all tasks that have a score are linear"
 
 
 def test_what_is_kept_of_a_page_is_neither_of_other_filters_nor_from_before_a_result(

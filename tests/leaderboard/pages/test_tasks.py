@@ -21,8 +21,14 @@ from tests.leaderboard.pages.factories import (
     make_summary,
     make_user,
 )
+from tests.leaderboard.pages.reading import task_page
 
 pytestmark = pytest.mark.django_db
+NOTES = {
+    "prompt": "visprog/2",
+    "completions": ["A=MAGIC(<IMAGE>)"],
+    "lines": [{"line": "Step 2: enjoy", "best": "Sentiment Analysis", "similarity": 0.12, "mapped": False}],
+}
 
 
 @pytest.fixture
@@ -34,15 +40,9 @@ def task(key: str) -> Task:
     return Task.objects.get(key=key)
 
 
-def page(client: Client, evaluation: Evaluation, key: str, **query: str) -> str:
-    response = client.get(f"/evaluations/{evaluation.pk}/tasks/{key}/", query)
-    assert response.status_code == 200
-    return response.content.decode()
-
-
 def test_a_scored_task_shows_plan_gold_samples_and_what_was_sent(client: Client, evaluation: Evaluation):
     result = make_result(evaluation=evaluation, task=task("0"))
-    html = page(client, evaluation, "0")
+    html = task_page(client, evaluation, "0")
     for expected in (
         task("0").text,
         'id="plan-text"',
@@ -62,39 +62,36 @@ def test_a_scored_task_shows_plan_gold_samples_and_what_was_sent(client: Client,
         assert expected in html, expected
 
 
-def test_a_task_that_cannot_run_shows_the_gold_plan_and_is_not_zero(client: Client, evaluation: Evaluation):
-    TaskResult.objects.create(
-        evaluation=evaluation, task=task("130"), outcome="not_run", reason="no_expert", reason_text="No VQA expert."
-    )
-    html = page(client, evaluation, "130")
+def test_a_task_that_cannot_run_and_a_record_that_the_store_lost_are_said(client: Client, evaluation: Evaluation):
+    not_run = {"outcome": "not_run", "reason": "no_expert", "reason_text": "No VQA expert."}
+    TaskResult.objects.create(evaluation=evaluation, task=task("130"), **not_run)
+    html = task_page(client, evaluation, "130")
     assert "No VQA expert." in html
-    assert "never scored as 0" in html
     assert 'id="gold-text"' in html
     assert "0.000" not in html
-
-
-def test_a_record_that_the_store_lost_is_said_and_nothing_breaks(client: Client, evaluation: Evaluation):
-    TaskResult.objects.create(
-        evaluation=evaluation, task=task("1"), outcome="scored", score=0.5, record_digest="0" * 64
-    )
-    html = page(client, evaluation, "1")
+    lost = {"outcome": "scored", "score": 0.5, "record_digest": "0" * 64}
+    TaskResult.objects.create(evaluation=evaluation, task=task("1"), **lost)
+    html = task_page(client, evaluation, "1")
     assert "is unavailable" in html
     assert "0.500" in html
 
 
-def test_the_hidden_split_shows_no_data_and_no_gold_plan(client: Client, evaluation: Evaluation):
+def test_the_hidden_split_shows_no_data_no_gold_plan_and_no_notes(client: Client, evaluation: Evaluation):
     evaluation.split, evaluation.season = "hidden", closed_season()
     evaluation.save()
-    result = make_result(evaluation=evaluation, task=task("0"))
+    evaluation.submission.planner.bundled_name = "random-valid"
+    evaluation.submission.planner.save()
+    result = changed(evaluation, "0", planner_notes=NOTES)
     client.force_login(evaluation.submission.submitted_by)
-    for html in (page(Client(), evaluation, "0"), page(client, evaluation, "0")):
+    for html in (task_page(Client(), evaluation, "0"), task_page(client, evaluation, "0")):
         assert "hidden split" in html
-        assert "Sample 1" not in html
-        assert 'id="gold-text"' not in html
-        assert "objects/" not in html
-        for telling in ("gold plan as", "Missing:", "Not in the gold plan", "Over all", "from 0.", "lilliput/"):
+        for telling in (
+            "Sample 1", 'id="gold-text"', "objects/", "gold plan as", "Missing:", "Not in the gold plan", "Over all",
+            "from 0.", "lilliput/", "A=MAGIC(", result.record_digest,
+        ):  # fmt: skip
             assert telling not in html, telling
-        assert result.record_digest not in html
+    client.force_login(make_user("operator", is_staff=True))
+    assert "A=MAGIC(&lt;IMAGE&gt;)" in task_page(client, evaluation, "0")
 
 
 def test_staff_see_the_hidden_split_at_addresses_of_its_own(client: Client, evaluation: Evaluation, settings, tmp_path):
@@ -103,7 +100,7 @@ def test_staff_see_the_hidden_split_at_addresses_of_its_own(client: Client, eval
     evaluation.save()
     result = make_result(evaluation=evaluation, task=task("0"))
     client.force_login(make_user("operator", is_staff=True))
-    html = page(client, evaluation, "0")
+    html = task_page(client, evaluation, "0")
     assert "Sample 1" in html
     shown = set(re.findall(r'"(/[\w-]*objects/[^"]+)"', html))
     assert f"/hidden-objects/{result.record_digest}" in shown
@@ -127,25 +124,21 @@ def changed(evaluation: Evaluation, key: str, **changes: Any) -> TaskResult:
     return result
 
 
-def test_a_value_of_a_wrong_type_is_marked_at_its_edge_with_both_types(client: Client, evaluation: Evaluation):
-    make_result(evaluation=evaluation, task=task("3"), fault=Reason.INVALID_PLAN)
-    html = page(client, evaluation, "3")
-    assert html.count('class="edge conflict"') == 1
-    assert ">text, wants image</text>" in html
-    assert "Colorization: Type conflict." in html, "for who does not see the drawing"
-
-
-def test_an_answer_of_a_wrong_type_is_marked_at_its_edge(client: Client, evaluation: Evaluation):
-    make_result(evaluation=evaluation, task=task("19"), fault=Reason.INVALID_PLAN, steps=0)
-    html = page(client, evaluation, "19")
-    assert html.count('class="edge conflict"') == 1
-    assert ">image, wants text</text>" in html
+def test_values_and_answers_of_a_wrong_type_are_marked_at_their_edge_with_both_types(client, evaluation: Evaluation):
+    for key, steps, said in (("3", 2, "text, wants image"), ("19", 0, "image, wants text")):
+        make_result(evaluation=evaluation, task=task(key), fault=Reason.INVALID_PLAN, steps=steps)
+        html = task_page(client, evaluation, key)
+        assert html.count('class="edge conflict"') == 1
+        assert f">{said}</text>" in html
+    assert "Colorization: Type conflict." in task_page(client, evaluation, "3"), (
+        "for readers who do not see the drawing"
+    )
 
 
 def test_differences_from_the_gold_plan_are_marked_in_both_drawings_and_said(client: Client, evaluation: Evaluation):
     steps = [{"id": "a", "tool": "Image Denoising", "inputs": {"image": "$image"}, "outputs": {"image": "a.image"}}] * 2
     changed(evaluation, "0", plan={"steps": steps, "answers": ["a.image"], "subgoals": None})
-    html = page(client, evaluation, "0")
+    html = task_page(client, evaluation, "0")
     assert html.count('class="node step extra"') == 1
     assert html.count('class="node step missing"') == 3
     assert "Missing: Image Super Resolution, Image Deblurring, Colorization." in html
@@ -158,7 +151,7 @@ def test_a_step_that_failed_when_run_is_marked_with_its_error(client: Client, ev
     result.delete()
     record.samples[1].steps[2].error = "lilliput/deblurring failed: out of memory"
     changed(evaluation, "0", samples=record.samples)
-    html = page(client, evaluation, "0")
+    html = task_page(client, evaluation, "0")
     assert html.count('class="node step failing"') == 1
     assert "failed when run" in html
     assert html.count("lilliput/deblurring failed: out of memory") == 2, "once over all samples, once at its sample"
@@ -171,7 +164,7 @@ def test_going_on_keeps_to_what_was_filtered_and_sorted(client: Client, evaluati
     chosen = {"outcome": "planner_fault", "sort": "-task"}
     listed = client.get(f"/evaluations/{evaluation.pk}/", chosen).content.decode()
     assert f'href="/evaluations/{evaluation.pk}/tasks/3/?outcome=planner_fault&amp;sort=-task"' in listed
-    html = page(client, evaluation, "3", **chosen)
+    html = task_page(client, evaluation, "3", **chosen)
     assert "1 of 2 selected tasks" in html
     assert f'rel="next" href="/evaluations/{evaluation.pk}/tasks/1/?outcome=planner_fault&amp;sort=-task"' in html
     assert 'rel="prev"' not in html
@@ -183,7 +176,7 @@ def test_tasks_of_a_verification_follow_each_other_in_its_sample(client: Client,
         planner=evaluation.submission.planner, suite=evaluation.suite, state="running", verifies=evaluation
     )
     again.shards.create(number=0, task_keys=["3", "14", "90"], available_at=again.created)
-    html = page(client, again, "14")
+    html = task_page(client, again, "14")
     assert "tasks/3/" in html
     assert "tasks/90/" in html
     assert client.get(f"/evaluations/{again.pk}/tasks/15/").status_code == 404
@@ -191,7 +184,7 @@ def test_tasks_of_a_verification_follow_each_other_in_its_sample(client: Client,
 
 def test_other_planners_of_the_board_are_shown_by_the_evaluation_on_the_board(client: Client, evaluation: Evaluation):
     make_result(evaluation=evaluation, task=task("0"), samples=0)
-    assert "Other planners on this task" not in page(client, evaluation, "0")
+    assert "Other planners on this task" not in task_page(client, evaluation, "0")
     suite = evaluation.suite
     planner = make_planner(owner=make_user("bea"), name="other")
     before, latest = (
@@ -202,7 +195,7 @@ def test_other_planners_of_the_board_are_shown_by_the_evaluation_on_the_board(cl
     for one in (before, latest, elsewhere, running):
         make_result(evaluation=one, task=task("0"), samples=0)
     publish(latest)
-    html = page(client, evaluation, "0")
+    html = task_page(client, evaluation, "0")
     part = html[html.index("Other planners on this task") :]
     assert "Of 1 other planner, <b>0</b> score higher, <b>1</b> the same" in part
     assert f"/evaluations/{latest.pk}/tasks/0/" in part
@@ -210,32 +203,9 @@ def test_other_planners_of_the_board_are_shown_by_the_evaluation_on_the_board(cl
         assert str(absent.pk) not in part
 
 
-NOTES = {
-    "prompt": "visprog/2",
-    "completions": ["A=MAGIC(<IMAGE>)"],
-    "lines": [{"line": "Step 2: enjoy", "best": "Sentiment Analysis", "similarity": 0.12, "mapped": False}],
-}
-
-
-def noted(evaluation: Evaluation, key: str, *, notes: dict) -> TaskResult:
-    """A result whose record has notes."""
-    return changed(evaluation, key, planner_notes=notes)
-
-
 def test_how_a_plan_came_about_is_shown_and_quoted(client: Client, evaluation: Evaluation):
-    noted(evaluation, "0", notes=NOTES)
-    html = page(client, evaluation, "0")
+    changed(evaluation, "0", planner_notes=NOTES)
+    html = task_page(client, evaluation, "0")
     assert "How the plan was made" in html
     assert "A=MAGIC(&lt;IMAGE&gt;)" in html
     assert '<tr class="bad"><td>Step 2: enjoy</td>' in html
-
-
-def test_notes_of_the_hidden_split_quote_its_requests_and_are_the_operators_alone(client: Client):
-    planner = make_planner(owner=make_user(), bundled_name="random-valid")
-    hidden = make_evaluation(planner=planner, suite=make_suite(), split="hidden", season=closed_season())
-    noted(hidden, "0", notes=NOTES)
-    html = page(client, hidden, "0")
-    assert "A=MAGIC(&lt;IMAGE&gt;)" not in html
-    assert "Sample 1" not in html
-    client.force_login(make_user("operator", is_staff=True))
-    assert "A=MAGIC(&lt;IMAGE&gt;)" in page(client, hidden, "0")

@@ -5,7 +5,7 @@ import json
 import re
 
 import pytest
-from django.test import Client, override_settings
+from django.test import override_settings
 from django.utils.html import escape
 
 from evaluator.metrics.statistics import wilson
@@ -18,6 +18,7 @@ from leaderboard.results.objects import read_record, server_store
 from tests.fakes.launcher import reset_launcher
 from tests.leaderboard.boards.signing.boards import mismatches, verified
 from tests.leaderboard.factories import make_record, make_submission
+from tests.leaderboard.pages.reading import read
 from tests.leaderboard.planning import REAL, WANTED, make_clumsy_evaluation, make_questions_undecided, run_evaluation
 from tests.leaderboard.planning import make_toolmini as toolmini
 from tests.leaderboard.site.api.helpers import ApiClient, lease_request, worker_client
@@ -44,12 +45,6 @@ def evaluation(made, settings) -> Evaluation:
     return Evaluation.objects.get(pk=made.pk)
 
 
-def read(client: Client, path: str) -> str:
-    response = client.get(path)
-    assert response.status_code == 200
-    return response.content.decode()
-
-
 def test_the_board_shows_a_range_the_share_and_ranks_by_the_lower_end(client, evaluation):
     make_clumsy_evaluation()
     html = read(client, "/boards/toolmini/")
@@ -66,15 +61,6 @@ def test_the_board_shows_a_range_the_share_and_ranks_by_the_lower_end(client, ev
     assert not re.search(r'id="sort-(undecided|SE_low|SE_high)"', html)
 
 
-def test_no_range_is_shown_where_everything_is_decided(client, settings, launcher):
-    settings.EVALUATOR = REAL
-    made = make_clumsy_evaluation()
-    assert made.summary["metrics"]["undecided"]["mean"] == 0
-    html = read(client, f"/evaluations/{made.pk}/")
-    assert "% undecided" not in html
-    assert '<rect class="open"' not in html
-
-
 def test_files_of_the_board_have_both_ends(client, evaluation):
     number = Snapshot.objects.get().number
     (row,) = csv.DictReader(read(client, f"/boards/toolmini/snapshots/{number}.csv").splitlines())
@@ -85,37 +71,27 @@ def test_files_of_the_board_have_both_ends(client, evaluation):
     assert (metrics[column["key"]]["mean"], metrics[column["undecided"]]["mean"]) == (0.65, 0.35)
 
 
-def test_ranges_and_shares_are_signed_and_verified(evaluation):
-    report = verified("/boards/toolmini/")
-    assert mismatches(report) == []
-    metrics = Snapshot.objects.get().content["rows"][0]["metrics"]
-    assert metrics["undecided"]["mean"] == UNDECIDED / 120
-
-
-def test_a_changed_share_is_found(evaluation):
+def test_ranges_and_shares_are_signed_and_a_changed_share_is_found(evaluation):
+    assert mismatches(verified("/boards/toolmini/")) == []
     snapshot = Snapshot.objects.get()
+    assert snapshot.content["rows"][0]["metrics"]["undecided"]["mean"] == UNDECIDED / 120
     snapshot.content["rows"][0]["metrics"]["undecided"]["mean"] = 0.1
     Snapshot.objects.filter(pk=snapshot.pk).update(stored=snapshot.content)
     assert any("its figures or facts were changed" in text for text in mismatches(verified("/boards/toolmini/")))
 
 
-def test_the_evaluation_page_shows_the_range_also_by_level_and_group(client, evaluation):
-    html = read(client, f"/evaluations/{evaluation.pk}/")
+def test_the_evaluation_page_shows_the_range_also_by_group_and_filters_by_undecided(client, evaluation):
+    path = f"/evaluations/{evaluation.pk}/"
+    html = read(client, path)
     assert RANGE in html
-    assert "0.000 \N{EN DASH} 1.000" in html
     groups = html.split("Metrics by group, with")[1].split("</table>")[0]
     assert groups.count("100.0 % undecided") == 3
-
-
-def test_tasks_are_filtered_by_undecided(client, evaluation):
-    path = f"/evaluations/{evaluation.pk}/"
-    found = {value: read(client, f"{path}?SE={value}") for value in ("undecided", "1", "0")}
-    assert f"{UNDECIDED} of 120 shown" in re.sub(r"\s+", " ", found["undecided"])
-    assert "SE undecided" in found["undecided"]
-    assert "SE undecided" not in re.sub(r"(?s)<form.*?</form>", "", found["1"])
-    body = ApiClient().get(f"evaluations/{evaluation.pk}/results/", undecided="1", page_size=100).json()
-    assert len(body["results"]) == UNDECIDED
-    assert {row["indicators"]["undecided"] for row in body["results"]} == {1.0}
+    undecided, solved = (read(client, f"{path}?SE={value}") for value in ("undecided", "1"))
+    assert f"{UNDECIDED} of 120 shown" in re.sub(r"\s+", " ", undecided)
+    assert "SE undecided" in undecided
+    assert "SE undecided" not in re.sub(r"(?s)<form.*?</form>", "", solved)
+    listed = ApiClient().get(f"evaluations/{evaluation.pk}/results/", undecided="1", page_size=100).json()["results"]
+    assert [row["indicators"]["undecided"] for row in listed] == [1.0] * UNDECIDED
 
 
 def test_the_task_page_says_which_text_was_not_understood(client, evaluation):
@@ -132,24 +108,18 @@ def test_the_task_page_says_which_text_was_not_understood(client, evaluation):
     assert "undecided</span></dd>" in html
 
 
-def test_the_api_gives_the_pairs_and_the_share_of_each_group(evaluation):
-    record = ApiClient().get(f"evaluations/{evaluation.pk}/results/QA/0/").json()["record"]
+def test_the_api_gives_the_pairs_and_the_share_of_each_group_and_hides_pairs_like_goals(client, evaluation, settings):
+    path, page = f"evaluations/{evaluation.pk}/results/QA/0/", f"/evaluations/{evaluation.pk}/tasks/QA/0/"
+    record = ApiClient().get(path).json()["record"]
     (pair,) = record["pairs"]
     assert (pair["kind"], pair["wanted"], pair["verdict"]) == ("question", WANTED, "undecided")
-    assert record["arbiter"] == {}
     groups = ApiClient().get(f"evaluations/{evaluation.pk}/breakdowns/").json()["indicators"]
     (found,) = [row for row in groups if (row["facet"], row["value"], row["indicator"]) == ("group", "QA", "SE")]
     assert (found["mean"], found["undecided"]) == (0.0, 1.0)
-
-
-def test_pairs_are_withheld_like_goals_while_the_hidden_split_is_evaluated(client, evaluation, settings):
-    address = f"/evaluations/{evaluation.pk}/tasks/QA/0/"
-    assert escape(WANTED) in read(client, address)
+    assert escape(WANTED) in read(client, page)
     settings.SPLIT = "hidden"
-    html = read(client, address)
-    assert escape(WANTED) not in html
-    assert "SE undecided</span>" in html
-    assert ApiClient().get(f"evaluations/{evaluation.pk}/results/QA/0/").json()["record"]["pairs"] == []
+    assert escape(WANTED) not in read(client, page)
+    assert ApiClient().get(path).json()["record"]["pairs"] == []
 
 
 def test_the_comparison_holds_for_every_way_to_settle_the_undecided(client, evaluation):
@@ -162,27 +132,27 @@ def test_the_comparison_holds_for_every_way_to_settle_the_undecided(client, eval
     assert "SE, lower end" not in html
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"indicators": {"SE": 1.0, "undecided": 1.0}}, "its SE is 1.0, although it is undecided"),
-        ({"indicators": {"undecided": 2.0}}, "its undecided is 2.0; it is from 0 to 1"),
-        ({"pairs": [{"kind": "k", "wanted": "w", "given": "g", "why": "y"}] * 13}, "at most 12"),
-        ({"pairs": [{"kind": "k", "wanted": "w", "given": "g", "why": "y", "verdict": "perhaps"}]}, "verdict"),
-        ({"pairs": [{"kind": "k", "wanted": "w"}]}, "given"),
-    ],
-)
-def test_a_record_that_contradicts_itself_is_refused(change, said, own_store):
+PAIR = {"kind": "k", "wanted": "w", "given": "g", "why": "y"}
+CONTRADICTIONS = [
+    ({"indicators": {"SE": 1.0, "undecided": 1.0}}, "its SE is 1.0, although it is undecided"),
+    ({"indicators": {"undecided": 2.0}}, "its undecided is 2.0; it is from 0 to 1"),
+    ({"pairs": [PAIR] * 13}, "at most 12"),
+    ({"pairs": [PAIR | {"verdict": "perhaps"}]}, "verdict"),
+    ({"pairs": [{"kind": "k", "wanted": "w"}]}, "given"),
+]
+
+
+def test_a_record_that_contradicts_itself_is_refused(own_store, launcher):
     made = make_submission(suite=toolmini()).evaluations.get()
     Evaluation.objects.filter(pk=made.pk).update(state=EvaluationState.LAUNCHING)
     told = worker_client().post("worker/lease/", lease_request()).json()
-    good = {"SE": 0.0, "IR": 0.0, "NR": 1.0, "HR": 0.0, "CR": 1.0}
-    indicators = good | change.get("indicators", {})
-    record = make_record(told["tasks"][0], suite="toolmini", score=indicators["SE"]).model_dump(mode="json")
-    body = {"results": [record | {"samples": [], **change, "indicators": indicators}]}
-    answer = ApiClient(told["token"]).post(f"worker/attempts/{told['attempt']}/results/", body)
-    assert answer.status_code == 400
-    assert said in answer.content.decode()
+    for change, said in CONTRADICTIONS:
+        indicators = {"SE": 0.0, "IR": 0.0, "NR": 1.0, "HR": 0.0, "CR": 1.0} | change.get("indicators", {})
+        record = make_record(told["tasks"][0], suite="toolmini", score=indicators["SE"]).model_dump(mode="json")
+        body = {"results": [record | {"samples": [], **change, "indicators": indicators}]}
+        answer = ApiClient(told["token"]).post(f"worker/attempts/{told['attempt']}/results/", body)
+        assert answer.status_code == 400
+        assert said in answer.content.decode()
     assert not TaskResult.objects.filter(evaluation=made).exists()
 
 

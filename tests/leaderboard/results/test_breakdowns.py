@@ -36,11 +36,8 @@ def test_a_task_counts_in_each_of_its_groups_and_a_planners_fault_as_0():
     assert (blur.interval.mean, blur.interval.count, blur.faults) == (pytest.approx(0.8), 1, 0)
     assert list(found["steps"]) == ["2", "10"], "by number, not by letter"
     assert found["steps"]["2"].words == "2 steps"
-
-
-def test_nothing_scored_has_no_breakdown():
-    assert score_breakdowns(rows=[], suite=OPENAGI) == ()
-    assert score_breakdowns(rows=[make_row(None, outcome="infra_fault")], suite=OPENAGI) == ()
+    for nothing in ([], [make_row(None, outcome="infra_fault")]):
+        assert score_breakdowns(rows=nothing, suite=OPENAGI) == ()
 
 
 def test_tables_come_in_the_order_that_the_suite_declares():
@@ -66,11 +63,8 @@ def test_shares_come_in_the_order_of_their_facet_with_wilsons_interval():
     assert (solved.name, solved.interval.mean) == ("SE", 0.5)
     assert solved.interval.ends == pytest.approx((0.2366, 0.7634), abs=5e-4)
     assert found.rows[1].shares[0].bar == {"mean": 0.0, "low": None, "high": None, "tasks": 1}
-
-
-def test_only_a_facet_that_stands_alone_has_a_table_of_one_row():
     rows = [make_row(indicators=GOOD, level="easy", structure="linear", active="yes")]
-    assert [part.facet for part in share_breakdowns(rows=rows, suite=TOOLBENCH)] == ["level"]
+    assert [part.facet for part in share_breakdowns(rows=rows, suite=TOOLBENCH)] == ["level"], "which stands alone"
 
 
 def test_groups_and_shares_have_names_for_people():

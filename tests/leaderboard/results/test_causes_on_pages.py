@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 from django.test import Client
+from django.utils.html import escape
 
 from evaluator.client import Client as SiteClient
 from leaderboard.accounts.models import User
@@ -16,8 +17,11 @@ from leaderboard.results.finding_causes import find_causes
 from tests.leaderboard.executed import COUNT, make_executed_evaluation
 from tests.leaderboard.factories import closed_season
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_result, make_suite, make_user
+from tests.leaderboard.pages.reading import evaluation_page, task_page, tasks
 from tests.leaderboard.planning import REAL, make_clumsy_evaluation
+from tests.leaderboard.results.files import read_rows
 from tests.leaderboard.site.api.helpers import ApiClient
+from tests.memory import forget_everything
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 
@@ -26,6 +30,7 @@ CAUSES = [
     {"cause": "wrong_tool", "step": "s1", "tool": "Colorization", "given": HOSTILE, "wanted": "Image Denoising"},
     {"cause": "wrong_answer", "given": "the red ball", "wanted": "the blue ball"},
 ]
+THREE = ["invented_resource", "abstained", "unreadable"]
 
 
 @pytest.fixture
@@ -41,48 +46,32 @@ def get(path: str, **query: str) -> Any:
     return answer.json()
 
 
-def page(client: Client, evaluation: Evaluation, rest: str = "", **query: str) -> str:
-    response = client.get(f"/evaluations/{evaluation.pk}/{rest}", query)
-    assert response.status_code == 200
-    return response.content.decode()
-
-
-def shown_keys(html: str) -> list[str]:
-    return re.findall(r"/tasks/([\w/]+)/(?:\?[^\"]*)?\" tabindex", html)
-
-
 class TestEvaluation:
     def test_its_causes_lead_to_its_tasks(self, client: Client, clumsy: Evaluation):
-        html = page(client, clumsy)
+        html = evaluation_page(client, clumsy)
         assert html.index('id="metrics"') < html.index('id="why"') < html.index("By kind of task")
         assert re.search(r"3 of\s+120 tasks; 117 at the gold score", html)
-        for cause, label in (
-            ("invented_resource", "Invented resource"),
-            ("abstained", "Abstained"),
-            ("unreadable", "Unreadable"),
-        ):
-            assert re.search(rf'href="\?why={cause}#results"[^>]*><span class="cause-name">{label}</span>', html)
-
-        assert re.findall(r'id="f-why-(\w+)"', html) == ["invented_resource", "abstained", "unreadable"]
+        assert re.search(r'href="\?why=abstained#results"[^>]*><span class="cause-name">Abstained</span>', html)
+        assert re.findall(r'id="f-why-(\w+)"', html) == THREE
         # A bar leads to its tasks.
-        html = page(client, clumsy, why="invented_resource")
-        assert shown_keys(html) == ["image_detection/0"]
+        html = evaluation_page(client, clumsy, why="invented_resource")
+        assert tasks(html) == ["image_detection/0"]
         assert "1 of 120 shown" in html
         # Kept from task to task.
         assert "/tasks/image_detection/0/?why=invented_resource" in html
 
         # Where all tasks are at the gold score it says so.
         TaskResult.objects.update(causes=[])
-        html = page(client, clumsy)
+        html = evaluation_page(client, clumsy)
         assert re.search(r"All 120 tasks that ran are at the gold\s+score\.", html)
         assert 'class="cause-bars"' not in html
         # Causes that are found later appear although nothing else has changed.
         TaskResult.objects.update(causes=None)
-        html = page(client, clumsy)
+        html = evaluation_page(client, clumsy)
         assert re.search(r'href="\?why=not_found_yet#results">120\s+tasks</a>: causes not found yet', html)
-        assert len(shown_keys(page(client, clumsy, why="not_found_yet"))) == 50
+        assert len(tasks(evaluation_page(client, clumsy, why="not_found_yet"))) == 50
         list(find_causes())
-        html = page(client, clumsy)
+        html = evaluation_page(client, clumsy)
         assert "not found yet" not in html
         assert 'class="cause-bars"' in html
 
@@ -92,7 +81,7 @@ class TestEvaluation:
         assert f'href="/evaluations/{clumsy.pk}/?why=unreadable#results"' in html
         (row,) = get("boards/toolmini/causes/")["rows"]
         assert (row["evaluation"], row["ran"], row["below"], row["unknown"]) == (str(clumsy.pk), 120, 3, 0)
-        assert row["causes"] == {"invented_resource": 1, "abstained": 1, "unreadable": 1}
+        assert row["causes"] == dict.fromkeys(THREE, 1)
 
 
 class TestApi:
@@ -111,33 +100,43 @@ class TestApi:
         assert get(path, why="wrong_order")["results"] == []
         assert get(path, why="not_found_yet")["results"] == []
         assert ApiClient().get(path, why="bad_luck").status_code == 400
+        with SiteClient(url="https://site", transport=httpx.MockTransport(through_the_site)) as client:
+            counted = client.causes(str(clumsy.pk)).causes
+            rows = {one.task: one for one in client.results(str(clumsy.pk))}
+        assert {one.cause: one.tasks for one in counted} == dict.fromkeys(THREE, 1)
+        assert [one.cause for one in rows["count_object/0"].causes or ()] == ["unreadable"]
+        assert rows["image_classification/0"].causes == []
         TaskResult.objects.filter(task__key="QA/0").update(causes=None)
         (row,) = get(path, why="not_found_yet")["results"]
         assert (row["task"], row["causes"]) == ("QA/0", None)
 
-    def test_the_client_reads_them(self, clumsy: Evaluation):
-        def answer(request: httpx.Request) -> httpx.Response:
-            path = request.url.path.removeprefix("/api/v1/")
-            return httpx.Response(200, json=get(path, **dict(request.url.params)))
 
-        with SiteClient(url="https://site", transport=httpx.MockTransport(answer)) as client:
-            found = client.causes(str(clumsy.pk))
-            rows = {row.task: row for row in client.results(str(clumsy.pk))}
-        assert {one.cause: one.tasks for one in found.causes} == {
-            "invented_resource": 1, "abstained": 1, "unreadable": 1,
-        }  # fmt: skip
-        assert [one.cause for one in rows["count_object/0"].causes or ()] == ["unreadable"]
-        assert rows["image_classification/0"].causes == []
+def through_the_site(request: httpx.Request) -> httpx.Response:
+    return httpx.Response(200, json=get(request.url.path.removeprefix("/api/v1/"), **dict(request.url.params)))
+
+
+def only(causes: list[dict[str, str]], **dropped: str) -> list[dict[str, str]]:
+    """Causes without these details, each named with the causes that lose it, or `all`."""
+    return [
+        {name: text for name, text in one.items() if dropped.get(name) not in {"all", one["cause"]}} for one in causes
+    ]
+
+
+WITHOUT_GOLD = only(CAUSES, wanted="all")
+WITHOUT_DATA = only(CAUSES, wanted="all", given="wrong_answer")
+CODES = only(CAUSES, wanted="all", given="all", step="all", tool="all")
+SHOWN = [
+    # The site's split, the evaluation's, the planner's strategy, whether an operator reads, and what is shown.
+    ("public", "public", "random-valid", False, CAUSES),
+    ("hidden", "public", "random-valid", False, WITHOUT_GOLD),
+    ("public", "hidden", "random-valid", False, WITHOUT_DATA),
+    ("hidden", "hidden", "random-valid", False, WITHOUT_DATA),
+    ("hidden", "public", "gold", False, CODES),
+    ("public", "hidden", "random-valid", True, CAUSES),
+]
 
 
 class TestTask:
-    def test_an_executed_plan_says_what_is_wrong_and_where(self, client: Client):
-        evaluation = make_executed_evaluation(user=make_user())
-        html = page(client, evaluation, f"tasks/{COUNT}/")
-        part = html[html.index('id="why"') : html.index("</section>", html.index('id="why"'))]
-        assert "Missing step" in part
-        assert "select_bbox" in part
-
     @pytest.fixture
     def evaluation(self) -> Evaluation:
         """One result, of a planner that does not answer with gold plans."""
@@ -147,70 +146,56 @@ class TestTask:
         made.results.update(causes=CAUSES)
         return made
 
-    def told(self, client: Client, evaluation: Evaluation) -> tuple[str, list[dict[str, str]]]:
-        """The part of the page, and the same from the API."""
-        html = page(client, evaluation, "tasks/0/")
-        begin = html.index('id="why"')
-        return html[begin : html.index("</section>", begin)], get(f"evaluations/{evaluation.pk}/results/")["results"][
-            0
-        ]["causes"]
+    def told(self, client: Client, evaluation: Evaluation) -> dict[str, Any]:
+        """The causes of the only result in the API and by the ending of each file; what is null is left out."""
+        found = {"api": client.get(f"/api/v1/evaluations/{evaluation.pk}/results/").json()["results"][0]["causes"]}
+        for ending in ("csv", "json", "parquet"):
+            data = client.get(f"/evaluations/{evaluation.pk}/results.{ending}").getvalue()
+            found[ending] = read_rows(data, ending)[0]["causes"]
+        if found["parquet"] is not None:
+            found["parquet"] = [{k: v for k, v in one.items() if v is not None} for one in found["parquet"]]
+        return found
 
-    def test_nothing_is_withheld_of_a_public_split(self, client: Client, evaluation: Evaluation):
-        part, causes = self.told(client, evaluation)
-        for text in ("Wrong tool", "s1", "Colorization", "Image Denoising", "the red ball", "the blue ball"):
-            assert text in part, text
-        assert HOSTILE not in part
-        assert "&lt;script&gt;" in part
-        assert causes == CAUSES
-
-    def test_what_is_withheld_is_named_neither_on_the_page_nor_in_the_api(
+    def test_page_api_and_files_show_as_much_as_the_reader_may_know(
         self, client: Client, evaluation: Evaluation, settings
     ):
-        settings.SPLIT = "hidden"
-        part, causes = self.told(client, evaluation)
-        assert "Colorization" in part
-        assert "the red ball" in part
-        assert "Image Denoising" not in part
-        assert "the blue ball" not in part
-        assert [set(one) for one in causes] == [{"cause", "step", "tool", "given"}, {"cause", "given"}]
+        season = closed_season()
+        operator = Client()
+        operator.force_login(User.objects.create(username="operator", is_staff=True))
+        for settings.SPLIT, split, strategy, is_operator, shown in SHOWN:
+            case = settings.SPLIT, split, strategy, is_operator
+            type(evaluation.submission.planner).objects.update(bundled_name=strategy)
+            Evaluation.objects.update(split=split, season=season if split == "hidden" else None)
+            forget_everything()
+            reader = operator if is_operator else client
+            assert self.told(reader, evaluation) == {
+                "api": shown, "json": shown, "parquet": shown, "csv": "wrong_tool;wrong_answer"
+            }, case  # fmt: skip
+            html = task_page(reader, evaluation, "0")
+            part = html[html.index('id="why"') : html.index("</section>", html.index('id="why"'))]
+            texts = {text for one in CAUSES for name, text in one.items() if name in {"tool", "given", "wanted"}}
+            assert {text for text in texts if escape(text) in part} == texts & {
+                text for one in shown for text in one.values()
+            }, case  # fmt: skip
+            assert "Wrong tool" in part
+            assert HOSTILE not in part
 
-        # Of a planner that answers with gold plans only the causes are told.
-        type(evaluation.submission.planner).objects.update(bundled_name="gold")
-        part, causes = self.told(client, evaluation)
-        assert "Wrong tool" in part
-        assert "Colorization" not in part
-        assert causes == [{"cause": "wrong_tool"}, {"cause": "wrong_answer"}]
-        type(evaluation.submission.planner).objects.update(bundled_name="random-valid")
-        # Of hidden data no answer is quoted.
-        Evaluation.objects.filter(pk=evaluation.pk).update(split="hidden", season=closed_season())
-        part, causes = self.told(client, evaluation)
-        assert "Colorization" in part
-        assert "red ball" not in part
-        assert [set(one) for one in causes] == [{"cause", "step", "tool", "given"}, {"cause"}]
-
-    def test_operators_see_everything(self, client: Client, evaluation: Evaluation):
-        Evaluation.objects.filter(pk=evaluation.pk).update(split="hidden", season=closed_season())
-        client.force_login(User.objects.create(username="operator", is_staff=True))
-        assert "the blue ball" in page(client, evaluation, "tasks/0/")
-
-    def test_nobody_else_sees_the_causes_of_a_private_evaluation(self, client: Client, evaluation: Evaluation):
-        type(evaluation.submission).objects.update(visibility="private")
-        assert client.get(f"/evaluations/{evaluation.pk}/").status_code == 404
-        assert ApiClient().get(f"evaluations/{evaluation.pk}/causes/").status_code == 404
-
-    def test_a_task_whose_causes_are_not_known_says_so(self, client: Client, evaluation: Evaluation):
+    def test_causes_that_are_not_known_differ_from_no_causes(self, client: Client, evaluation: Evaluation):
         evaluation.results.update(causes=None)
-        part, causes = self.told(client, evaluation)
-        assert "Not found yet." in part
-        assert causes is None
-
-    def test_a_task_at_the_gold_score_and_one_that_never_ran_have_no_such_part(
-        self, client: Client, evaluation: Evaluation
-    ):
+        assert self.told(client, evaluation) == {"api": None, "json": None, "parquet": None, "csv": "not_found_yet"}
+        assert "Not found yet." in task_page(client, evaluation, "0")
         evaluation.results.update(causes=[])
-        assert 'id="why"' not in page(client, evaluation, "tasks/0/")
+        assert self.told(client, evaluation) == {"api": [], "json": [], "parquet": [], "csv": ""}
+        assert 'id="why"' not in task_page(client, evaluation, "0")
         evaluation.results.update(causes=None, outcome="not_run", score=None)
-        assert 'id="why"' not in page(client, evaluation, "tasks/0/")
+        assert self.told(client, evaluation)["csv"] == ""
+        assert 'id="why"' not in task_page(client, evaluation, "0")
+
+    def test_an_executed_plan_says_what_is_wrong_and_where(self, client: Client):
+        html = task_page(client, make_executed_evaluation(user=make_user()), COUNT)
+        part = html[html.index('id="why"') : html.index("</section>", html.index('id="why"'))]
+        assert "Missing step" in part
+        assert "select_bbox" in part
 
 
 def test_a_board_has_planners_without_a_result_too(clumsy: Evaluation):

@@ -32,7 +32,6 @@ def test_success_counts_up_turn_by_turn_over_all_tasks():
         row("5", outcome="not_run"),
     ]
     found = episode_lines(rows)
-    assert found is not None
     assert [(line.turn, line.ended, line.gained, line.until_now) for line in found.turns] == [
         (0, 1, 0.0, 0.0), (1, 1, 1.0, 0.25), (3, 2, 1.0, 0.5),
     ]  # fmt: skip
@@ -42,22 +41,13 @@ def test_success_counts_up_turn_by_turn_over_all_tasks():
     ]  # fmt: skip
 
 
-def test_the_episodes_of_one_task_share_its_weight():
+def test_the_episodes_of_one_task_share_its_weight_and_late_turns_a_line():
     found = episode_lines([row("0", (SOLVED, 1, 1.0), (SOLVED, 2, 0.5)), row("1", outcome="scored")])
-    assert found is not None
     assert [line.until_now for line in found.turns] == [pytest.approx(0.25), pytest.approx(0.375)]
     assert found.unknown == 1, "results from before episodes were kept still count as tasks"
-
-
-def test_late_turns_share_a_line():
     found = episode_lines([row(str(turns), (SOLVED, turns, 1.0)) for turns in (1, MOST_TURNS + 1, 9_999_999)])
-    assert found is not None
     assert [(line.turn, line.is_rest, line.ended) for line in found.turns] == [(1, False, 1), (MOST_TURNS + 1, True, 2)]
-
-
-def test_without_episodes_there_are_no_lines():
-    assert episode_lines([row("0")]) is None
-    assert episode_lines([]) is None
+    assert episode_lines([row("0")]) is episode_lines([]) is None
 
 
 def test_tasks_are_filtered_by_stop_reason_and_by_error():
@@ -82,17 +72,10 @@ def test_tasks_are_filtered_by_stop_reason_and_by_error():
 
 def test_the_plot_has_its_points_where_the_table_has_lines():
     lines = episode_lines([row("0", (SOLVED, 1, 1.0)), row("1", (LIMIT, 4, 0.0))])
-    assert lines is not None
     plot = turn_plot(lines, is_share=True)
-    assert plot is not None
     assert [dot.words for dot in plot.dots] == ["Turn 1: 0.500, 1 ended", "Turn 4: 0.500, 1 ended"]
     assert [tick.text for tick in plot.x_ticks] == ["0", "1", "2", "3", "4"]
     assert float(plot.dots[0].x) == pytest.approx(plot.left + (plot.right - plot.left) / 4, abs=0.1)
     assert plot.line.startswith(f"M{plot.left} {plot.bottom}")
-
-
-def test_episodes_without_a_second_turn_have_no_plot():
     for end in ((StopReason.CALL_FAILED, 0, None), (SOLVED, 1, 1.0)):
-        lines = episode_lines([row("0", end)])
-        assert lines is not None
-        assert turn_plot(lines, is_share=True) is None
+        assert turn_plot(episode_lines([row("0", end)]), is_share=True) is None, "without a second turn"

@@ -32,17 +32,17 @@ def counts(filters, name: str) -> list[tuple[str, int]]:
     return [(choice.value, choice.count) for choice in found.choices]
 
 
-def test_a_count_is_over_what_the_other_filters_leave():
+def test_a_count_is_over_what_the_other_filters_leave_or_alone_over_all_rows():
     found = select(indexed=INDEX, chosen={"colour": "red"})
     assert found.rows == ROWS[:2]
     assert counts(found.filters, "colour") == [("red", 2), ("blue", 1)]
     assert counts(found.filters, "shape") == [("round", 0), ("square", 1), ("a_star", 0), ("oval", 1)]
-
-
-def test_counts_alone_are_over_all_rows():
     found = select(indexed=INDEX, chosen={"colour": "blue"}, count_alone=True)
     assert found.rows == ROWS[1:2]
     assert counts(found.filters, "shape") == [("round", 0), ("square", 1), ("a_star", 1), ("oval", 1)]
+    found = select(indexed=INDEX, chosen={"colour": "pink"})
+    assert found.rows == []
+    assert [choice.value for choice in found.filters[0].choices if choice.chosen] == ["pink"], "it can be taken away"
 
 
 def test_other_conditions_leave_only_the_values_of_their_rows():
@@ -50,12 +50,6 @@ def test_other_conditions_leave_only_the_values_of_their_rows():
     assert found.rows == [ROWS[0], ROWS[2]]
     assert "colour" not in [one.name for one in found.filters], "one value alone tells nothing apart"
     assert counts(found.filters, "shape") == [("round", 0), ("square", 1), ("a_star", 1)]
-
-
-def test_a_value_that_no_row_has_leaves_none_and_can_be_taken_away():
-    found = select(indexed=INDEX, chosen={"colour": "pink"})
-    assert found.rows == []
-    assert [choice.value for choice in found.filters[0].choices if choice.chosen] == ["pink"]
 
 
 PARAMETERS = (
@@ -85,16 +79,11 @@ def test_every_problem_names_its_parameter_and_what_it_can_be():
         "count": ["'²' is no whole number."],
         "kind": ["'c' is none of: a, b."],
     }
-
-
-def test_what_is_required_is_missed():
     declared = [Parameter("suite", one_of(["a"]), is_required=True)]
     assert read(parameters={}, declared=declared).problems == {"suite": ["'' is none of: a."]}
 
-
-def test_known_values_are_not_asked_for_in_vain():
     def known() -> list[str]:
-        raise AssertionError
+        raise AssertionError("known values are not asked for in vain")
 
     assert read(parameters={"kind": ""}, declared=[Parameter("kind", one_of(known))]).problems == {}
 
@@ -105,13 +94,8 @@ def test_rows_without_a_value_come_last_in_both_directions():
     assert [name for name, _ in sort_by(rows=rows, key=lambda row: row[1], descending=True)] == ["a", "d", "c", "b"]
 
 
-def test_addresses_are_written_as_they_are_read():
+def test_addresses_are_written_as_they_are_read_and_codes_in_words():
     assert written([("q", "a b&c"), ("e", "1"), ("e", "2")]) == "?q=a+b%26c&e=1&e=2"
     assert written([]) == ""
-
-
-@pytest.mark.parametrize(
-    ("code", "words"), [("invalid_plan", "Invalid plan"), ("qa", "QA"), ("x → y", "X → y"), ("", "")]
-)
-def test_codes_in_words(code, words):
-    assert in_words(code) == words
+    words = {"invalid_plan": "Invalid plan", "qa": "QA", "x → y": "X → y", "": ""}
+    assert {code: in_words(code) for code in words} == words

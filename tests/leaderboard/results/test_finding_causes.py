@@ -36,17 +36,9 @@ def codes(result: TaskResult) -> list[str]:
 
 
 @pytest.mark.django_db
-def test_intake_finds_why_each_task_is_below_the_gold_score(settings):
-    settings.EVALUATOR = REAL
-    evaluation = make_clumsy_evaluation()
-    results = {one.task.key: one for one in evaluation.results.select_related("task")}
-    assert all(one.causes is not None for one in results.values())
-    assert all(one.causes for one in results.values() if one.score != 1 and one.outcome != Outcome.NOT_RUN)
-    assert any(one.causes == [] for one in results.values())
-
-
-@pytest.mark.django_db
-def test_a_defect_of_a_rule_costs_the_causes_of_one_task_and_no_result(settings, monkeypatch, caplog):
+def test_intake_finds_causes_and_a_defect_of_a_rule_costs_those_of_one_task_and_no_result(
+    settings, monkeypatch, caplog
+):
     settings.EVALUATOR = REAL
     real = finding.causes_of
 
@@ -62,6 +54,9 @@ def test_a_defect_of_a_rule_costs_the_causes_of_one_task_and_no_result(settings,
     missing = evaluation.results.filter(causes__isnull=True)
     assert [one.task.key for one in missing] == ["image_detection/0"]
     assert "task image_detection/0" in caplog.text
+    others = evaluation.results.exclude(causes=None)
+    assert all(bool(one.causes) == (one.score != 1) for one in others if one.outcome != Outcome.NOT_RUN)
+    assert {bool(one.causes) for one in others} == {True, False}
 
 
 @pytest.mark.django_db
@@ -85,15 +80,9 @@ def test_the_command_fills_older_results_in_batches_and_can_be_started_again():
     call_command("find_causes", "--batch", "3", stdout=said)
     assert said.getvalue().splitlines()[-2:] == [f"{len(before) - 2} found, 0 not found", "All results are done."]
     assert {one.pk: (one.causes, one.updated) for one in evaluation.results.all()} == before
-
-
-@pytest.mark.django_db
-def test_the_command_leaves_a_result_whose_record_is_lost():
-    evaluation = make_executed_evaluation(user=make_user())
+    # A result whose record is lost stays without.
     lost = evaluation.results.first()
-    assert lost is not None
     TaskResult.objects.filter(pk=lost.pk).update(causes=None, record_digest="f" * 64)
-    said = StringIO()
     call_command("find_causes", stdout=said)
     assert "0 found, 1 not found" in said.getvalue()
     lost.refresh_from_db()
@@ -156,36 +145,22 @@ def test_once_gold_has_completed_the_causes_beside_it_are_found_again(django_cap
     ]
 
 
-def test_everything_is_told_where_nothing_is_withheld():
-    assert read_findings(KEPT, withheld=Withheld()) == FINDINGS
-    assert read_findings(None, withheld=Withheld()) is None
-    assert read_findings([], withheld=Withheld()) == ()
-
-
-def test_where_gold_plans_are_withheld_findings_name_the_planner_s_own_plan_only():
-    found = read_findings(KEPT, withheld=Withheld(gold=True))
-    assert found == (
-        Finding(cause=Cause.WRONG_TOOL, step="s1", tool="Colorization"),
-        # Once: how many there are would tell the length of the gold plan.
-        Finding(cause=Cause.MISSING_STEP),
-        Finding(cause=Cause.WRONG_ANSWER, given="the red ball"),
-    )
-
-
-def test_where_data_are_withheld_no_answer_is_quoted_either():
-    found = read_findings(KEPT, withheld=Withheld(gold=True, data=True))
-    assert found is not None
-    assert found[-1] == Finding(cause=Cause.WRONG_ANSWER)
-    assert found[0].tool == "Colorization"
-
-
-def test_where_plans_are_withheld_only_the_causes_are_told():
-    found = read_findings(KEPT, withheld=Withheld(gold=True, plan=True))
-    assert found == tuple(Finding(cause=cause) for cause in (Cause.WRONG_TOOL, Cause.MISSING_STEP, Cause.WRONG_ANSWER))
-
-
-def test_findings_of_another_release_are_left_out():
-    assert read_findings([{"cause": "from the future"}, {}, KEPT[0]], withheld=Withheld()) == FINDINGS[:1]
+def test_a_reader_gets_the_findings_that_nothing_withheld_can_be_read_from():
+    own = Finding(cause=Cause.WRONG_TOOL, step="s1", tool="Colorization")
+    # Once: how many there are would tell the length of the gold plan.
+    missing = Finding(cause=Cause.MISSING_STEP)
+    answered = Finding(cause=Cause.WRONG_ANSWER, given="the red ball")
+    for kept, withheld, expected in (
+        (KEPT, Withheld(), FINDINGS),
+        (KEPT, Withheld(gold=True), (own, missing, answered)),
+        (KEPT, Withheld(gold=True, data=True), (own, missing, Finding(cause=Cause.WRONG_ANSWER))),
+        (KEPT, Withheld(gold=True, plan=True),
+         tuple(Finding(cause=cause) for cause in (Cause.WRONG_TOOL, Cause.MISSING_STEP, Cause.WRONG_ANSWER))),
+        ([{"cause": "from the future"}, {}, KEPT[0]], Withheld(), FINDINGS[:1]),
+        ([], Withheld(), ()),
+        (None, Withheld(), None),
+    ):  # fmt: skip
+        assert read_findings(kept, withheld=withheld) == expected, (kept, withheld)
 
 
 def test_texts_that_a_row_cannot_keep_are_cut(monkeypatch):

@@ -3,9 +3,10 @@
 import pytest
 
 from evaluator.engine.store import MemoryStore
-from evaluator.records import SampleResult
+from evaluator.records import ResultRecord, SampleResult
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import EvaluationState, TaskResult
+from leaderboard.queue.leasing.leases import Lease
 from leaderboard.queue.workers.finishing import deliver
 from leaderboard.results.results import RecordsRefusedError, plan_summary, without_address
 from tests.leaderboard.factories import make_evaluation, make_lease, make_record, make_submission, make_suite
@@ -14,20 +15,17 @@ from tests.leaderboard.suites import column, indicator
 URL = "https://planner.example.org:8443/secret/path"
 
 
-@pytest.mark.parametrize(
-    ("said", "kept"),
-    [
+def test_a_record_does_not_tell_the_planner_s_address():
+    for said, kept in (
         ("The name planner.example.org does not resolve.", "The name the endpoint's host does not resolve."),
         (f"Calling {URL} failed.", "Calling the endpoint failed."),
         ("PLANNER.EXAMPLE.ORG: refused.", "the endpoint's host: refused."),
         ("The endpoint answered HTTP 404.", "The endpoint answered HTTP 404."),
         ("Not notplanner.example.org.", "Not notplanner.example.org."),
-    ],
-)
-def test_a_record_does_not_tell_the_planner_s_address(said, kept):
-    record = make_record("0", suite="s").model_copy(update={"reason_text": said})
-    assert without_address(record=record, url=URL).reason_text == kept
-    assert without_address(record=record, url="").reason_text == said
+    ):
+        record = make_record("0", suite="s").model_copy(update={"reason_text": said})
+        assert without_address(record=record, url=URL).reason_text == kept
+        assert without_address(record=record, url="").reason_text == said
 
 
 @pytest.mark.django_db
@@ -73,52 +71,40 @@ def test_the_summary_of_a_plan_is_cut_where_it_must_be():
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(
-    ("indicators", "wrong"),
-    [({}, "IR, NR, HR, CR, SE"), ({"SE": 2.0, "IR": 0.0, "NR": 1.0, "HR": 0.0, "CR": 1.0}, "SE")],
-)
-def test_a_judged_plan_without_its_indicators_is_refused_since_the_task_would_not_count(indicators, wrong):
-    evaluation = make_evaluation(state=EvaluationState.LAUNCHING, suite=make_judged_suite())
-    lease = make_lease(evaluation)
-    record = make_record(lease.tasks[0], suite=evaluation.suite.slug).model_copy(update={"indicators": indicators})
-    with pytest.raises(RecordsRefusedError) as refused:
-        deliver(attempt_id=lease.attempt.pk, records=[record], store=MemoryStore())
-    assert refused.value.problems == {lease.tasks[0]: f"a judged plan needs {wrong} in [0, 1]"}
+def test_a_judged_plan_without_its_indicators_is_refused_since_the_task_would_not_count():
+    suite = make_suite()
+    Suite.objects.filter(pk=suite.pk).update(metrics=[indicator(key) for key in ("IR", "NR", "HR", "CR", "SE")])
+    lease = make_lease(make_evaluation(state=EvaluationState.LAUNCHING, suite=Suite.objects.get(pk=suite.pk)))
+    for indicators, wrong in (
+        ({}, "IR, NR, HR, CR, SE"),
+        ({"SE": 2.0, "IR": 0.0, "NR": 1.0, "HR": 0.0, "CR": 1.0}, "SE"),
+    ):
+        record = make_record(lease.tasks[0], suite=suite.slug).model_copy(update={"indicators": indicators})
+        assert refused(lease, record) == f"a judged plan needs {wrong} in [0, 1]"
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(
-    ("value", "samples", "said"),
-    [
+def test_an_indicator_that_no_measurement_gives_is_refused():
+    suite = make_suite()
+    Suite.objects.filter(pk=suite.pk).update(metrics=[*suite.metrics, column("exact", indicator=True)])
+    lease = make_lease(make_evaluation(state=EvaluationState.LAUNCHING, suite=Suite.objects.get(pk=suite.pk)))
+    unmeasured = {"score": 0.5, "inputs": {}, "reference": None, "answer": None, "steps": []}
+    for value, samples, said in (
         (40.0, [], "its exact is 40.0; it is from 0 to 1"),
         (1.0, [3.0, -1.0], "its exact is 3.0; it is from 0 to 1"),
         (1.0, [0.0, 1.0], "its exact is 1.0, which is not the mean of its samples"),
         (0.5, [0.0, 1.0], ""),
-    ],
-)
-def test_an_indicator_that_no_measurement_gives_is_refused(value, samples, said):
-    suite = make_suite()
-    Suite.objects.filter(pk=suite.pk).update(metrics=[*suite.metrics, column("exact", indicator=True)])
-    evaluation = make_evaluation(state=EvaluationState.LAUNCHING, suite=Suite.objects.get(pk=suite.pk))
-    lease = make_lease(evaluation)
-    made = [
-        SampleResult(index=n, score=0.5, inputs={}, reference=None, answer=None, steps=[], indicators={"exact": one})
-        for n, one in enumerate(samples)
-    ]
-    record = make_record(lease.tasks[0], suite=suite.slug).model_copy(
-        update={"samples": made, "indicators": {"exact": value}}
-    )
-    if said:
-        with pytest.raises(RecordsRefusedError) as refused:
-            deliver(attempt_id=lease.attempt.pk, records=[record], store=MemoryStore())
-        assert refused.value.problems == {lease.tasks[0]: said}
-    else:
+    ):
+        made = [SampleResult(index=n, indicators={"exact": one}, **unmeasured) for n, one in enumerate(samples)]
+        changes = {"samples": made, "indicators": {"exact": value}}
+        assert refused(lease, make_record(lease.tasks[0], suite=suite.slug).model_copy(update=changes)) == said
+    assert TaskResult.objects.get().sample_indicators == {"exact": [0.0, 1.0]}
+
+
+def refused(lease: Lease, record: ResultRecord) -> str:
+    """Why a record of the lease's first task is refused; empty: it is taken."""
+    try:
         deliver(attempt_id=lease.attempt.pk, records=[record], store=MemoryStore())
-        assert TaskResult.objects.get().sample_indicators == {"exact": [0.0, 1.0]}
-
-
-def make_judged_suite() -> Suite:
-    suite = make_suite()
-    suite.metrics = [indicator(key) for key in ("IR", "NR", "HR", "CR", "SE")]
-    suite.save()
-    return suite
+    except RecordsRefusedError as error:
+        return error.problems[lease.tasks[0]]
+    return ""

@@ -43,6 +43,13 @@ def evaluated(*, suite: Suite, owner: str, tasks: int = TASKS, **fields: Any) ->
     planner = make_planner(owner=make_user(owner), name=f"planner of {owner}", bundled_name="random-valid")
     evaluation = make_evaluation(planner=planner, suite=suite, **fields)
     make_results(evaluation, samples=1, faults=False, upto=tasks)
+    summarise_again(evaluation)
+    evaluation.refresh_from_db()
+    return evaluation
+
+
+def summarise_again(evaluation: Evaluation) -> None:
+    """Let its figures follow from its results."""
     results = list(evaluation.results.select_related("task").order_by("task__position"))
     summary = Library().summarise(suite="openagi", results=list(map(task_score, results)), samples=evaluation.samples)
     Evaluation.objects.filter(pk=evaluation.pk).update(
@@ -50,8 +57,6 @@ def evaluated(*, suite: Suite, owner: str, tasks: int = TASKS, **fields: Any) ->
         tasks_total=len(results),
         tasks_not_run=sum(result.outcome == "not_run" for result in results),
     )
-    evaluation.refresh_from_db()
-    return evaluation
 
 
 def published(*, suite: Suite, owner: str, **fields: Any) -> Snapshot:

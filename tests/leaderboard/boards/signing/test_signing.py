@@ -30,29 +30,21 @@ def keys_of(client) -> KeysDocument:
     return parsed(client.get("/.well-known/planarena-keys.json").content, shape=KeysDocument)
 
 
-def test_publishing_signs_the_snapshot_and_its_evaluations():
+def test_publishing_signs_the_snapshot_and_its_evaluations_once():
     _, newest = make_board()
     assert SnapshotSignature.objects.count() == 2
     assert newest.signature.key_id == PrivateKey.from_secret("signing key of the tests and no secret").public.id
-    assert set(map(str, EvaluationSignature.objects.values_list("pk", flat=True))) == {
-        row["evaluation"] for row in newest.content["rows"]
-    }
+    evaluations = [row["evaluation"] for row in newest.content["rows"]]
+    assert set(map(str, EvaluationSignature.objects.values_list("pk", flat=True))) == set(evaluations)
 
+    def signatures() -> list[list[dict]]:
+        return [list(model.objects.order_by("pk").values()) for model in (SnapshotSignature, EvaluationSignature)]
 
-def test_signing_again_changes_nothing():
-    _, newest = make_board()
-    before = (
-        list(SnapshotSignature.objects.order_by("pk").values()),
-        list(EvaluationSignature.objects.order_by("pk").values()),
-    )
+    before = signatures()
     sign_snapshot(newest)
-    sign_evaluations([row["evaluation"] for row in newest.content["rows"]])
+    sign_evaluations(evaluations)
     tasks.sign_unsigned()
-    after = (
-        list(SnapshotSignature.objects.order_by("pk").values()),
-        list(EvaluationSignature.objects.order_by("pk").values()),
-    )
-    assert after == before
+    assert signatures() == before
 
 
 def test_a_process_without_a_key_publishes_unsigned_and_a_process_with_it_signs_later(settings, client):

@@ -14,17 +14,14 @@ from leaderboard.boards import contents
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import publish
 from leaderboard.boards.signing.models import SnapshotSignature, Withdrawal
-from leaderboard.catalog.library import Library
 from leaderboard.evaluations.gold import Withheld
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.leaving.closing import delete_account
 from leaderboard.leaving.erasing import erase_all
 from leaderboard.planners.models import Planner
 from leaderboard.results.objects import server_store
-from leaderboard.results.task_scores import task_score
-from leaderboard.results.usage import usage_of
 from leaderboard.submissions.hiding import hide
-from tests.leaderboard.boards.signing.boards import evaluated, mismatches, published, verified
+from tests.leaderboard.boards.signing.boards import evaluated, mismatches, published, summarise_again, verified
 from tests.leaderboard.factories import make_season
 from tests.leaderboard.pages.factories import make_suite
 
@@ -55,9 +52,7 @@ def test_a_row_that_is_the_mean_over_runs_is_verified_against_all_of_them(board,
     first = Evaluation.objects.get(pk=board.content["rows"][0]["evaluation"])
     second = evaluated(suite=first.suite, owner="cleo")
     second.results.filter(score__isnull=False).update(score=0.5, sample_scores=[0.5])
-    results = list(second.results.select_related("task").order_by("task__position"))
-    summary = Library().summarise(suite="openagi", results=list(map(task_score, results)), samples=second.samples)
-    Evaluation.objects.filter(pk=second.pk).update(summary={**summary, "usage": usage_of(results)})
+    summarise_again(second)
     second.submission.planner = first.submission.planner
     second.submission.save()
     newest = publish(second)
@@ -79,9 +74,7 @@ def test_normalised_scores_are_computed_again_from_their_anchors(board, monkeypa
         made = evaluated(suite=board.suite, owner=owner, samples=1)
         Planner.objects.filter(pk=made.submission.planner_id).update(bundled_name=name)
     made.results.filter(score__isnull=False).update(score=0.1, sample_scores=[0.1])
-    results = list(made.results.select_related("task").order_by("task__position"))
-    summary = Library().summarise(suite="openagi", results=list(map(task_score, results)), samples=1)
-    Evaluation.objects.filter(pk=made.pk).update(summary={**summary, "usage": usage_of(results)})
+    summarise_again(made)
     newest = publish(made)
     assert [row["normalised"]["mean"] for row in newest.content["rows"]] == ([0.5, 0.5] if is_wrong else [1, 0])
     # Without records, which say other scores.
@@ -235,16 +228,6 @@ def test_a_hidden_split_shows_no_result_of_a_task_and_no_digest_of_a_record(sett
     assert len(digests) > 5
     assert not any(digest in told for digest in digests)
     assert made.signature.salt not in told, "with the salt a guess of a record could be confirmed"
-
-
-def test_a_private_evaluation_has_no_proof_for_others(board, client):
-    found = Evaluation.objects.get(pk=board.content["rows"][0]["evaluation"])
-    address = f"/api/v1/evaluations/{found.pk}/proof/"
-    assert client.get(address).status_code == 200
-    private = evaluated(suite=found.suite, owner="eve")
-    private.submission.visibility = "private"
-    private.submission.save()
-    assert client.get(f"/api/v1/evaluations/{private.pk}/proof/").status_code == 404
 
 
 def test_the_page_of_a_board_says_by_whom_it_is_signed_and_how_to_verify_it(board, client):

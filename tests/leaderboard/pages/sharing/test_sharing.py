@@ -1,4 +1,4 @@
-"""Rank, citation, badge and results of an evaluation."""
+"""Rank, citation, badge, results and previews of an evaluation."""
 
 import csv
 import io
@@ -10,7 +10,9 @@ from xml.etree import ElementTree
 import pytest
 from django.test import Client
 from django.utils import timezone
+from PIL import Image
 
+from leaderboard.boards.pages.preview_drawing import HEIGHT, WIDTH
 from leaderboard.boards.services import publish
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult, Visibility
 from leaderboard.pages.sharing.badge import badge_of
@@ -63,19 +65,18 @@ class TestRank:
         path, _, row = address[1].partition("#")
         assert f'id="{row}"' in client.get(path).content.decode()
 
-    def test_a_run_that_a_later_one_replaced_has_none(self, ranked: Evaluation):
-        newer = make_evaluation(planner=ranked.submission.planner, suite=ranked.suite, finished=timezone.now())
-        publish(newer)
-        assert place_on_board(ranked) is None
-        assert place_on_board(newer) is not None
-
-    def test_neither_private_nor_hidden_evaluations_have_one(self, ranked: Evaluation):
+    def test_neither_private_nor_hidden_evaluations_nor_replaced_runs_have_one(self, ranked: Evaluation):
         ranked.hidden_at = timezone.now()
         assert place_on_board(ranked) is None
         ranked.hidden_at = None
+        assert place_on_board(ranked) is not None
         ranked.submission.visibility = Visibility.EMBARGO
         ranked.submission.embargo_until = timezone.now() + timedelta(days=1)
         assert place_on_board(ranked) is None
+        ranked.refresh_from_db()
+        newer = make_evaluation(planner=ranked.submission.planner, suite=ranked.suite, finished=timezone.now())
+        publish(newer)
+        assert (place_on_board(ranked), place_on_board(newer) is None) == (None, False)
 
 
 class TestCitation:
@@ -90,7 +91,8 @@ class TestCitation:
         html = read(client, running)
         assert "share-bibtex" not in html
         assert "results.csv" not in html
-        read(client, running, "results.csv", status=404)
+        for ending in ("results.csv", "archive.tar"):
+            read(client, running, ending, status=404)
 
 
 class TestBadge:
@@ -119,31 +121,66 @@ class TestBadge:
 
 
 class TestResults:
-    def test_csv_has_a_line_for_each_task(self, client: Client, ranked: Evaluation):
-        make_results(ranked)
-        lines = list(csv.DictReader(io.StringIO(read(client, ranked, "results.csv"))))
-        assert len(lines) == 185
-        first = TaskResult.objects.get(evaluation=ranked, task__position=0)
-        assert (lines[0]["task"], float(lines[0]["score"])) == ("0", first.score)
-        assert lines[0]["record_digest"] == first.record_digest
-        assert {line["evaluation"] for line in lines} == {str(ranked.pk)}
-
-    def test_json_has_the_conditions_and_what_the_api_says(self, client: Client, ranked: Evaluation):
+    def test_files_have_the_conditions_and_what_the_api_says_with_formulas_as_texts(
+        self, client: Client, ranked: Evaluation
+    ):
         make_results(ranked, upto=20)
         document = json.loads(read(client, ranked, "results.json"))
         assert document["format"] == "planarena-results/1"
         assert document["conditions"]["split"] == "public"
         listed = client.get(f"/api/v1/evaluations/{ranked.pk}/results/").json()["results"]
         assert document["results"] == listed
-
-    def test_formulas_are_texts(self, client: Client, ranked: Evaluation):
-        make_results(ranked, upto=1)
+        lines = list(csv.DictReader(io.StringIO(read(client, ranked, "results.csv"))))
+        assert {line["evaluation"] for line in lines} == {str(ranked.pk)}
+        wanted = [(one["task"], one["score"]) for one in listed]
+        assert [(line["task"], float(line["score"]) if line["score"] else None) for line in lines] == wanted
         TaskResult.objects.filter(evaluation=ranked).update(plan_summary="=HYPERLINK(1)")
         assert next(csv.DictReader(io.StringIO(read(client, ranked, "results.csv"))))["plan_summary"][0] == "'"
 
-    def test_what_is_private_is_for_its_owner(self, client: Client, private: Evaluation):
-        for ending in ("results.csv", "results.json", "archive.tar"):
-            read(client, private, ending, status=404)
-        response = owner_of(private).get(f"/evaluations/{private.pk}/results.csv")
-        assert response.status_code == 200
-        assert "no-store" in response["Cache-Control"]
+
+def properties(client: Client, address: str) -> dict[str, str]:
+    html = client.get(address).content.decode()
+    return dict(re.findall(r'<meta property="(og:[a-z:_]+)" content="([^"]*)">', html))
+
+
+def size_of(data: bytes) -> tuple[int, int]:
+    with Image.open(io.BytesIO(data)) as image:
+        assert image.format == "PNG"
+        return image.size
+
+
+def test_boards_and_suites_have_title_description_and_picture(client: Client):
+    suite, _ = make_board()
+    for address in ("/boards/openagi/", "/suites/openagi/", "/boards/openagi/snapshots/2/"):
+        found = properties(client, address)
+        told = found["og:title"], found["og:description"], found["og:url"]
+        assert told == (suite.title, suite.description, f"http://testserver{address}")
+    response = client.get(found["og:image"].removeprefix("http://testserver"))
+    assert size_of(response.content) == (WIDTH, HEIGHT)
+    assert response["Cache-Control"] == "public, max-age=86400"
+    again = client.get(found["og:image"], headers={"If-None-Match": response["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_evaluations_say_score_and_rank(client: Client):
+    make_board()
+    evaluation = Evaluation.objects.get(submission__planner__name="planner of bea")
+    found = properties(client, f"/evaluations/{evaluation.pk}/")
+    assert found["og:title"] == f"planner of bea on {evaluation.suite.title}"
+    assert found["og:description"] == "Overall 0.400, rank 2 of 2"
+    assert size_of(client.get(found["og:image"]).content) == (WIDTH, HEIGHT)
+
+
+def test_what_is_not_public_has_neither_picture_nor_properties(client: Client):
+    private = make_evaluation(planner=make_planner(owner=make_user()), suite=make_suite())
+    private.submission.visibility = Visibility.PRIVATE
+    private.submission.save()
+    client.force_login(private.submission.submitted_by)
+    assert client.get(f"/evaluations/{private.pk}/preview.png").status_code == 404
+    assert properties(client, f"/evaluations/{private.pk}/") == {}
+
+
+def test_names_in_properties_are_texts(client: Client):
+    planner = make_planner(owner=make_user(), name='"><script>')
+    evaluation = make_evaluation(planner=planner, suite=make_suite())
+    assert "<script>" not in client.get(f"/evaluations/{evaluation.pk}/").content.decode().partition("</title>")[0]

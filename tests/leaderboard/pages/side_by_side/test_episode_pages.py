@@ -76,14 +76,14 @@ def sites_and_readers() -> Iterator[tuple[str, str, bool, Client]]:
 @pytest.mark.usefixtures("own_store")
 class TestTurns:
     def test_actions_and_observations_are_beside_each_other(self, client: Client):
-        pair = [make_episodes(episode("1", two), name=name) for name, two in (("ada", "2"), ("bea", "3"))]
+        mark = "<script>alert(1)</script>"
+        pair = [make_episodes(episode("1", two), name=name) for name, two in (("ada", "2"), ("bea", mark))]
         html = read(client, across(*pair))
+        assert mark not in html
         assert "The actions first differ in turn 2." in html
-        assert re.findall(r'<tr(?: class="differs")?><th scope="row">Turn \d', html) == [
-            '<tr><th scope="row">Turn 1',
-            '<tr class="differs"><th scope="row">Turn 2',
-        ]
-        for told in ("Sum(2)", "result of 2", "Sum(3)", "result of 3", "not right", "the right answer"):
+        rows = re.findall(r'<tr( class="differs")?><th scope="row">Turn (\d)', html)
+        assert rows == [("", "1"), (' class="differs"', "2")]
+        for told in ("Sum(2)", "result of 2", "Sum(&lt;script&gt;", "not right", "the right answer"):
             assert told in html
         assert html.count("the right answer") == 1
         assert "Step by step" not in html
@@ -100,12 +100,6 @@ class TestTurns:
         assert "Sum(ada 2)" in html
         assert "Sum(ada 1)" not in html
 
-    def test_a_planner_without_an_episode_is_beside_one_that_has_one(self, client: Client):
-        html = read(client, across(make_episodes(episode("1"), name="ada"), make_episodes(name="bea")))
-        assert "Sum(1)" in html
-        assert "Not shown" in html
-        assert 'class="differs"><th scope="row">Turn' not in html
-
     def test_nobody_sees_more_of_an_episode_than_on_the_page_of_its_task(self, settings):
         pairs = {
             split: [make_episodes(episode("1"), name=f"{name} {split}", split=split) for name in ("ada", "bea")]
@@ -120,11 +114,6 @@ class TestTurns:
             assert ("Turn by turn" in both) is is_open
             said = re.compile(r"used the hidden split|This site evaluates the hidden split")
             assert said.findall(both) == said.findall(one)
-
-    def test_markup_of_an_action_is_text(self, client: Client):
-        mark = "<script>alert(1)</script>"
-        pair = [make_episodes(episode(mark, answer=mark), name=name) for name in ("ada", "bea")]
-        assert mark not in client.get(across(*pair)).content.decode()
 
 
 @pytest.fixture

@@ -52,14 +52,11 @@ def test_plans_stand_beside_each_other_with_their_differences(client: Client, pa
         assert reverse("evaluations:task", args=[one.pk, KEY]) in html
 
 
-def test_without_evaluations_the_best_of_the_board_are_shown(client: Client, pair: list[Evaluation]):
+def test_the_best_of_the_board_are_shown_and_boards_comparisons_and_tasks_lead_there(client: Client, pair):
     html = client.get(address()).content.decode()
     assert all(f"planner of {name}" in html for name in ("ada", "bea"))
     assert client.get(address(key="no-such-task")).status_code == 404
     assert client.get(address(suite="nothing")).status_code == 404
-
-
-def test_boards_comparisons_and_tasks_lead_to_it(client: Client, pair: list[Evaluation]):
     path = reverse("evaluations:task-across", args=["openagi", KEY])
     assert path in client.get("/boards/openagi/tasks/").content.decode()
     both = f"{path}?e={pair[0].pk}&amp;e={pair[1].pk}"

@@ -1,26 +1,26 @@
-"""The page of a suite."""
+"""The page of a suite, and how many planners solve a task."""
 
 import re
 
+import numpy as np
 import pytest
 from django.test import Client
 from django.utils.html import escape
 
 from evaluator.suites.hidden import HIDDEN
 from evaluator.suites.registry import suite_of
+from evaluator.validity.executed_plans import GOOD
 from leaderboard.boards.services import publish
+from leaderboard.catalog.models import Task
+from leaderboard.evaluations.models import TaskResult
 from leaderboard.pages.suites.data_shown import MOST_TASKS, examples
+from leaderboard.pages.suites.difficulty import NO_DIFFICULTY, Difficulty, count_solved, difficulties, task_means
 from tests.leaderboard.executed import make_executed_evaluation
-from tests.leaderboard.pages.factories import make_suite, make_user
+from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_suite, make_user
+from tests.leaderboard.pages.reading import read
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 ADDRESS = "/suites/openagi/"
-
-
-def read(client: Client, address: str = ADDRESS, **query: str) -> str:
-    response = client.get(address, query)
-    assert response.status_code == 200
-    return response.content.decode()
 
 
 def shown_keys(html: str) -> list[str]:
@@ -29,7 +29,7 @@ def shown_keys(html: str) -> list[str]:
 
 def test_a_suite_without_a_board_shows_tasks_tools_metrics_and_datasheet(client: Client):
     suite = make_suite()
-    html = read(client)
+    html = read(client, ADDRESS)
     assert shown_keys(html) == [str(number) for number in range(25)]
     assert "(image: image) → text: text" in html
     for column in suite.shown_columns:
@@ -42,15 +42,15 @@ def test_a_suite_without_a_board_shows_tasks_tools_metrics_and_datasheet(client:
 def test_tasks_are_searched_filtered_and_paged(client: Client):
     suite = make_suite()
     wanted = [task.key for task in suite.tasks.order_by("position") if "german" in task.text.lower()]
-    html = read(client, q="GERMAN")
+    html = read(client, ADDRESS, q="GERMAN")
     assert shown_keys(html) == wanted[:25]
     assert f"{len(wanted)} of 185 shown" in html
-    assert shown_keys(read(client, q="#12")) == ["12"]
-    assert shown_keys(read(client, metric="CLIP")) == [
+    assert shown_keys(read(client, ADDRESS, q="#12")) == ["12"]
+    assert shown_keys(read(client, ADDRESS, metric="CLIP")) == [
         task.key for task in suite.tasks.filter(metric="CLIP").order_by("position")
     ]
-    assert shown_keys(read(client, page="2"))[0] == "25"
-    assert "No task matches." in read(client, q="no such words")
+    assert shown_keys(read(client, ADDRESS, page="2"))[0] == "25"
+    assert "No task matches." in read(client, ADDRESS, q="no such words")
 
 
 def test_a_published_run_gives_difficulty_and_pictures(client: Client):
@@ -84,3 +84,38 @@ def test_examples_are_given_different_things():
     chosen = examples(suite_of("openagi"))
     kinds = [" ".join(sorted(map(str, task.resources.values()))) for task in chosen]
     assert 1 < len(set(kinds)) == len(kinds) <= MOST_TASKS
+
+
+NAN = float("nan")
+
+
+def test_means_leave_out_samples_that_do_not_count():
+    table = np.array([[1.0, 0.5], [NAN, 0.5], [NAN, NAN]], dtype=np.float32)
+    assert task_means(table).tolist()[:2] == [0.75, 0.5]
+    assert np.isnan(task_means(table)[2])
+
+
+def test_a_task_is_solved_from_the_threshold_on_and_never_by_zero():
+    means = [np.array([0.9, 0.0, NAN, 0.6]), np.array([0.8999999, 0.5, NAN, 0.59])]
+    solved, measured = count_solved(means, threshold=np.array([0.9, 0.0, 0.5, 0.6]))
+    assert solved.tolist() == [2, 1, 0, 1]
+    assert measured.tolist() == [2, 2, 0, 2]
+    assert (NO_DIFFICULTY.share, Difficulty(solved=1, planners=4).share) == (None, 0.25)
+
+
+@pytest.mark.django_db
+def test_the_gold_planner_sets_the_threshold_and_is_not_counted():
+    suite = make_suite()
+    task, other = Task.objects.filter(suite=suite).order_by("position")[:2]
+    scores = {"gold": 0.8, "word-overlap": 0.8 * GOOD, "random-valid": 0.8 * GOOD - 0.05}
+    for name, score in scores.items():
+        planner = make_planner(owner=make_user(name), name=name, bundled_name=name)
+        evaluation = make_evaluation(planner=planner, suite=suite, samples=2)
+        TaskResult.objects.create(
+            evaluation=evaluation, task=task, outcome="scored", score=score, sample_scores=[score, score]
+        )
+        newest = publish(evaluation)
+    assert newest is not None
+    found = difficulties(suite=suite, snapshot=newest)
+    assert found[task.pk] == Difficulty(solved=1, planners=2)
+    assert found[other.pk] == NO_DIFFICULTY

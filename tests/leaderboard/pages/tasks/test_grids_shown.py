@@ -55,11 +55,11 @@ def test_each_try_of_an_episode_has_its_demonstrations(records):
     assert page.solved_by == 1
 
 
-@pytest.mark.parametrize("where", ["tried", "final"])
-def test_the_line_that_fails_is_marked(records, where):
-    (candidate,) = getattr(page_of(records[grids.FAILING]), where)
-    assert [line.text.strip() for line in candidate.lines if line.is_failing] == ["new[99][0] = 'a'"]
-    assert "IndexError" in candidate.demonstrations[0].words
+def test_the_line_that_fails_is_marked(records):
+    page = page_of(records[grids.FAILING])
+    for (candidate,) in (page.tried, page.final):
+        assert [line.text.strip() for line in candidate.lines if line.is_failing] == ["new[99][0] = 'a'"]
+        assert "IndexError" in candidate.demonstrations[0].words
 
 
 def test_a_program_that_is_refused_has_its_sentence_and_line(records):
@@ -70,20 +70,14 @@ def test_a_program_that_is_refused_has_its_sentence_and_line(records):
     assert candidate.problem
 
 
-def test_a_wrong_size_is_told(records):
+def test_wrong_sizes_steps_output_grids_and_the_largest_grids(records):
     (candidate,) = page_of(records[grids.WRONG_SIZE]).final
     sign = "\N{MULTIPLICATION SIGN}"
     assert candidate.tests[0].words == f"The size is 1 {sign} 2 instead of 2 {sign} 3."
-
-
-def test_steps_are_lines_and_output_grids_have_none(records):
     (steps,) = page_of(records[grids.STEPS]).final
     assert [line.number for line in steps.lines] == [1, 2]
     (given,) = page_of(records[grids.GRIDS]).final
     assert (given.lines, given.is_solution, given.demonstrations) == ((), True, ())
-
-
-def test_the_largest_grids_have_room(records):
     page = page_of(records[grids.LARGE])
     assert [one.is_solution for one in page.final] == [False, True]
     assert page.tests[0].output.size.startswith("30")
@@ -104,11 +98,7 @@ def test_answers_that_were_cut_or_are_anything_break_nothing(records):
         page = page_of(record.model_copy(update={"transcripts": [changed]}))
         assert page.solved_by == 0
         assert [one.is_solution for one in page.final] in ([], [None])
-
-
-def test_without_anything_there_is_no_page(records):
-    record = records[grids.THIRD].model_copy(update={"transcripts": []})
-    assert page_of(record, given=False) is None
+    assert page_of(record.model_copy(update={"transcripts": []}), given=False) is None
 
 
 @pytest.fixture

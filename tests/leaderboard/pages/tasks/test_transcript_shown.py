@@ -16,14 +16,9 @@ def record(*turns: TurnRun, episodes: int = 1) -> ResultRecord:
         score=0.0,
     )  # fmt: skip
     return ResultRecord(
-        suite="s",
-        task="1",
-        request="",
-        metric="solved",
-        outcome=Outcome.SCORED,
-        score=0.0,
+        suite="s", task="1", request="", metric="solved", outcome=Outcome.SCORED, score=0.0,
         transcripts=[one] * episodes,
-    )
+    )  # fmt: skip
 
 
 def test_subgoals_are_numbered_through_the_episode():

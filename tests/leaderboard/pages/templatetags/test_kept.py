@@ -1,12 +1,17 @@
-"""Parts of pages that are rendered once."""
+"""Templates: their source, and parts that are rendered once."""
+
+from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.template import Context, Engine
+from django.template.loader import get_template
 
 from leaderboard.pages.templatetags import kept
 from leaderboard.site.http.late_parts import LateParts
 from leaderboard.site.lru_cache import SharedCache
 
+FOLDER = Path(settings.BASE_DIR) / "frontend" / "templates"
 _ENGINE = Engine(libraries={"kept": "leaderboard.pages.templatetags.kept"})
 
 
@@ -33,12 +38,11 @@ def test_a_part_is_rendered_once_for_each_key():
     assert text.times == 2
 
 
-def test_equal_keys_of_other_types_are_other_keys():
+def test_keys_of_other_types_long_keys_and_other_places_do_not_share_what_they_keep():
     template = _template("{% for key in keys %}{% kept key %}{{ key }} {% endkept %}{% endfor %}")
     assert template.render(Context({"keys": [1, True, 1.0, "1"]})) == "1 True 1.0 1 "
-
-
-def test_places_with_the_same_key_do_not_share_what_they_keep():
+    template = _template("{% for key in keys %}{% kept key %}{{ key|slice:'-1:' }}{% endkept %}{% endfor %}")
+    assert template.render(Context({"keys": ["x" * 500 + "a", "x" * 500 + "b", "x" * 500 + "a"]})) == "aba"
     template = _template("{% kept key %}one{% endkept %}{% kept key %} two{% endkept %}")
     assert template.render(Context({"key": "same"})) == "one two"
 
@@ -101,6 +105,18 @@ def test_strangers_cannot_fill_the_memory_with_addresses(monkeypatch, part):
     assert all(len(text) <= kept._LONGEST for key in few._values for text in key if isinstance(text, str | bytes))
 
 
-def test_long_texts_that_differ_at_their_ends_are_other_keys():
-    template = _template("{% for key in keys %}{% kept key %}{{ key|slice:'-1:' }}{% endkept %}{% endfor %}")
-    assert template.render(Context({"keys": ["x" * 500 + "a", "x" * 500 + "b", "x" * 500 + "a"]})) == "aba"
+def test_every_template_can_be_read_and_shows_no_comment():
+    """Comments and tags that go on in the next line are text to Django."""
+    names = [str(path.relative_to(FOLDER)) for path in sorted(FOLDER.rglob("*.*"))]
+    for name in names:
+        get_template(name)
+    broken = [
+        f"{name}:{number}"
+        for name in names
+        for number, line in enumerate((FOLDER / name).read_text().splitlines(), start=1)
+        if line.count("{#") != line.count("#}")
+        or line.count("{%") != line.count("%}")
+        # Texts of JSON have the end without the beginning.
+        or line.rfind("{{") > line.rfind("}}")
+    ]
+    assert not broken
