@@ -49,7 +49,11 @@ def ends(breaker: CircuitBreaker, *, tasks: int) -> list[str]:
 
 def test_after_some_tasks_in_a_row_nobody_asks_any_more():
     behind = Scripted(Reason.ENDPOINT_UNAVAILABLE)
-    found = ends(CircuitBreaker(behind, after=3), tasks=20)
+    breaker = CircuitBreaker(behind, after=3)
+    found = ends(breaker, tasks=20)
+    with pytest.raises(PlannerError) as not_asked:
+        breaker.plan(REQUEST)
+    assert not_asked.value.reason is Reason.ENDPOINT_UNAVAILABLE, "no fault of the planner"
     assert behind.asked == 3
     assert found[2:4] == [
         "It said no, 3.",

@@ -189,6 +189,8 @@ def test_an_answer_is_the_last_expression_or_a_function_without_arguments(source
         ("deepcopy([1])", "name 'deepcopy' is not defined"),
         ("copy([1])", "object is not callable"),
         ("copy.error", "'error'"),
+        # Private names of the library.
+        ("_private(1)", "'_private' is not defined"),
     ],
 )
 def test_failures_are_those_of_python(source, words, runner):

@@ -98,6 +98,12 @@ def test_a_server_that_goes_is_nobodys_fault(server, monkeypatch):
     assert "cannot be reached: gone" in found.message
 
 
+def test_an_address_that_is_none_is_named(monkeypatch):
+    monkeypatch.setenv(remote.VARIABLE, "somewhere")
+    with pytest.raises(WorkerError, match=r"PLANARENA_PROGRAMS: 'somewhere' is no address; write HOST:PORT"), Runner():
+        pass
+
+
 def test_a_library_that_does_not_run_is_told(server):
     with pytest.raises(WorkerError, match="the library raises ZeroDivisionError"), Runner(library=["1 / 0"], workers=1):
         pass

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from evaluator.engine import LocalStore
+from evaluator.engine import FailureKind, LocalStore
 from evaluator.episodes.base import Evaluator, Setting, SettingError
+from evaluator.episodes.turns.expert_tools import ExpertTools, Failed
 from evaluator.episodes.turns.step_by_step import step_by_step
 from evaluator.planners.bundled import bundled_planner
 from evaluator.planners.given import GivenPlans
@@ -180,6 +181,17 @@ class TestFailures:
         record = self._with_failures(folder, failing={1})
         assert (record.outcome, record.transcripts[1].stop) == (Outcome.SCORED, StopReason.CALL_FAILED)
         assert record.samples[1].score == 0.0
+
+    def test_one_that_fails_on_all_is_at_fault(self, folder):
+        record = self._with_failures(folder, failing={0, 1})
+        assert (record.outcome, record.reason) == (Outcome.PLANNER_FAULT, Reason.PLANNER_TIMEOUT)
+        assert record.score == 0.0
+
+    def test_an_expert_that_fails_is_nobodys_fault(self, folder, monkeypatch):
+        failed = Failed(kind=FailureKind.EXPERT, message="It fell over.")
+        monkeypatch.setattr(ExpertTools, "run", lambda _, calls: [failed] * len(calls))
+        (record,) = run(evaluator(folder), script({"actions": "R1 = Image Captioning($image)"}), TEXT)
+        assert (record.outcome, record.reason_text) == (Outcome.INFRA_FAULT, "It fell over.")
 
     def test_an_unreachable_one_has_no_score(self, folder):
         record = self._with_failures(folder, failing={1}, reason=Reason.ENDPOINT_UNAVAILABLE)

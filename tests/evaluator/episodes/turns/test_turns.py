@@ -133,6 +133,15 @@ def test_an_action_that_fails_gives_its_error_and_the_episode_goes_on():
     assert "secret details" not in feedback
 
 
+def test_what_can_be_read_before_an_error_is_run():
+    def answer(request: TurnRequest) -> TurnResponse:
+        return TurnResponse(answer="R1") if request.history else TurnResponse(actions="R1 = Add(4, 4); R2 = Add((1, 2)")
+
+    planner = Answers(answer)
+    assert one(planner).score == 1.0
+    assert "cannot be read: line 1, column" in planner.asked[1].past[0].feedback
+
+
 def test_answers_that_cannot_be_read_end_an_episode_after_the_third():
     planner = Answers(lambda request: TurnResponse(actions="nothing of the kind"))
     record = one(planner)
@@ -341,3 +350,12 @@ def test_a_damaged_journal_costs_a_call_and_nothing_else(tmp_path: Path):
     again = Mortal(slowly)
     (record,) = journalled(tmp_path).run(planner=again, tasks=["4"], run="a")
     assert (record.score, len(again.asked)) == (1.0, 4)
+
+
+def test_another_run_gets_no_answers_of_the_first(tmp_path: Path):
+    first, second, unnamed = Mortal(slowly), Mortal(slowly), Mortal(slowly)
+    list(journalled(tmp_path).run(planner=first, tasks=TASKS, run="a"))
+    list(journalled(tmp_path).run(planner=second, tasks=TASKS, run="b"))
+    list(journalled(tmp_path).run(planner=unnamed, tasks=TASKS))
+    assert len(first.asked) == len(second.asked) == len(unnamed.asked) == 32
+    assert len({request.key for one in (first, second, unnamed) for request in one.asked}) == 96

@@ -12,11 +12,9 @@ from evaluator.planners.strategies.program_text import read_program
 from evaluator.planners.strategies.visprog import ViperGPT, VisProg
 from evaluator.plans import PlanSyntaxError
 from tests.evaluator.planners.strategies.conversing import (
-    NOISY_QUESTION,
     REMOVE_KEYBOARD,
     held,
     is_solved,
-    read,
     request_of,
 )
 
@@ -42,25 +40,10 @@ def function(text, where=REMOVE_KEYBOARD):
     return draft, call
 
 
-def test_lines_are_a_valid_plan_of_a_suite_that_executes():
-    text = "A=IMAGE_DENOISING(image=IMAGE)\nB=VISUAL_QUESTION_ANSWERING(image=A,text=QUERY)\nC=RESULT(var=B)"
-    draft, _ = lines(text, NOISY_QUESTION)
-    parsed, problems = read(draft, *NOISY_QUESTION)
-    assert problems == ()
-    assert parsed.plan.steps[1].inputs == {"image": "s1.image", "text": "$query"}
-    assert parsed.plan.answers == ("s2.text",)
-
-
 def test_a_code_fence_and_what_stands_around_it_are_left_out_and_recorded():
     draft, _ = function(f"Here:\n```python\n{FUNCTION}```\nIt removes the keyboard.")
     assert is_solved(draft, REMOVE_KEYBOARD[1])
     assert "characters around the program" in draft.notes["tolerated"][0]
-
-
-def test_a_tool_that_nobody_offers_stays_in_the_plan():
-    draft, _ = lines("A=EVAL(expr='1 + 1')\nB=RESULT(var=A)")
-    assert draft.plan["steps"][0]["tool"] == "EVAL"
-    assert draft.plan["steps"][0]["inputs"] == {"expr": "1 + 1"}
 
 
 @pytest.mark.parametrize(

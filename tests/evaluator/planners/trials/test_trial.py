@@ -67,6 +67,12 @@ def test_a_wrong_answer_is_shown_with_what_is_wrong(answer, reason, status, sent
     assert len(seen) == 1, "it is asked once"
 
 
+def test_a_private_address_is_not_called():
+    with endpoint((200, b"{}")) as (url, seen):
+        found = trial(url, allow_private=False)
+    assert (found.reason, found.status, seen) == (Reason.ADDRESS_REFUSED, None, [])
+
+
 def test_an_answer_that_repeats_the_secret_is_shown_without_it():
     with endpoint(echo(200, lambda value: f"you sent {value}")) as (url, _):
         found = trial(url, header=SecretHeader("X-Api-Key", "a-very-secret-value"))

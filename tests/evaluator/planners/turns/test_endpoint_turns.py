@@ -36,6 +36,13 @@ def test_an_endpoint_that_acts_in_turns_is_asked_until_it_answers():
     assert first["task"]["request"] == "What is twice 4?"
 
 
+def test_an_endpoint_that_cannot_be_reached_is_no_fault_of_the_planner():
+    with endpoint(body(actions="R1 = Add(4, 4)"), (503, b"")) as (url, _):
+        record = run(url)
+    assert (record.outcome, record.reason) == (Outcome.INFRA_FAULT, Reason.ENDPOINT_UNAVAILABLE)
+    assert record.transcripts[0].turns[0].actions[0].outputs == {"R1": "8"}
+
+
 def test_an_endpoint_of_whole_plans_goes_on_working():
     with endpoint(body(plan="R1 = Add(2, 2); R2 = Add(R1, 4)", reason="", alternatives=[])) as (url, seen):
         record = run(url)

@@ -98,6 +98,16 @@ def test_other_files_and_places_outside_of_one_folder_are_refused_by_name(files,
             assert not (tmp_path / "in").exists(), name
 
 
+def test_what_file_managers_add_is_left_out_and_a_folder_is_replaced_as_a_whole(files, tmp_path):
+    added = {"m/.DS_Store": b"x", "__MACOSX/m/._config.json": b"x"}
+    path = packed(tmp_path / "a.zip", {**{f"m/{name}": data for name, data in files.items()}, **added})
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "old.txt").write_text("old")
+    unpack(path, folder=out, most_unpacked_bytes=ROOM)
+    assert {found.name for found in out.iterdir()} == set(files)
+
+
 @pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFIFO, stat.S_IFCHR])
 def test_links_and_devices_are_refused(files, tmp_path, kind):
     link = zipfile.ZipInfo("LICENSE")

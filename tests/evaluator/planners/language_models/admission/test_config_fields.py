@@ -259,3 +259,26 @@ def test_every_setting_of_an_architecture_has_a_range_or_is_left_out_and_its_def
                 outside |= {} if read == field.default else {(architecture, field.name): read}
     assert {architecture: names for architecture, names in unknown.items() if names} == {}
     assert outside == {}
+
+
+def test_an_end_of_the_tokenizer_that_the_model_cannot_give_is_left_out(tmp_path):
+    from evaluator.planners.language_models.local.model import LocalModel, ModelUnusableError
+
+    tokenizer = byte_level_bpe()
+    tokenizer.add_special_tokens({"eos_token": "<beyond>"})
+    model = gpt2(tokenizer)
+    model.resize_token_embeddings(len(tokenizer) - 1)
+    folder = saved(tmp_path / "m", model=model, tokenizer=tokenizer)
+    assert LocalModel.from_folder(configured(folder, eos_token_id=[3, 4])).network.ends == (3, 4)
+    with pytest.raises(ModelUnusableError, match="and the model knows 330"):
+        LocalModel.from_folder(configured(folder, eos_token_id=None))
+
+
+def test_the_cache_of_a_published_model_is_as_large_as_known():
+    """Llama 3.1 8B: 128 KiB for each token in half precision."""
+    from transformers import LlamaConfig
+
+    from evaluator.planners.language_models.local.model_loading import cache_bytes
+
+    checked = read_config(config(hidden_size=4096, num_hidden_layers=32, num_attention_heads=32, num_key_value_heads=8))
+    assert cache_bytes(LlamaConfig(**checked.fields), tokens=1) * 2 == 128 * 1024

@@ -5,7 +5,7 @@ import pytest
 from evaluator.planners.language_models.protocol import FailureKind, Message
 from tests.evaluator.planners.language_models.local.test_model import failing_forward, model, network_of
 from tests.fakes.strategies import generate
-from tests.fakes.tiny_models import TEXTS
+from tests.fakes.tiny_models import TEXTS, AnyOrder
 from tests.rings import usual
 
 SMALL = {"page_size": 16, "pages": 64, "batch_tokens": 256}
@@ -103,3 +103,17 @@ def test_where_it_cannot_run_at_all_plain_batches_answer(network):
     calls = [generate(text, max_tokens=3) for text in TEXTS[:3]]
     assert texts(tried.answer(calls)) == texts(model(network).answer(calls))
     assert tried.identity()["batching"] == "padded"
+
+
+@pytest.mark.parametrize("family", ["GPT-2", "T5"])
+def test_calls_that_draw_or_are_constrained_and_sequence_to_sequence_models_are_batched_plainly(family):
+    from evaluator.planners.language_models.local.continuous import CacheSize
+
+    calls = [
+        generate("text", max_tokens=4, temperature=1.0, seed=3), generate("text", max_tokens=4),
+        generate("plan:", constraint=AnyOrder()), generate("image", max_tokens=4),
+    ]  # fmt: skip
+    network = network_of(family, ends=True)
+    found, plain = model(network, continuous=CacheSize(**SMALL)).answer(calls), model(network).answer(calls)
+    assert texts(found) == texts(plain)
+    assert found[2].beams

@@ -246,6 +246,29 @@ def test_of_a_chat_model_the_template_makes_the_prompt():
     assert tokenizer.decode(network.prompt(going_on).ids) == "<user>text\n<assistant>Text Gen"
 
 
+def test_a_token_that_the_model_does_not_know_and_a_conversation_that_a_template_refuses_cost_their_own_call():
+    from evaluator.planners.language_models.local.network import Network
+
+    tokenizer = byte_level_bpe()
+    tokenizer.chat_template = "{% if 'x' in messages[0].content %}{{ raise_exception('no x') }}{% endif %}" + CHATTY
+    module = gpt2(tokenizer)
+    tokenizer.add_tokens(["surplus"])
+    calls = [generate(text, max_tokens=2) for text in ("x", "surplus", "y")]
+    refused, unknown, good = model(Network(module=module, tokenizer=tokenizer)).answer(calls)
+    assert refused.kind is unknown.kind is FailureKind.REFUSED
+    assert "no x" in refused.message
+    assert "do not belong together" in unknown.message
+    assert good.usage.completion_tokens > 0
+
+
+def test_a_completion_ends_where_the_context_does():
+    network = network_of("GPT-2")
+    prompt = "summarize the text and return " * 20
+    near, far = model(network).answer([generate(prompt, max_tokens=500), generate("text", max_tokens=150)])
+    assert near.usage.completion_tokens <= 256 - len(network.prompt(user(prompt)).ids)
+    assert far.usage.completion_tokens == 150
+
+
 def test_a_folder_is_loaded_and_says_what_it_is(tmp_path):
     from evaluator.planners.language_models.local.model import LocalModel
 

@@ -134,6 +134,19 @@ def test_a_setting_of_a_wrong_kind_is_named(settings, complaint):
         read_tokenizer_config(json.dumps(settings).encode())
 
 
+def test_of_several_chat_templates_the_default_is_used_and_older_maps_give_what_the_configuration_leaves_out(folder):
+    from evaluator.planners.language_models.local.tokenizer_loading import load_tokenizer
+
+    templates = [{"name": "rag", "template": "other"}, {"name": "default", "template": "this"}]
+    assert read_tokenizer_config(json.dumps({"chat_template": templates}).encode()) == {"chat_template": "this"}
+    config = json.loads((folder / "tokenizer_config.json").read_text())
+    del config["eos_token"]
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    change(folder / "special_tokens_map.json", eos_token={"content": "</s>", "lstrip": False}, bos_token="other")
+    loaded = load_tokenizer(folder)
+    assert (loaded.eos_token, loaded.bos_token) == ("</s>", "<s>")
+
+
 @pytest.mark.parametrize("kind", [byte_level_bpe, unigram])
 @pytest.mark.parametrize("template", ["inside", "jinja", None])
 def test_it_reads_and_writes_as_the_library_s_own(tmp_path, kind, template):

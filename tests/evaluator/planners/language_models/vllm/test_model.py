@@ -3,6 +3,7 @@
 import json
 import math
 import time
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -23,6 +24,7 @@ from tests.fakes.tiny_models import (
     NAMES,
     AnyOrder,
     byte_level_bpe,
+    completions,
     gpt2,
     livelier,
     llama,
@@ -212,6 +214,23 @@ def test_a_server_that_takes_too_long_is_given_up_within_its_deadline(model_of):
     (failure,) = model.answer([FREE])
     assert failure.kind is FailureKind.TIMEOUT
     assert model.is_broken
+
+
+def test_calls_together_have_one_deadline_however_many_requests_they_take(model_of):
+    model = model_of(misbehave=lambda path, body: time.sleep(0.2))
+    model._seconds = (0.5, 0.1)
+    (failure,) = model.answer([generate(messages=said("Text"), constraint=AnyOrder(most=2), max_tokens=60)])
+    assert failure.kind is FailureKind.TIMEOUT
+
+
+def test_drawn_completions_keep_to_the_constraint_and_to_their_seed(models):
+    _, there = models
+    call = generate(messages=said("Text"), constraint=AnyOrder(most=2), temperature=2.0, top_p=0.9, max_tokens=60)
+    calls = [replace(call, seed=seed) for seed in range(6)]
+    found = there.answer(calls)
+    assert all(answer.beams[0].names in set(completions(AnyOrder(most=2))) for answer in found)
+    assert len({answer.text for answer in found}) > 1
+    assert there.answer(calls[:2]) == found[:2]
 
 
 def test_a_server_that_is_gone_is_an_infrastructure_fault():

@@ -139,6 +139,15 @@ def test_three_programs_are_drawn_by_the_seed():
     assert programs(1) == programs(1) != programs(2)
 
 
+def test_where_none_fits_the_best_is_given_and_where_there_is_none_the_reply_is_the_planner_s_fault():
+    partly = "def transform_grid(grid):\n    return rotate_clockwise(grid, 180)"
+    draft = play(Single(option="objects"), lambda _, number: reply(partly if number == 1 else REVERSE))
+    assert draft.plan == {"program": partly}
+    assert draft.notes["demonstrations_right"] == 1
+    draft = play(Single(option="objects"), lambda *_: "no idea")
+    assert (draft.plan, draft.unreadable) == ("no idea", "no reply holds a program that runs")
+
+
 def test_programs_that_cannot_be_run_are_nobodys_fault(monkeypatch):
     lost = Failed(Failure.UNAVAILABLE, "The process of programs was lost.", None)
     monkeypatch.setattr(Runner, "run", lambda _, programs, **__: [(lost,) * len(one.calls) for one in programs])

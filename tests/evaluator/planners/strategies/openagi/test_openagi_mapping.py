@@ -14,8 +14,7 @@ from evaluator.planners.strategies.openagi.plan_building import NamedCall, plan_
 from evaluator.planners.strategies.openagi.reading import step_lines
 from evaluator.planners.strategies.openagi.similarity import LexicalSimilarity
 from evaluator.planners.strategies.prompting import context_of
-from evaluator.plans import parse_comma
-from tests.evaluator.planners.strategies.openagi.openagi_tasks import TASKS, context, request, task_like
+from tests.evaluator.planners.strategies.openagi.openagi_tasks import TASKS, request, task_like
 from tests.evaluator.planners.strategies.openagi.unseen_sentences import UNSEEN
 
 CLOZED_TWICE = "Given clozed English document and clozed English query, how to answer the question in English"
@@ -113,15 +112,6 @@ def test_the_lexical_threshold_is_among_the_best_on_the_sentences_it_was_chosen_
 def test_no_request_of_the_suite_is_among_the_sentences():
     texts = {task.text.casefold() for task in TASKS}
     assert not texts & {text.casefold() for text, _ in (*SENTENCES, *UNSEEN)}
-
-
-def test_calls_without_inputs_named_are_wired_as_a_comma_sequence():
-    for task in TASKS[::9]:
-        names = task.gold.tools()
-        known = context_of(request(task.key))
-        assert plan_of_calls(calls=[NamedCall(name) for name in names], context=known) == (
-            parse_comma(text=", ".join(names), context=context(task)).plan
-        )
 
 
 def test_a_call_takes_what_has_become_of_the_input_that_was_named():
