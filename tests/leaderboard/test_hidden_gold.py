@@ -20,12 +20,13 @@ from evaluator.suites.hidden import HIDDEN
 from evaluator.values import Artefact, MediaType
 from leaderboard.catalog.models import Season, Suite, Task
 from leaderboard.evaluations import events
+from leaderboard.evaluations.gold import Withheld
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.pages.progress import progress as progress_of
 from leaderboard.results.objects import server_store
 from tests.fakes.launcher import reset_launcher
 from tests.leaderboard import suites
-from tests.leaderboard.factories import make_season, make_submission, make_suite
+from tests.leaderboard.factories import make_record, make_season, make_submission, make_suite
 from tests.leaderboard.readers import (
     EVERYBODY,
     LEAST_AND_MOST,
@@ -234,3 +235,17 @@ def test_the_page_of_a_planner_that_answers_with_the_gold_plans_says_why_its_pla
     listed = answer(Client(), reverse("evaluations:detail", args=[things[0]["evaluation"]]))[1]
     assert "Scored" in listed
     assert "Empty plan" not in listed, "a plan that is withheld is not an empty one"
+
+
+def test_of_a_closed_season_all_records_are_public_but_those_of_gold_plans(things):
+    of_other = TaskResult.objects.filter(evaluation=things[2]["evaluation"]).exclude(record_digest="")[0].record_digest
+    wanted = {things[0]["hidden_digest"]: (404, 404), of_other: (404, 200)}
+    before = {digest: Client().get(f"/objects/{digest}").status_code for digest in wanted}
+    close_season()
+    assert {digest: (before[digest], Client().get(f"/objects/{digest}").status_code) for digest in wanted} == wanted
+
+
+def test_all_that_quotes_a_hidden_request_is_withheld_with_its_data():
+    quoting = {"request": MARK, "planner_notes": {"prompt": MARK}, "plan_received": MARK}
+    record = make_record("0", suite="openagi").model_copy(update=quoting)
+    assert MARK not in record.model_copy(update=Withheld(data=True).without()).model_dump_json()

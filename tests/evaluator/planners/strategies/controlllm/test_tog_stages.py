@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from evaluator.planners.strategies.controlllm import assessment, resources
 from evaluator.planners.strategies.controlllm.binding import bind, solution_json
 from evaluator.planners.strategies.controlllm.search import exhaustive, search, tools_in_domains
-from evaluator.planners.strategies.controlllm.solutions import Ranked, rank_by_answers, score_offline
+from evaluator.planners.strategies.controlllm.solutions import Ranked, keep, rank_by_answers, score_offline
 from evaluator.planners.strategies.controlllm.subtasks import Resource, TypedSubtask
 from evaluator.planners.strategies.controlllm.words import Lexicon
 from evaluator.plans import PlanContext, check_plan, read_plan
@@ -105,6 +105,12 @@ def test_the_solution_that_says_all_of_the_description_comes_first():
     assert [tool.name for tool in ranked[0].path] == ["object_detection", "select_bbox", "image_cropping"]
     assert all(1 <= one.score <= 5 for one in ranked)
     assert [one.score for one in ranked] == sorted((one.score for one in ranked), reverse=True)
+
+
+def test_the_best_solution_is_kept_whatever_its_score_and_at_most_four_alternatives_of_three():
+    for scores, kept in (((2, 1), [2]), ((5, 3, 2.9), [5, 3]), ((5, 5, 4, 4, 3, 3, 3), [5, 5, 4, 4, 3]), ((), [])):
+        ranked = [Ranked(path=tools("image_captioning"), score=score) for score in scores]
+        assert [one.score for one in keep(ranked)] == kept
 
 
 def test_answers_rank_solutions_and_an_unreadable_one_comes_last():

@@ -64,6 +64,12 @@ def test_steps_in_ones_own_words_become_a_plan(strategy):
     assert draft.notes["prompt"] == f"{strategy.name}/1"
 
 
+def test_repeats_are_kept_as_in_the_paper():
+    task = task_like(text="Given noisy image, how to return the regular image")
+    draft, _ = said(ZeroShot(), task, steps("Image Deblurring", "Image Deblurring"))
+    assert len(read(draft, task)[0].steps) == 2
+
+
 @pytest.mark.parametrize("strategy", FREE)
 def test_gold_plans_can_be_said_in_steps(strategy):
     for task in TASKS[::11]:
