@@ -112,6 +112,14 @@ def test_backups_copy_the_bucket_into_a_folder_and_repair_puts_back_what_it_lost
     run("back_up", folder)
 
 
+def test_what_is_in_quarantine_and_good_after_all_is_put_back(bucket, record, tmp_path):
+    run("back_up", tmp_path / "backup")
+    bucket.objects[f"/arena/site/public/quarantine/{record}.123"] = bucket.objects.pop(path_of(record))
+    (tmp_path / "backup/public/objects" / record[:2] / f"{record[2:]}.txt").unlink()
+    assert "Records that are still missing: 0." in run("repair_store", "--quick", "--from", tmp_path / "backup")
+    assert server_store(split="").get(record).digest == record
+
+
 def test_a_restored_site_has_its_objects_in_the_bucket(bucket, record, tmp_path, monkeypatch):
     hidden = server_store(split="hidden").put(text(1))
     run("back_up", tmp_path / "backup")

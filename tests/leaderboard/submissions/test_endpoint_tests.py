@@ -177,13 +177,18 @@ def test_what_cannot_be_called_is_refused_beside_its_field(api, settings, change
 
 
 @IN_PROCESS
-def test_a_name_that_resolves_to_this_machine_is_not_called_outside_the_demo(api, settings):
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [({}, "address_refused"), (TestChatEndpoints.BODY, "refused_by_endpoint")],
+    ids=["endpoint", "chat"],
+)
+def test_a_name_that_resolves_to_this_machine_is_not_called_outside_the_demo(api, settings, kind, reason):
     # The fake refuses no loopback address when it is entered; the client that calls does.
     settings.DEMO = False
     with endpoint((200, b"{}")) as (url, seen):
-        shown = result_of(api, api.post("endpoint-tests/", {"endpoint_url": url}))
-    assert shown["reason"] == "address_refused"
+        shown = result_of(api, api.post("endpoint-tests/", {**kind, "endpoint_url": url}))
     assert seen == []
+    assert shown["reason"] == reason
 
 
 @pytest.mark.full
