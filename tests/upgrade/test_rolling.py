@@ -40,7 +40,14 @@ class Host:
         for name in ("store", "messages", "control"):
             (folder.parent / name).mkdir(exist_ok=True)
             (folder / name).symlink_to(folder.parent / name)
-        extra = {"LAUNCHER": "tests.fakes.launcher.fake_launcher", "DATABASE_URL": ground.url("rolling")}
+        messages, control = str(folder / "messages"), str(folder / "control")
+        extra = {
+            "LAUNCHER": "tests.fakes.launcher.fake_launcher", "DATABASE_URL": ground.url("rolling"),
+            # The status page asks the broker with these.
+            "CELERY_BROKER_TRANSPORT_OPTIONS": {
+                "data_folder_in": messages, "data_folder_out": messages, "control_folder": control,
+            },
+        }  # fmt: skip
         Run(
             folder=folder, database=ground.database("rolling"), broker="filesystem://localhost//", port=port,
             instrumented=False, pace=0.2, extra=extra,
