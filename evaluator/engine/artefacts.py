@@ -1,7 +1,5 @@
 """Values and their artefacts, with the values used last kept in memory, so that the store is read once for each."""
 
-from cachetools import LRUCache
-
 from evaluator.engine.store import Store
 from evaluator.records import ArtefactReference
 from evaluator.values import Clip, Image, Masks, Value, decode, encode
@@ -19,8 +17,11 @@ class Artefacts:
         store: where artefacts are.
         cache_bytes: how much of decoded values is kept in memory.
         """
+        # Only what executes plans has it; suites are listed without.
+        import cachetools
+
         self._store = store
-        self._values: LRUCache[str, Value] = LRUCache(maxsize=cache_bytes, getsizeof=_weight)
+        self._values: cachetools.LRUCache[str, Value] = cachetools.LRUCache(maxsize=cache_bytes, getsizeof=_weight)
         self._sizes: dict[str, tuple[int, int]] = {}
 
     def keep(self, value: Value) -> ArtefactReference:
