@@ -293,19 +293,26 @@ def _journey(function: Callable[[Site], None]) -> Callable[[Site], None]:
     return function
 
 
+def _start(site: Site) -> None:
+    site.start("web")
+    site.start("celery")
+    if site.run.broker.startswith("filesystem"):
+        # Celery's worker declares the queue and not the web server, which would do so with its first message.
+        queue = site.run.folder / "control" / "celery.exchange"
+        wait_until(lambda: site.keep_up() or queue.exists(), what="the queue is declared")
+
+
 @_journey
 def by_messages(site: Site) -> None:
     """Every message arrives; beat is needed for nothing."""
-    site.start("web")
-    site.start("celery")
+    _start(site)
     site.submit()
 
 
 @_journey
 def by_sweeps(site: Site) -> None:
     """No message that asks for a reconcile arrives; beat's sweeps do everything."""
-    site.start("web")
-    site.start("celery")
+    _start(site)
     site.submit()
     site.tick()
     wait_until(lambda: _somebody_was_killed(site) or _work_is_done(site), what="the tasks are done")
@@ -315,8 +322,7 @@ def by_sweeps(site: Site) -> None:
 @_journey
 def by_own_worker(site: Site) -> None:
     """A researcher's own worker runs the tasks, and a worker of the site runs them again."""
-    site.start("web")
-    site.start("celery")
+    _start(site)
     site.submit(own_worker=True)
     site.start("own_worker")
 
@@ -324,8 +330,7 @@ def by_own_worker(site: Site) -> None:
 @_journey
 def in_turns(site: Site) -> None:
     """A suite whose planner acts in turns, by the real evaluator: a worker goes on from the turns in its journal."""
-    site.start("web")
-    site.start("celery")
+    _start(site)
     site.submit(suite=IN_TURNS)
 
 

@@ -68,25 +68,18 @@ def one_of_each_place(effects: Iterable[Effect]) -> list[Effect]:
     return list(first.values())
 
 
-def chosen(runs: Sequence[Undisturbed], *, only: str = ONLY) -> list[tuple[Undisturbed, Point]]:
-    """The points to try. Later journeys add only what happens on none before.
-
-    Args:
-        runs: what happens on each journey.
-        only: as `ONLY`.
-    """
+def chosen(runs: Sequence[Undisturbed]) -> list[tuple[Undisturbed, Point]]:
+    """The points to try. Later journeys add only what happens on none before."""
     seen: set[Effect] = set()
     found: list[tuple[Undisturbed, Point]] = []
     for run in runs:
         new = [effect for effect in run.effects if effect not in seen]
         seen.update(new)
-        if only != "all":
+        if not ALL:
             places = set(one_of_each_place(effect for earlier in runs for effect in earlier.effects))
             new = [effect for effect in new if effect in places]
         found += [(run, point) for point in points(new)]
-    if only in {"", "all"}:
-        return found
-    return [(run, point) for run, point in found if re.search(only, str(point))]
+    return [(run, point) for run, point in found if ALL or re.search(ONLY, str(point))]
 
 
 _NOBODY = "nobody came to this point"

@@ -16,7 +16,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from tests.crash.clocks import jumped
 from tests.crash.effects import Instrument, install
 from tests.upgrade.migrating import migrate
 
@@ -24,6 +23,8 @@ RUN = "run.json"
 IN_TURNS = "toy-turns"
 """A suite in turns, which a run with `is_real` evaluates."""
 FACTS = "facts.json"
+JUMP = "jump"
+"""File in a run's folder with the seconds by which the clocks of web server and workers have jumped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,13 @@ class Run:
     def load(cls, folder: Path) -> "Run":
         raw = json.loads((folder / RUN).read_text())
         return cls(**{**raw, "folder": Path(raw["folder"])})
+
+
+def jumped(folder: Path) -> float:
+    try:
+        return float((folder / JUMP).read_text() or 0)
+    except FileNotFoundError:
+        return 0.0
 
 
 def begin(*, role: str, run: Run) -> None:
@@ -105,7 +113,9 @@ def credentials(endpoint: str) -> dict[str, str]:
 
 def _transport_options(run: Run) -> dict[str, Any]:
     if run.broker.startswith("redis:"):
-        return {"visibility_timeout": run.visibility_seconds, "unacked_restore_limit": 1}
+        # Celery's worker looks at every tenth of its intervals of ten seconds otherwise.
+        soon = {"unacked_restore_interval": 0.5, "unacked_restore_throttle": 1}
+        return {"visibility_timeout": run.visibility_seconds, "unacked_restore_limit": 1, **soon}
     messages, control = run.folder / "messages", run.folder / "control"
     for folder in (messages, control):
         folder.mkdir(exist_ok=True)

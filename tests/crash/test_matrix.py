@@ -12,7 +12,7 @@ import pytest
 import redis
 
 from tests.crash.driving import Ground
-from tests.crash.effects import Effect, Point
+from tests.crash.effects import Point
 from tests.crash.matrix import ALL, ONLY, Undisturbed, chosen, points, run_points, undisturbed
 from tests.redis_server import DATABASES, redis_server
 
@@ -57,16 +57,3 @@ def test_whoever_is_killed_the_rows_are_those_of_an_undisturbed_run(ground: Grou
     assert ONLY or len(wanted) >= 40
     problems = run_points(ground=ground, wanted=wanted, broker=brokers[broker])
     assert not problems, "\n".join(problems)
-
-
-def test_each_place_is_chosen_once_and_with_both_moments():
-    effects = (Effect("web", "a", 1), Effect("web", "a", 2), Effect("celery", "b", 1))
-    first = Undisturbed(journey="x", effects=effects, outcome={})
-    second = Undisturbed(journey="y", effects=(*effects, Effect("beat", "c", 1)), outcome={})
-    few = [str(point) for _, point in chosen([first, second], only="")]
-    assert few == [
-        "web before a #1", "web after a #1", "celery before b #1", "celery after b #1",
-        "beat before c #1", "beat after c #1",
-    ]  # fmt: skip
-    assert len(chosen([first, second], only="all")) == 8
-    assert [str(point) for _, point in chosen([first, second], only="after .*c")] == ["beat after c #1"]
