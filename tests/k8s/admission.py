@@ -5,11 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import kubernetes_validate
 import yaml
-
-from tests.k8s.schemas import validate
+from kubernetes_validate import utils
 
 Json = dict[str, Any]
+VERSIONS = ("1.34", "1.35", "1.36", "1.37")
+# The schemas are read once and not for every object.
+utils.schema_contents = cache(utils.schema_contents)
 _CRDS = Path(__file__).with_name("crds.yaml")
 
 
@@ -27,13 +30,14 @@ def is_custom(item: Json) -> bool:
 
 
 def check(item: Json, *, version: str) -> None:
-    """Refuse a manifest that this release of Kubernetes, or the operator of a custom resource, would refuse.
+    """Refuse a manifest that this release of Kubernetes, or the operator of a custom resource, would refuse or not take
+    wholly.
 
     Raises:
         jsonschema.ValidationError, kubernetes_validate.ValidationError, KeyError: it would.
     """
     if not is_custom(item):
-        validate(item, version=version)
+        kubernetes_validate.validate(item, version, strict=True)
         return
     schema = crds()[f"{item['apiVersion']} {item['kind']}"] | {"definitions": crds()["definitions"]}
     assert set(item) <= {"apiVersion", "kind", "metadata", "spec"}

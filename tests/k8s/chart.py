@@ -3,6 +3,7 @@
 import copy
 import functools
 import itertools
+import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -153,7 +154,7 @@ def render(values: Mapping[str, Any], *, revision: int = 1) -> list[Json]:
     Raises:
         helm_python.HelmError: the values are refused.
     """
-    return copy.deepcopy(_rendered(_Frozen(values), revision))
+    return copy.deepcopy(_rendered(json.dumps(values), revision))
 
 
 def build(variant: str) -> list[Json]:
@@ -166,29 +167,16 @@ def chart_values() -> Json:
     return copy.deepcopy(_chart().values)
 
 
-class _Frozen:
-    """Values as a key of a cache."""
-
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self.values = copy.deepcopy(dict(values))
-        self._text = repr(self.values)
-
-    def __hash__(self) -> int:
-        return hash(self._text)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Frozen) and self._text == other._text
-
-
 @functools.cache
 def _chart() -> helm_python.Chart:
     return helm_python.Chart.load(CHART)
 
 
 @functools.cache
-def _rendered(values: _Frozen, revision: int) -> list[Json]:
+def _rendered(values: str, revision: int) -> list[Json]:
+    """The manifests for these values, as JSON: each set of values is rendered once in a process."""
     files = _chart().render(
-        values.values, name="planarena", namespace=SITE, revision=revision, is_install=revision == 1,
+        json.loads(values), name="planarena", namespace=SITE, revision=revision, is_install=revision == 1,
         is_upgrade=revision > 1,
     )  # fmt: skip
     found: list[Json] = []

@@ -1,6 +1,6 @@
 """Who speaks to whom in an installation: pods as the chart labels them, and hosts outside."""
 
-from tests.k8s.chart import JOBS, PRODUCTION, VARIANTS, labels_of, merged, named, of_kind, render
+from tests.k8s.chart import JOBS, PRODUCTION, VARIANTS, merged, of_kind, render
 from tests.k8s.policies import Host, Pod, allowed
 
 GITHUB = Host(address="140.82.121.4")
@@ -36,9 +36,12 @@ WAYS = {
 }
 
 
-def pods(kind, pool):
-    item = named(render(POOLS), "Deployment", f"planarena-{kind}-{pool}")
-    return Pod(namespace=JOBS, labels=labels_of(item))
+def worker(pool, **further):
+    return Pod(namespace=JOBS, labels={"app.kubernetes.io/component": "worker", "planarena.io/pool": pool, **further})
+
+
+def model_server(pool):
+    return Pod(namespace=JOBS, labels={"app.kubernetes.io/component": "model-server", "planarena.io/pool": pool})
 
 
 def policies_of(way, **further):
@@ -49,8 +52,11 @@ def policies_of(way, **further):
 WEB, QUEUE, BEAT, WATCH = map(site, ("web", "queue", "beat", "watch"))
 MIGRATE = site("migrate")
 SITE = (WEB, QUEUE, BEAT, WATCH, MIGRATE)
-PLAIN, CALLING, LOADING, OTHER_LOADING = (pods("pool", name) for name in ("plain", "calling", "loading", "other"))
-MODEL_SERVER, OTHER_MODEL_SERVER = (pods("models", name) for name in ("loading", "other"))
+PLAIN = worker("plain")
+CALLING, LOADING, OTHER_LOADING = (
+    worker(pool, **{"planarena.io/egress": "endpoint"}) for pool in ("calling", "loading", "other")
+)
+MODEL_SERVER, OTHER_MODEL_SERVER = map(model_server, ("loading", "other"))
 PROGRAMS = Pod(namespace="planarena-jobs", labels={"app.kubernetes.io/component": "programs"})
 PROXY = Pod(namespace="planarena-egress", labels={"app.kubernetes.io/component": "egress-proxy"})
 GATEWAY = Pod(namespace="planarena-egress", labels={"app.kubernetes.io/component": "egress-gateway"})

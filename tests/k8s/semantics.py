@@ -1,4 +1,4 @@
-"""What the API server checks beyond the types of fields, as far as the chart's manifests could break it."""
+"""What the API server checks beyond types of fields and `helm lint`, as far as the chart's manifests could break it."""
 
 import re
 from collections import Counter
@@ -8,8 +8,6 @@ from typing import Any
 from tests.k8s.chart import Json, containers_of, labels_of, pod_of
 from tests.k8s.policies import matches
 
-_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
-_SUBDOMAIN = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 _VALUE = re.compile(r"([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?")
 _KEY = re.compile(r"([a-z0-9.-]{1,253}/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
 _PORT = re.compile(r"[a-z0-9]([a-z0-9-]{0,13}[a-z0-9])?")
@@ -21,15 +19,7 @@ _FINITE = ("hugepages-", "nvidia.com/")
 
 def problems(item: Json) -> Iterator[str]:
     """Why the API server refuses a manifest whose fields have the right types; nothing if it takes it."""
-    metadata = item["metadata"]
-    yield from _names(item)
-    yield from _labels(metadata.get("labels", {}))
-    for key, value in metadata.get("annotations", {}).items():
-        if not _KEY.fullmatch(key) or not isinstance(value, str):
-            yield f"annotation {key}"
-    if item["kind"] in {"ConfigMap", "Secret"}:
-        data = {**item.get("data", {}), **item.get("stringData", {})}
-        yield from (f"key {name}" for name, value in data.items() if not isinstance(value, str))
+    yield from _labels(item["metadata"].get("labels", {}))
     if pod_of(item) is not None:
         yield from _pod(item)
     if item["kind"] == "PodDisruptionBudget" and len({"minAvailable", "maxUnavailable"} & set(item["spec"])) != 1:
@@ -38,17 +28,6 @@ def problems(item: Json) -> Iterator[str]:
         yield "minReplicas above maxReplicas"
     if item["kind"] == "NetworkPolicy":
         yield from _policy(item["spec"])
-
-
-def _names(item: Json) -> Iterator[str]:
-    name = item["metadata"]["name"]
-    rule = (
-        _LABEL
-        if item["kind"] in {"Service", "Namespace", "Deployment", "Job", "CronJob", "NetworkPolicy"}
-        else _SUBDOMAIN
-    )
-    if not rule.fullmatch(name):
-        yield f"name {name}"
 
 
 def _labels(labels: Json) -> Iterator[str]:

@@ -55,6 +55,8 @@ def users_of_the_volume(manifests):
 
 def test_without_a_bucket_the_same_pods_share_a_volume():
     assert users_of_the_volume(build("production")) == {"planarena-web", "planarena-queue", *MAINTENANCE}
+    claim = named(build("production"), "PersistentVolumeClaim", "planarena-store")
+    assert claim["spec"]["accessModes"] == ["ReadWriteMany"]
 
 
 def test_processes_find_the_bucket_and_no_volume_is_made(manifests):

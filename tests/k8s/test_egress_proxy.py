@@ -1,6 +1,7 @@
-"""The egress proxy: who reaches it, what it reaches, and that its rules are those of the client."""
+"""The egress proxy's rules are those of the client; who reaches it and what it reaches is in `test_policies.py`."""
 
 import re
+from functools import cache
 from ipaddress import ip_address, ip_network
 
 from evaluator.egress_policy import DEFAULT_PORTS, egress_policy, parse_ports
@@ -18,74 +19,20 @@ from tests.k8s.chart import (
     of_kind,
     render,
 )
-from tests.k8s.peers import (
-    ANYWHERE_IN_VPC,
-    CALLING,
-    DNS,
-    GATEWAY,
-    GITHUB,
-    HUB,
-    MIRROR,
-    NODE_LOCAL_DNS,
-    PLAIN,
-    PLANNER,
-    PLANNER_6,
-    PRIVATE,
-    PROMETHEUS,
-    PROXY,
-    QUEUE,
-    SITE,
-    WEB,
-    policies_of,
-)  # fmt: skip
-from tests.k8s.policies import Host, Pod, allowed
+from tests.k8s.peers import PLANNER, PROXY
+from tests.k8s.policies import allowed
 
 
-def in_production():
-    return policies_of("production")
+@cache
+def rules(kind):
+    """What stands behind lines of the proxy's configuration that begin so."""
+    squid = named(build("production"), "ConfigMap", "planarena-egress-proxy")["data"]["squid.conf"]
+    return re.findall(rf"^{kind} (.*)$", squid, re.M)
 
 
-def test_in_production_nobody_but_the_proxy_reaches_the_internet():
-    policies = in_production()
-    for source in (*SITE, PLAIN, CALLING):
-        for target in (PLANNER, PLANNER_6, GITHUB, HUB):
-            for port in (22, 53, 80, 443, 1024, 6443, 8000, 8443, 65535):
-                assert not allowed(policies, source=source, target=target, port=port), (source, target, port)
-    assert allowed(policies, source=PROXY, target=PLANNER, port=443)
-
-
-def test_the_proxy_is_asked_by_those_who_call_strangers_and_by_nobody_else():
-    policies = in_production()
-    asking = [one for one in (*SITE, PLAIN, CALLING) if allowed(policies, source=one, target=PROXY, port=3128)]
-    assert asking == [WEB, QUEUE, CALLING]
-    strangers = [
-        Pod(namespace="default"), Pod(namespace="default", labels=WEB.labels), *DNS, *PROMETHEUS, PLANNER,
-        Pod(namespace="planarena-egress"), Pod(namespace="planarena-jobs", labels={"planarena.io/egress": "endpoint"}),
-    ]  # fmt: skip
-    assert not any(allowed(policies, source=one, target=PROXY, port=3128) for one in strangers)
-    assert not any(allowed(policies, source=WEB, target=PROXY, port=port) for port in (22, 80, 443, 3127, 3129))
-
-
-def test_the_proxy_reaches_nothing_of_the_cluster_but_name_servers():
-    policies = in_production()
-    assert all(allowed(policies, source=PROXY, target=one, port=53, protocol="UDP") for one in (*DNS, NODE_LOCAL_DNS))
-    for port in (22, 53, 80, 443, 3128, 5432, 6379, 6443, 8000, 8080):
-        for target in (
-            *SITE,
-            PLAIN,
-            CALLING,
-            MIRROR,
-            GATEWAY,
-            ANYWHERE_IN_VPC,
-            *(Host(address=one) for one in PRIVATE),
-        ):
-            assert not allowed(policies, source=PROXY, target=target, port=port), (target, port)
-    assert not any(allowed(policies, source=PROXY, target=PLANNER, port=port) for port in (22, 25, 53, 445, 1023))
-
-
-SQUID = named(build("production"), "ConfigMap", "planarena-egress-proxy")["data"]["squid.conf"]
-NETWORKS = [ip_network(word) for line in re.findall(r"^acl special dst (.*)$", SQUID, re.M) for word in line.split()]
-(ISATAP,) = map(re.compile, re.findall(r"^acl isatap dstdom_regex -n (.*)$", SQUID, re.M))
+@cache
+def networks():
+    return [ip_network(word) for line in rules("acl special dst") for word in line.split()]
 
 
 def squid_refuses(address):
@@ -93,8 +40,9 @@ def squid_refuses(address):
     # As Squid keeps them.
     found = getattr(found, "ipv4_mapped", None) or found
     host = f"[{found}]" if found.version == 6 else str(found)
-    in_network = any(found in network for network in NETWORKS if network.version == found.version)
-    return in_network or ISATAP.search(host) is not None
+    in_network = any(found in network for network in networks() if network.version == found.version)
+    (isatap,) = rules("acl isatap dstdom_regex -n")
+    return in_network or re.search(isatap, host) is not None
 
 
 def test_the_proxy_s_rules_refuse_the_addresses_that_the_client_refuses():
@@ -124,13 +72,12 @@ def test_the_proxy_refuses_no_public_address_that_only_resembles_isatap(address)
 
 def test_the_proxy_s_rules_do_not_cover_the_form_in_which_it_keeps_ipv4_addresses():
     mapped = ip_network("::ffff:0:0/96")
-    assert not [one for one in NETWORKS if one.version == 6 and one.overlaps(mapped)]
+    assert not [one for one in networks() if one.version == 6 and one.overlaps(mapped)]
 
 
 def test_the_proxy_opens_tunnels_only_and_to_the_ports_that_the_client_calls():
-    rules = re.findall(r"^http_access (.*)$", SQUID, re.M)
-    assert rules == ["deny !CONNECT", "deny !allowed_ports", "deny isatap", "deny special", "allow all"]
-    (ports,) = re.findall(r"^acl allowed_ports port (.*)$", SQUID, re.M)
+    assert rules("http_access") == ["deny !CONNECT", "deny !allowed_ports", "deny isatap", "deny special", "allow all"]
+    (ports,) = rules("acl allowed_ports port")
     assert parse_ports(ports.replace(" ", ",")) == parse_ports(DEFAULT_PORTS)
 
 

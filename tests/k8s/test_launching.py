@@ -4,7 +4,6 @@ import base64
 
 import pytest
 
-from gpu_jobs.launchers import LaunchError
 from gpu_jobs.launchers.kubernetes import KubernetesLauncher
 from gpu_jobs.launchers.kubernetes.settings import settings_from
 from gpu_jobs.launchers.pools import Needs
@@ -15,7 +14,7 @@ from tests.k8s.chart import JOBS, PRODUCTION, VARIANTS, merged, named, of_kind, 
 
 EVALUATION = "0b9a3c52-51a7-4c66-9a77-4a8d6e4b1c11"
 JUDGED, EXECUTED = Needs(executed=False), Needs(executed=True)
-KINDS = {kind: f"{kind.lower()}s" for kind in ("Deployment", "Secret", "ScaledObject", "ResourceQuota")}
+KINDS = {kind: f"{kind.lower()}s" for kind in ("Deployment", "Secret", "ScaledObject")}
 
 
 class Installation:
@@ -104,39 +103,3 @@ def test_workers_find_their_token_in_the_secret_of_the_chart_and_upgrades_leave_
     assert base64.b64decode(token)
     installed.upgrade(merged(PRODUCTION, {"settings": {"PLANARENA_LOG_LEVEL": "DEBUG"}}))
     assert installed.api.get("secrets", "planarena-pool-cpu")["data"]["token"] == token
-
-
-def test_an_upgrade_keeps_the_number_of_pods(installed):
-    installed.numbers = {"cpu": {"workers": 2}}
-    installed.cluster.later(15)
-    installed.upgrade(merged(PRODUCTION, {"web": {"replicas": 3}}))
-    assert installed.api.get("deployments", "planarena-pool-cpu")["spec"]["replicas"] == 2
-
-
-def test_an_evaluation_that_no_pool_takes_says_so(api):
-    installed = Installation(api, merged(PRODUCTION, {"pools": [{"name": "cpu"}]}))
-    with pytest.raises(
-        LaunchError, match="No worker pool of this installation runs planners on suites whose plans are"
-    ):
-        installed.launcher(EXECUTED).ensure(evaluation_id=EVALUATION)
-
-
-def test_kueue_holds_the_pods_of_a_pool_with_a_queue(api):
-    installed = Installation(api, VARIANTS["production with Kueue"])
-    installed.numbers = {"cpu": {"workers": 1}}
-    installed.cluster.admits = lambda _: False
-    installed.cluster.later(30, ticks=2)
-    assert running(installed, "planarena-pool-cpu-") == []
-    with pytest.raises(LaunchError, match="waits in the cluster's queue"):
-        installed.launcher(JUDGED).ensure(evaluation_id=EVALUATION)
-    installed.cluster.admits = lambda _: True
-    installed.cluster.later(30, ticks=2)
-    assert len(running(installed, "planarena-pool-cpu-")) == 1
-
-
-def test_the_quota_of_the_namespace_bounds_all_pools_together(api):
-    values = {"jobs": {"pods": 2}, "programs": {"enabled": False}, "pools": [{"name": "cpu", "most": 9}]}
-    installed = Installation(api, merged(PRODUCTION, values))
-    installed.numbers = {"cpu": {"workers": 9}}
-    installed.cluster.later(30, ticks=2)
-    assert len(running(installed, "planarena-pool-cpu-")) == 2

@@ -8,7 +8,7 @@ import pytest
 
 from leaderboard.site.secret_keys import ONLY_WEB
 from tests.fakes.kubernetes.admission import not_restricted
-from tests.k8s.admission import check, is_custom
+from tests.k8s.admission import VERSIONS, check, is_custom
 from tests.k8s.chart import (
     EGRESS,
     JOBS,
@@ -25,7 +25,6 @@ from tests.k8s.chart import (
     pod_of,
 )  # fmt: skip
 from tests.k8s.policies import matches
-from tests.k8s.schemas import VERSIONS
 
 MANUAL = Path("docs/operating.md").read_text(encoding="utf-8")
 SECRETS = {
@@ -130,14 +129,6 @@ def test_what_the_operator_brings_is_documented():
 
 
 @of_every_variant
-def test_every_setting_is_a_documented_one(manifests):
-    settings = named(manifests, "ConfigMap", "planarena-settings")["data"]
-    documented = {name for name in settings if not name.startswith("PLANARENA_KUBERNETES_")}
-    for name in documented - {"HF_ENDPOINT"}:
-        assert f"`{name}`" in MANUAL, name
-
-
-@of_every_variant
 def test_pods_are_hardened(manifests):
     for item in with_pods(manifests):
         pod = pod_of(item)
@@ -151,17 +142,6 @@ def test_pods_are_hardened(manifests):
             assert not container["image"].endswith(":latest"), where
             assert ":" in container["image"], where
         assert all("sizeLimit" in volume["emptyDir"] for volume in pod.get("volumes", []) if "emptyDir" in volume)
-
-
-def test_a_pod_that_is_less_than_restricted_is_told():
-    pod = pod_of(named(build("production"), "Deployment", "planarena-web"))
-    assert list(not_restricted(pod)) == []
-    pod["volumes"].append({"name": "node", "hostPath": {"path": "/"}})
-    del pod["containers"][0]["securityContext"]["capabilities"]
-    del pod["securityContext"]["seccompProfile"]
-    assert len(list(not_restricted(pod))) == 2 + len(
-        containers_of(named(build("production"), "Deployment", "planarena-web"))
-    )
 
 
 @of_each(variant=VARIANTS)
@@ -179,7 +159,11 @@ def test_programs_run_where_there_is_nothing_to_take(variant):
     workers = [one for one in of_kind(manifests, "Deployment") if labels_of(one).get("planarena.io/pool")]
     for worker in workers:
         assert pod["securityContext"]["runAsUser"] != pod_of(worker)["securityContext"]["runAsUser"]
-    assert (pod.get("runtimeClassName") == "gvisor") is (variant not in {"dev", "production without gVisor"})
+    in_gvisor = {
+        pod_of(one).get("runtimeClassName") == "gvisor" for one in of_kind(manifests, "Deployment")
+        if labels_of(one)["app.kubernetes.io/component"] in {"programs", "model-server"}
+    }  # fmt: skip
+    assert in_gvisor == {variant not in {"dev", "production without gVisor"}}
 
 
 def test_images_are_named_by_digest_outside_of_development():
@@ -358,15 +342,6 @@ def test_commands_are_there(manifests):
             for module in re.findall(r"-m ((?:gpu_jobs|evaluator)[\w.]*)", line):
                 path = Path(module.replace(".", "/"))
                 assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file(), line
-
-
-def test_the_store_of_the_site_is_a_volume_that_web_pods_share():
-    web = named(build("production"), "Deployment", "planarena-web")
-    assert {"name": "store", "mountPath": "/store"} in pod_of(web)["containers"][0]["volumeMounts"]
-    claim = named(build("production"), "PersistentVolumeClaim", "planarena-store")
-    assert claim["spec"]["accessModes"] == ["ReadWriteMany"]
-    assert claim["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
-    assert (SITE, "planarena-store") not in names_of(build("production with everything"), "PersistentVolumeClaim")
 
 
 def test_only_workers_of_a_pool_with_a_bucket_have_its_credentials():

@@ -1,9 +1,11 @@
 """Flows that the site needs, and flows that nobody may have, against the policies as they will be applied."""
 
+import itertools
+
 import helm_python
 import pytest
 
-from tests.k8s.chart import JOBS, merged, named, of_each, of_kind, render
+from tests.k8s.chart import JOBS, labels_of, merged, named, of_each, of_kind, render
 from tests.k8s.chart import SITE as SITE_NAMESPACE
 from tests.k8s.peers import (
     ANYWHERE_IN_VPC,
@@ -39,7 +41,82 @@ from tests.k8s.peers import (
     calls,
     policies_of,
 )  # fmt: skip
-from tests.k8s.policies import Host, Pod, allowed
+from tests.k8s.policies import Host, Peer, Pod, allowed
+
+GRAFANA = Pod(namespace="monitoring", labels={"app.kubernetes.io/name": "grafana"})
+KUBE_SYSTEM = [DNS[0], NODE_LOCAL_DNS, Host(address="169.254.169.254")]
+OUTSIDE = [GITHUB, HUB, PLANNER, PLANNER_6]
+API_SERVER = Host(address="10.0.0.1")
+INSIDE = [*SITE, MIRROR, GATEWAY, *DNS, *PROMETHEUS]
+"""Pods that neither serve models nor run programs."""
+RESERVED = [Host(address=address) for address in PRIVATE]
+ADDRESSES = [NODE_LOCAL_DNS, ANYWHERE_IN_VPC, *RESERVED]
+WORKERS = [PLAIN, CALLING, LOADING]
+UNKNOWN = [Pod(namespace=JOBS), Pod(namespace="default"), API_SERVER, PLANNER]
+PORTS = [22, 53, 80, 443, 3128, 5432, 6379, 6443, PORT, ENGINE_PORT, 8000, 8080]
+
+# What happens, who begins, who is called, and at which ports.
+Flow = tuple[str, list[Peer], list[Peer], list[int]]
+THROUGH_THE_PROXY_OR_NOT: list[Flow] = [
+    ("test calls of planners at any port", [WEB], [PLANNER, PLANNER_6], [80, 443, 1024, 8000, 65535]),
+    ("people sign in with GitHub", [WEB], [GITHUB], [443]),
+    ("the hub is asked about a submitted model", [WEB], [HUB], [443]),
+    ("webhooks", [QUEUE], [PLANNER], [443, 8443]),
+]
+OPEN: list[Flow] = [
+    ("the hub's mirror", [WEB, PLAIN, CALLING], [MIRROR], [8080]),
+    ("figures for Prometheus wherever it runs", PROMETHEUS, [WEB], [8000]),
+    ("ingress, KEDA and workers ask the site", [Pod(namespace="ingress-nginx"), KEDA, PLAIN, CALLING], [WEB], [8000]),
+    ("DNS", [*SITE, PLAIN, CALLING], [*DNS, NODE_LOCAL_DNS], [53]),
+    ("services of the site wherever they are", list(SITE), [ANYWHERE_IN_VPC], [5432, 6379, 5671, 5672, 587]),
+    ("queue and watch ask the API server", [QUEUE, WATCH], [API_SERVER], [6443]),
+    ("a worker reaches the model servers of its pool", [LOADING], [MODEL_SERVER], [PORT]),
+    ("and another those of its own", [OTHER_LOADING], [OTHER_MODEL_SERVER], [PORT]),
+    ("workers have programs run", WORKERS, [PROGRAMS], [7071]),
+]
+SHUT: list[Flow] = [
+    ("no private address from web pods", [WEB], RESERVED, [80, 443, 8000]),
+    ("no other service of the internet from web pods", [WEB], [PLANNER], [22, 25, 445]),
+    ("beat calls nobody", [BEAT], [PLANNER, MIRROR], [443, 8080, 8443]),
+    ("the site is asked by nobody else", [Pod(namespace="default"), GRAFANA], [WEB], [8000]),
+    ("queue pods serve nothing", [*PROMETHEUS, KEDA, PLAIN], [QUEUE], [8000]),
+    ("KEDA asks no worker", [KEDA], [PLAIN], [8000]),
+    ("nothing but DNS of the cluster's own services", [PLAIN, CALLING], KUBE_SYSTEM, [80, 443]),
+    ("no metadata of the machine", [PLAIN, CALLING], [KUBE_SYSTEM[-1], PLANNER], [53]),
+    ("nobody else asks the API server", [WEB, BEAT, MIGRATE], [API_SERVER], [6443]),
+    ("no worker asks it", [PLAIN], [API_SERVER], [443]),
+    ("nothing outside for workers without endpoints", [PLAIN], [PLANNER, *RESERVED], [53, 80, 443, 5432, 6379]),
+    ("no private address for workers with endpoints", [CALLING], RESERVED, [443]),
+    ("no other port of a model server", [LOADING], [MODEL_SERVER], [22, 80, 443, 8000, PORT - 1, PORT + 1]),
+    ("no model server of another pool", [LOADING], [OTHER_MODEL_SERVER, OTHER_LOADING, LOADING, QUEUE], [PORT]),
+    ("a model server is reached by its workers alone",
+     [OTHER_LOADING, OTHER_MODEL_SERVER, MODEL_SERVER, *INSIDE, *UNKNOWN,
+      *(Pod(namespace=space, labels=LOADING.labels) for space in ("default", "planarena"))], [MODEL_SERVER], [PORT]),
+    ("a model server reaches nothing, not even a name server", [MODEL_SERVER],
+     [LOADING, OTHER_LOADING, OTHER_MODEL_SERVER, *INSIDE, *OUTSIDE, *ADDRESSES], PORTS),
+    ("no other port of programs", WORKERS, [PROGRAMS], [22, 80, 443, 7070, 7072, 8000]),
+    ("programs are run for workers alone",
+     [MODEL_SERVER, PROGRAMS, *INSIDE, PROXY, *UNKNOWN, Pod(namespace="default", labels=PLAIN.labels)],
+     [PROGRAMS], [7071]),
+    ("programs reach nothing, not even a name server", [PROGRAMS],
+     [PLAIN, LOADING, MODEL_SERVER, *INSIDE, PROXY, *OUTSIDE, *ADDRESSES], PORTS),
+]  # fmt: skip
+
+THE_PROXY_OPEN: list[Flow] = [
+    ("those who call strangers", [WEB, QUEUE, CALLING], [PROXY], [3128]),
+    ("and the internet", [PROXY], [PLANNER], [443]),
+]
+THE_PROXY_SHUT: list[Flow] = [
+    ("nobody else reaches the internet", [*SITE, PLAIN, CALLING], OUTSIDE, [*PORTS, 1024, 8443, 65535]),
+    ("nobody else asks it",
+     [BEAT, WATCH, MIGRATE, PLAIN, *DNS, *PROMETHEUS, *UNKNOWN, Pod(namespace="planarena-egress"),
+      Pod(namespace="default", labels=WEB.labels), Pod(namespace=JOBS, labels={"planarena.io/egress": "endpoint"})],
+     [PROXY], [3128]),
+    ("it has one port", [WEB], [PROXY], [22, 80, 443, 3127, 3129]),
+    ("nothing of the cluster", [PROXY],
+     [*SITE, PLAIN, CALLING, MIRROR, GATEWAY, ANYWHERE_IN_VPC, *RESERVED], PORTS),
+    ("no other service of the internet", [PROXY], [PLANNER], [22, 25, 53, 445, 1023]),
+]  # fmt: skip
 
 
 def in_every_way(**cases):
@@ -55,97 +132,32 @@ def in_every_way(**cases):
     return decorate
 
 
-@in_every_way(port=[80, 443, 1024, 8000, 65535], target=[PLANNER, PLANNER_6])
-def test_web_pods_make_test_calls_to_public_endpoints_at_any_port_that_planners_use(policies, target, port):
-    assert calls(policies, source=WEB, target=target, port=port)
-
-
-@in_every_way(port=[80, 443, 8000])
-def test_web_pods_reach_no_private_or_reserved_address(policies, port):
-    for address in PRIVATE:
-        assert not calls(policies, source=WEB, target=Host(address=address), port=port), address
-
-
-@in_every_way(port=[22, 25, 445])
-def test_web_pods_reach_no_other_service_of_the_internet(policies, port):
-    assert not calls(policies, source=WEB, target=PLANNER, port=port)
+def combinations(flows):
+    for what, sources, targets, ports in flows:
+        for source, target, port in itertools.product(sources, targets, ports):
+            yield f"{what}: {source} to {target} at {port}", {"source": source, "target": target, "port": port}
 
 
 @in_every_way()
-def test_people_sign_in_with_github(policies):
-    assert calls(policies, source=WEB, target=GITHUB, port=443)
+def test_what_the_site_and_its_workers_need_is_open(policies):
+    assert [what for what, flow in combinations(THROUGH_THE_PROXY_OR_NOT) if not calls(policies, **flow)] == []
+    assert [what for what, flow in combinations(OPEN) if not allowed(policies, **flow)] == []
+    dns = [flow for what, flow in combinations(OPEN) if what.startswith("DNS")]
+    assert all(allowed(policies, **flow, protocol="UDP") for flow in dns)
 
 
 @in_every_way()
-def test_web_pods_ask_the_hub_or_its_mirror_about_a_submitted_model(policies):
-    assert calls(policies, source=WEB, target=HUB, port=443)
-    assert all(allowed(policies, source=one, target=MIRROR, port=8080) for one in (WEB, PLAIN, CALLING))
-    assert not allowed(policies, source=BEAT, target=MIRROR, port=8080)
+def test_everything_else_is_shut_also_by_way_of_the_proxy(policies):
+    assert [what for what, flow in combinations(SHUT) if calls(policies, **flow)] == []
+    assert [what for what, flow in combinations(SHUT) if allowed(policies, **flow, protocol="UDP")] == []
 
 
-@in_every_way(port=[443, 8443])
-def test_webhooks_leave_from_queue_pods(policies, port):
-    assert calls(policies, source=QUEUE, target=PLANNER, port=port)
-    assert not calls(policies, source=BEAT, target=PLANNER, port=port)
-
-
-@in_every_way(source=PROMETHEUS)
-def test_prometheus_reads_the_figures_wherever_it_runs(policies, source):
-    assert allowed(policies, source=source, target=WEB, port=8000)
-    assert not allowed(policies, source=source, target=QUEUE, port=8000)
-
-
-@in_every_way()
-def test_nobody_else_in_the_cluster_reaches_the_site_but_ingress_and_workers(policies):
-    strangers = [Pod(namespace="default"), Pod(namespace="monitoring", labels={"app.kubernetes.io/name": "grafana"})]
-    assert not any(allowed(policies, source=one, target=WEB, port=8000) for one in strangers)
-    assert allowed(policies, source=Pod(namespace="ingress-nginx"), target=WEB, port=8000)
-    assert all(allowed(policies, source=one, target=WEB, port=8000) for one in (PLAIN, CALLING))
-    assert not allowed(policies, source=PLAIN, target=QUEUE, port=8000)
-
-
-@in_every_way(source=[*SITE, PLAIN, CALLING], protocol=["UDP", "TCP"], server=[*DNS, NODE_LOCAL_DNS])
-def test_every_pod_asks_any_name_server_of_the_cluster(policies, source, server, protocol):
-    assert allowed(policies, source=source, target=server, port=53, protocol=protocol)
-
-
-@in_every_way()
-def test_of_kube_system_and_the_link_local_network_nothing_but_dns_is_open(policies):
-    for source in (PLAIN, CALLING):
-        assert not allowed(policies, source=source, target=DNS[0], port=443)
-        assert not allowed(policies, source=source, target=NODE_LOCAL_DNS, port=80)
-        assert not allowed(policies, source=source, target=Host(address="169.254.169.254"), port=53, protocol="UDP")
-        assert not allowed(policies, source=source, target=PLANNER, port=53, protocol="UDP")
-
-
-@in_every_way(source=SITE, port=[5432, 6379, 5671, 5672, 587])
-def test_the_site_reaches_database_broker_and_mail_server_wherever_they_are(policies, source, port):
-    assert allowed(policies, source=source, target=ANYWHERE_IN_VPC, port=port)
-
-
-@in_every_way()
-def test_only_queue_and_watch_reach_the_api_server(policies):
-    server = Host(address="10.0.0.1")
-    assert [allowed(policies, source=one, target=server, port=6443) for one in SITE] == [
-        False,
-        True,
-        False,
-        True,
-        False,
-    ]
-    assert not allowed(policies, source=PLAIN, target=server, port=443)
-
-
-@in_every_way(port=[53, 80, 443, 5432, 6379])
-def test_workers_of_planners_without_an_endpoint_reach_nothing_outside(policies, port):
-    for address in (PLANNER.address, *PRIVATE):
-        assert not calls(policies, source=PLAIN, target=Host(address=address), port=port), address
-
-
-@in_every_way()
-def test_workers_that_call_endpoints_reach_no_private_or_reserved_address(policies):
-    for address in PRIVATE:
-        assert not calls(policies, source=CALLING, target=Host(address=address), port=443), address
+def test_in_production_those_who_call_strangers_ask_the_proxy_and_nobody_else_reaches_it_or_the_internet():
+    policies = policies_of("production")
+    assert [what for what, flow in combinations(THE_PROXY_OPEN) if not allowed(policies, **flow)] == []
+    servers = [*DNS, NODE_LOCAL_DNS]
+    assert all(allowed(policies, source=PROXY, target=one, port=53, protocol="UDP") for one in servers)
+    assert [what for what, flow in combinations(THE_PROXY_SHUT) if allowed(policies, **flow)] == []
 
 
 def test_workers_that_call_endpoints_go_out_by_the_proxy_the_gateway_or_directly():
@@ -161,73 +173,10 @@ def test_workers_that_call_endpoints_go_out_by_the_proxy_the_gateway_or_directly
 
 
 @in_every_way()
-def test_a_worker_reaches_the_model_servers_of_its_own_pool_on_their_one_port(policies):
-    assert allowed(policies, source=LOADING, target=MODEL_SERVER, port=PORT)
-    assert allowed(policies, source=OTHER_LOADING, target=OTHER_MODEL_SERVER, port=PORT)
-    for port in (22, 80, 443, 8000, PORT - 1, PORT + 1):
-        assert not allowed(policies, source=LOADING, target=MODEL_SERVER, port=port), port
-    assert not allowed(policies, source=LOADING, target=MODEL_SERVER, port=PORT, protocol="UDP")
-
-
-@in_every_way()
 def test_model_servers_refuse_workers_of_other_pools_whatever_those_may_call(policies):
     own = [item for item in policies if item["metadata"]["name"].startswith("models-")]
     assert allowed(own, source=LOADING, target=MODEL_SERVER, port=PORT)
     assert not allowed(own, source=OTHER_LOADING, target=MODEL_SERVER, port=PORT)
-
-
-@in_every_way()
-def test_nobody_else_reaches_a_model_server(policies):
-    strangers = [
-        OTHER_LOADING, OTHER_MODEL_SERVER, MODEL_SERVER, *SITE, MIRROR, GATEWAY, *DNS, *PROMETHEUS,
-        Pod(namespace="planarena-jobs"), Pod(namespace="default", labels=LOADING.labels),
-        Pod(namespace="planarena", labels=LOADING.labels), Host(address="10.0.0.1"), PLANNER,
-    ]  # fmt: skip
-    for source in strangers:
-        assert not allowed(policies, source=source, target=MODEL_SERVER, port=PORT), source
-
-
-@in_every_way(protocol=["TCP", "UDP"])
-def test_a_model_server_reaches_nothing_not_even_a_name_server(policies, protocol):
-    targets = [
-        LOADING, OTHER_LOADING, OTHER_MODEL_SERVER, *SITE, MIRROR, GATEWAY, *DNS, *PROMETHEUS, NODE_LOCAL_DNS, GITHUB,
-        HUB, PLANNER, PLANNER_6, ANYWHERE_IN_VPC, *(Host(address=address) for address in PRIVATE),
-    ]  # fmt: skip
-    for port in (22, 53, 80, 443, 5432, 6379, 6443, PORT, 8000, 8080):
-        for target in targets:
-            assert not allowed(policies, source=MODEL_SERVER, target=target, port=port, protocol=protocol), target
-
-
-@in_every_way()
-def test_the_policies_of_one_pool_open_nothing_for_workers_of_another(policies):
-    assert not allowed(policies, source=LOADING, target=OTHER_MODEL_SERVER, port=PORT)
-    for target in (OTHER_LOADING, LOADING, QUEUE):
-        assert not allowed(policies, source=LOADING, target=target, port=PORT)
-
-
-@in_every_way()
-def test_workers_reach_the_pods_of_programs_on_one_port_and_nobody_else_does(policies):
-    for source in (PLAIN, CALLING, LOADING):
-        assert allowed(policies, source=source, target=PROGRAMS, port=7071)
-        for port in (22, 80, 443, 7070, 7072, 8000):
-            assert not allowed(policies, source=source, target=PROGRAMS, port=port), port
-    strangers = [
-        MODEL_SERVER, PROGRAMS, *SITE, MIRROR, GATEWAY, PROXY, *DNS, *PROMETHEUS, Pod(namespace="planarena-jobs"),
-        Pod(namespace="default", labels=PLAIN.labels), Host(address="10.0.0.1"), PLANNER,
-    ]  # fmt: skip
-    for source in strangers:
-        assert not allowed(policies, source=source, target=PROGRAMS, port=7071), source
-
-
-@in_every_way(protocol=["TCP", "UDP"])
-def test_programs_reach_nothing_not_even_a_name_server(policies, protocol):
-    targets = [
-        PLAIN, LOADING, MODEL_SERVER, *SITE, MIRROR, GATEWAY, PROXY, *DNS, *PROMETHEUS, NODE_LOCAL_DNS, GITHUB, HUB,
-        PLANNER, PLANNER_6, ANYWHERE_IN_VPC, *(Host(address=address) for address in PRIVATE),
-    ]  # fmt: skip
-    for port in (22, 53, 80, 443, 3128, 5432, 6379, 6443, PORT, 7071, 8000, 8080):
-        for target in targets:
-            assert not allowed(policies, source=PROGRAMS, target=target, port=port, protocol=protocol), target
 
 
 def test_only_vllm_s_engine_has_a_second_port():
@@ -240,13 +189,6 @@ def test_only_vllm_s_engine_has_a_second_port():
         assert not allowed(found, source=OTHER_LOADING, target=MODEL_SERVER, port=port)
     assert allowed(found, source=OTHER_LOADING, target=OTHER_MODEL_SERVER, port=PORT)
     assert not allowed(found, source=OTHER_LOADING, target=OTHER_MODEL_SERVER, port=ENGINE_PORT)
-
-
-@in_every_way()
-def test_keda_reads_the_numbers_of_the_pools(policies):
-    assert allowed(policies, source=KEDA, target=WEB, port=8000)
-    assert not allowed(policies, source=KEDA, target=QUEUE, port=8000)
-    assert not allowed(policies, source=KEDA, target=PLAIN, port=8000)
 
 
 MINIO = Pod(namespace="storage", labels={"app": "minio"})
@@ -367,6 +309,17 @@ def test_nothing_is_allowed_that_is_not_named(policies):
     assert with_ingress == {"programs", "models-loading", "models-other"}
     rules = [rule for item in jobs for rule in item["spec"].get("egress", [])]
     assert all(rule.get("to") and rule.get("ports") for rule in rules)
+
+
+def test_the_pods_of_the_chart_have_the_labels_that_are_assumed_here():
+    manifests = render(POOLS)
+    for pod, name in (
+        (PLAIN, "pool-plain"), (CALLING, "pool-calling"), (LOADING, "pool-loading"), (OTHER_LOADING, "pool-other"),
+        (MODEL_SERVER, "models-loading"), (OTHER_MODEL_SERVER, "models-other"),
+    ):  # fmt: skip
+        labels = labels_of(named(manifests, "Deployment", f"planarena-{name}"))
+        own = {"app.kubernetes.io/component", *(key for key in labels if key.startswith("planarena.io/"))}
+        assert {key: labels[key] for key in own} == pod.labels
 
 
 def test_only_pools_that_call_public_addresses_are_let_out():

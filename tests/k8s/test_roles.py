@@ -1,9 +1,16 @@
 """Each process of the site with exactly what its manifest gives it: none needs what another role has."""
 
+import os
 import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from pathlib import Path
+from urllib.parse import quote
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from leaderboard.catalog.seasons import announce
@@ -16,12 +23,74 @@ from leaderboard.planners.models import Planner
 from leaderboard.site.celery import app
 from leaderboard.site.secret_keys import ONLY_WEB
 from tests.fakes.kubernetes.api import FakeKubernetesApi
-from tests.k8s.chart import CHART, build, containers_of, named, of_kind, render
-from tests.k8s.roles import environment_in, on_this_machine, run, values
+from tests.k8s.chart import CHART, PRODUCTION, Json, build, containers_of, merged, named, of_kind, render
 from tests.leaderboard.executed import BOXES, make_executed_evaluation
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_user
 
 SEED = "5eed" * 16
+SECRETS = {
+    "site": {
+        "DATABASE_URL": "", "BROKER_URL": "", "PLANARENA_WEBHOOK_KEY": "w" * 50,
+        "PLANARENA_SIGNING_KEY": "s" * 50, "EMAIL_HOST": "127.0.0.1", "EMAIL_PORT": "9",
+    },
+    "web": {"PLANARENA_SECRET_KEY": "k" * 50, "PLANARENA_SECRETS_KEY": "u" * 50, "PLANARENA_HIDDEN_SEED": SEED},
+    "metrics": {"PLANARENA_METRICS_TOKEN": "m" * 20},
+}  # fmt: skip
+"""What docs/operating.md says that the Secrets hold."""
+VALUES = merged(PRODUCTION, {
+    "secrets": {"create": SECRETS},
+    "settings": {"PLANARENA_SPLIT": "hidden", "PLANARENA_KUBERNETES_CONTEXT": "test"},
+})  # fmt: skip
+"""Of an operator with hidden data, whose Secrets the chart makes, so that a test can read them."""
+_ROOT = Path(__file__).resolve().parent.parent.parent
+_KUBECONFIG = """
+apiVersion: v1
+kind: Config
+contexts: [{name: test, context: {cluster: test, user: test}}]
+clusters: [{name: test, cluster: {server: URL}}]
+users: [{name: test, user: {token: of-the-tests}}]
+"""
+
+
+def environment_in(container: Json, manifests: list[Json]) -> dict[str, str]:
+    """The variables that the kubelet gives a container."""
+    found: dict[str, str] = {}
+    for source in container.get("envFrom", []):
+        if "configMapRef" in source:
+            found |= named(manifests, "ConfigMap", source["configMapRef"]["name"])["data"]
+        else:
+            name = source["secretRef"]["name"]
+            secrets = [item for item in manifests if item["kind"] == "Secret" and item["metadata"]["name"] == name]
+            assert secrets or source["secretRef"].get("optional"), name
+            found |= {key: value for item in secrets for key, value in item["stringData"].items()}
+    for variable in container.get("env", []):
+        text = variable.get("value", "10.0.0.7")
+        found[variable["name"]] = re.sub(r"\$\((\w+)\)", lambda name: found.get(name[1], name[0]), text)
+    return found
+
+
+def on_this_machine(environment: Mapping[str, str], *, folder: Path, api: FakeKubernetesApi) -> dict[str, str]:
+    """The same variables, with this test's database, cluster and folders in the place of the mounted ones."""
+    kubeconfig = folder / "kubeconfig"
+    kubeconfig.write_text(_KUBECONFIG.replace("URL", api.url))
+    places = {"/data": folder / "data", "/store": folder / "store", "/uploads": folder / "uploads"}
+    moved = {name: str(places.get(value, value)) for name, value in environment.items()}
+    database = connection.settings_dict
+    url = f"postgresql://{quote(database['USER'])}@/{database['NAME']}?host={quote(database['HOST'])}"
+    if database["PORT"]:
+        url += f"&port={database['PORT']}"
+    return {
+        **moved, "DATABASE_URL": url, "KUBECONFIG": str(kubeconfig), "PLANARENA_EGRESS_PROXY": "",
+        "PATH": os.environ["PATH"], "HOME": str(folder), "DJANGO_SETTINGS_MODULE": "leaderboard.site.settings",
+    }  # fmt: skip
+
+
+def run(command: Sequence[str], *, environment: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
+    """Run a command of a container, with the interpreter of the tests."""
+    program = [sys.executable if part == "python" else part for part in command]
+    return subprocess.run(
+        program, env=dict(environment), cwd=_ROOT, capture_output=True, text=True, check=False, timeout=240
+    )
 
 
 @pytest.fixture
@@ -47,7 +116,7 @@ def site(settings, tmp_path):
     enqueue(kind=Kind.MAIL, payload={"to": ["ada@example.org"], "subject": "A mail", "body": "."})
     enqueue(kind=Kind.WEBHOOK, payload={"webhook": str(webhook.pk), "event": "evaluation.completed", "data": {}})
     with FakeKubernetesApi().serving() as api:
-        manifests = render(values(seed=SEED))
+        manifests = render(VALUES)
 
         def environment(kind, name):
             broker = {"BROKER_URL": f"filesystem://{tmp_path}/"}
@@ -119,16 +188,14 @@ def test_regular_work_runs_as_its_manifests_say(site, tmp_path):
 
 def test_the_documents_list_regular_work_as_it_is():
     text = (CHART.parent.parent / "docs" / "operating.md").read_text(encoding="utf-8")
+    described = (CHART / "values.yaml").read_text(encoding="utf-8")
     listed = re.findall(r"^\| `(planarena-[a-z-]+)` \| \[?`([^`]+)`", text, re.MULTILINE)
     jobs = of_kind(build("production"), "CronJob")
     assert sorted(listed) == sorted(
         (item["metadata"]["name"], " ".join(main_container(item)["command"][2:])) for item in jobs
     )
     for item in jobs:
-        assert re.search(rf"^  {camel(item)}: .*{re.escape(item['spec']['schedule'])}", VALUES, re.MULTILINE)
-
-
-VALUES = (CHART / "values.yaml").read_text(encoding="utf-8")
+        assert re.search(rf"^  {camel(item)}: .*{re.escape(item['spec']['schedule'])}", described, re.MULTILINE)
 
 
 def camel(item):

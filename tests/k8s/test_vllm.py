@@ -4,13 +4,13 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 
 import psutil
 import pytest
 
 from gpu_jobs.model_server.engine import PORT_OFFSET, Engine
 from gpu_jobs.model_server.serving import parser as server_options
+from tests.gpu_jobs.test_local_launcher import until
 from tests.k8s.chart import build, containers_of, environment_of, named
 
 
@@ -35,14 +35,18 @@ def test_vllm_serves_what_a_receiver_takes():
 
 
 class Container:
-    """The engine's container, with a folder of its own and a program that only waits in place of vLLM."""
+    """The engine's container, with a folder of its own and a program that only waits in place of vLLM. It has begun
+    once `stopped`, which an earlier one leaves, is removed."""
 
     def __init__(self, folder):
         (_, found) = containers_of(named(build("production with vLLM"), "Deployment", "planarena-models-gpu"))
-        script = found["command"][2].replace("/engine", str(folder)).replace("sleep 1", "sleep 0.05")
+        pause = f"sleep 0.05; echo x >> {folder}/looks"
+        script = found["command"][2].replace("/engine", str(folder)).replace("sleep 1", pause)
         program = f"echo x >> {folder}/started; exec {shutil.which('sleep')} 60"
         self.folder = folder
+        (folder / "stopped").touch()
         self.process = subprocess.Popen(["sh", "-c", script, "engine", "sh", "-c", program], start_new_session=True)
+        until(lambda: not self.has("stopped"))
 
     def kill(self):
         """All its processes at once, as the kernel does when it has no memory left."""
@@ -50,9 +54,14 @@ class Container:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
-    @property
-    def started(self):
-        path = self.folder / "started"
+    def serve(self):
+        """As the receiver asks, and the engine's next start."""
+        before = self.count("started")
+        (self.folder / "serve").touch()
+        until(lambda: self.has("running") and self.count("started") == before + 1)
+
+    def count(self, name):
+        path = self.folder / name
         return path.read_text().count("x") if path.exists() else 0
 
     def has(self, name):
@@ -67,77 +76,52 @@ def container(tmp_path):
     found.kill()
 
 
-def until(holds):
-    deadline = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 @pytest.mark.full
-def test_the_engine_runs_while_it_is_wanted_and_starts_again_for_the_next_model(container):
+def test_the_engine_runs_while_it_is_wanted_and_once_for_each_model(container):
     receiver = Engine(container.folder, look_seconds=0.02)
-    for number in (1, 2):
-        (container.folder / "serve").touch()
-        until(lambda number=number: container.started == number)
-        assert container.has("running")
+    for _ in range(2):
+        container.serve()
         receiver.stop()
         assert not container.has("running")
-    assert container.process.poll() is None
-
-
-@pytest.mark.full
-def test_an_engine_that_ends_by_itself_is_not_started_again_for_the_same_model(container):
-    (container.folder / "serve").touch()
-    until(lambda: container.started == 1)
+    container.serve()
     for child in psutil.Process(container.process.pid).children():
         if child.cmdline()[-1] == "60":
             child.kill()
     until(lambda: not container.has("running"))
-    assert not container.has("serve")
-    time.sleep(0.3)
-    assert container.started == 1
+    assert not container.has("serve"), "an engine that ends by itself is not started again for the same model"
+    container.serve()
+    assert container.count("started") == 4
+    assert container.process.poll() is None
 
 
 @pytest.mark.full
-def test_a_container_that_was_killed_says_that_its_engine_is_gone(container, tmp_path):
-    (container.folder / "serve").touch()
-    until(lambda: container.started == 1)
-    container.kill()
-    assert container.has("running"), "nobody was left to remove it"
+def test_a_model_that_waits_is_served_and_a_container_that_was_killed_says_that_its_engine_is_gone(tmp_path):
+    (tmp_path / "serve").touch()
+    first = Container(tmp_path)
+    try:
+        until(lambda: first.count("started") == 1)
+    finally:
+        first.kill()
+    assert first.has("running"), "nobody was left to remove it"
     again = Container(tmp_path)
     try:
-        until(lambda: not container.has("running"))
-        assert not container.has("serve")
-        assert container.started == 1
+        until(lambda: not again.has("running"))
+        assert not again.has("serve")
+        assert again.count("started") == 1
     finally:
         again.kill()
 
 
 @pytest.mark.full
-def test_a_model_that_is_there_before_the_engine_s_container_is_served(tmp_path):
-    (tmp_path / "serve").touch()
-    found = Container(tmp_path)
-    try:
-        until(lambda: found.started == 1)
-    finally:
-        found.kill()
-
-
-@pytest.mark.full
-def test_a_terminated_pod_ends_after_its_model(container):
-    (container.folder / "serve").touch()
-    until(lambda: container.started == 1)
+def test_a_terminated_pod_ends_after_its_model_and_an_idle_one_at_once(container, tmp_path):
+    container.serve()
     container.process.send_signal(signal.SIGTERM)
-    time.sleep(0.3)
+    before = container.count("looks")
+    until(lambda: container.count("looks") > before + 3)
     assert container.process.poll() is None, "its worker is being served"
     (container.folder / "serve").unlink()
     assert container.process.wait(timeout=20) == 0
-    assert {path.name for path in container.folder.iterdir()} == {"started", "stopped"}
-
-
-@pytest.mark.full
-def test_an_idle_engine_ends_at_once(container):
-    time.sleep(0.3)
-    container.process.send_signal(signal.SIGTERM)
-    assert container.process.wait(timeout=20) == 0
+    assert {path.name for path in container.folder.iterdir()} == {"looks", "started", "stopped"}
+    idle = Container(tmp_path)
+    idle.process.send_signal(signal.SIGTERM)
+    assert idle.process.wait(timeout=20) == 0

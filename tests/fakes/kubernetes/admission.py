@@ -1,5 +1,5 @@
-"""What a real API server refuses although the schema allows it, with status and words: PodSecurity, immutable fields,
-quotas, and what a role does not permit. Pure."""
+"""What a real API server refuses although the schema allows it, in its words: PodSecurity, immutable fields, and what a
+role does not permit. Pure."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -76,31 +76,6 @@ def not_restricted(pod: Json) -> Iterator[str]:
         yield from (f"{container['name']}: {why}" for why in _of_container(general | own, own=own))
         if any(port.get("hostPort") for port in container.get("ports", [])):
             yield f"{container['name']}: a port of the host"
-
-
-def over_quota(quota: Json, *, pods: Sequence[Json], pod: Json) -> str:
-    """Why a ResourceQuota does not admit a further pod, in the server's words; empty if it does.
-
-    Args:
-        quota: its manifest; counted are `pods` and `requests.*` of whole numbers, such as GPUs.
-        pods: those that there are and have not ended.
-        pod: the further one.
-    """
-    for resource, hard in quota["spec"]["hard"].items():
-        used, asked = sum(_amount(one, resource) for one in pods), _amount(pod, resource)
-        if asked and used + asked > int(hard):
-            return (
-                f"exceeded quota: {quota['metadata']['name']}, requested: {resource}={asked}, used: {resource}={used}, "
-                f"limited: {resource}={hard}"
-            )
-    return ""
-
-
-def _amount(pod: Json, resource: str) -> int:
-    if resource == "pods":
-        return 1
-    requested = (container.get("resources", {}).get("requests", {}) for container in pod["spec"]["containers"])
-    return sum(int(one.get(resource.removeprefix("requests."), 0)) for one in requested)
 
 
 def _of_container(both: Json, *, own: Json) -> Iterator[str]:

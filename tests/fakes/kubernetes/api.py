@@ -1,7 +1,7 @@
 """An API server that speaks Kubernetes' protocol over real HTTP, for the real client.
 
-It keeps objects with versions, answers lists in pages and watches as streams, refuses what the caller's role, the
-schema or an immutable field forbid (`tests.fakes.kubernetes.admission`), and fails as it is told. What the cluster does
+It keeps objects with versions, answers lists in pages and watches as streams, refuses what the caller's role or an
+immutable field forbids (`tests.fakes.kubernetes.admission`), and fails as it is told. What the cluster does
 with the objects is `tests.fakes.kubernetes.cluster`.
 """
 
@@ -18,13 +18,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import kubernetes_validate
 from kubernetes.client import Configuration
 
 from gpu_jobs.launchers.kubernetes.client import ClusterClient, api_client
 from tests.fakes.kubernetes.admission import forbidden, refused_changes
 from tests.fakes.serving import in_a_thread
-from tests.k8s.schemas import validate
 
 Json = dict[str, Any]
 NAMESPACE = "planarena-jobs"
@@ -38,10 +36,10 @@ CONTROLLER: tuple[Json, ...] = (
 )  # fmt: skip
 """The rules of the controller's role, as the Helm chart gives them for the pools `cpu` and `gpu`."""
 _KINDS = {
-    "pods": "/api/v1", "secrets": "/api/v1", "services": "/api/v1", "deployments": "/apis/apps/v1",
-    "jobs": "/apis/batch/v1", "workloads": "/apis/kueue.x-k8s.io/v1beta2", "scaledobjects": "/apis/keda.sh/v1alpha1",
+    "pods": "/api/v1", "secrets": "/api/v1", "deployments": "/apis/apps/v1",
+    "workloads": "/apis/kueue.x-k8s.io/v1beta2", "scaledobjects": "/apis/keda.sh/v1alpha1",
 }  # fmt: skip
-_VERBS = {"GET": "get", "POST": "create", "PATCH": "patch", "DELETE": "delete"}
+_VERBS = {"GET": "get", "PATCH": "patch", "DELETE": "delete"}
 
 
 def merge_patch(target: Mapping[str, Any], patch: Mapping[str, Any]) -> Json:
@@ -75,9 +73,7 @@ class Fault:
     body: bytes = b""
     """Instead of a Status."""
     drop: str = ""
-    """`before` or `after` it is done, the connection is closed without an answer."""
-    delay: float = 0.0
-    """Seconds between doing it and answering."""
+    """`before` or `after` it is done, the connection is closed without an answer; `never`: it stays open, silent."""
 
 
 class FakeKubernetesApi:
@@ -88,7 +84,6 @@ class FakeKubernetesApi:
         self.faults: deque[Fault] = deque()
         self.requests: list[tuple[str, str]] = []
         self.url = ""
-        self.schema_version = "1.37"
         self.rules: Sequence[Json] = CONTROLLER
         """What the caller's role permits."""
         self.operators = {"workloads", "scaledobjects"}
@@ -199,6 +194,10 @@ class FakeKubernetesApi:
                 version = number
                 yield {"type": event, "object": item}
 
+    def wait_for_the_end(self) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._closing)
+
     @property
     def version(self) -> int:
         return self._version
@@ -225,9 +224,6 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._serve()
 
-    def do_POST(self) -> None:
-        self._serve()
-
     def do_PATCH(self) -> None:
         self._serve()
 
@@ -239,6 +235,8 @@ class _Handler(BaseHTTPRequestHandler):
         fault = self.fake.take_fault(method=self.command, path=self.path)
         if fault and fault.drop == "before":
             return self._hang_up()
+        if fault and fault.drop == "never":
+            return self.fake.wait_for_the_end()
         if fault and fault.status:
             failure = _status(fault.status, fault.message, reason=fault.reason)
             return self._answer(fault.status, fault.body or failure, fault.retry_after)
@@ -252,8 +250,6 @@ class _Handler(BaseHTTPRequestHandler):
         status, answer = self._do(query, json.loads(body or b"{}"))
         if fault and fault.drop == "after":
             return self._hang_up()
-        if fault and fault.delay:
-            time.sleep(fault.delay)
         return self._answer(status, answer)
 
     @property
@@ -267,8 +263,6 @@ class _Handler(BaseHTTPRequestHandler):
         kind, name = self._named
         if not kind or (kind in {"workloads", "scaledobjects"} and kind not in self.fake.operators):
             return 404, _status(404, "the server could not find the requested resource")
-        if self.command == "POST":
-            return self._create(kind, body)
         if not name:
             return self._list(kind, query)
         found = self.fake.get(kind, name)
@@ -295,15 +289,6 @@ class _Handler(BaseHTTPRequestHandler):
             return 422, _status(422, f'{after["kind"]} "{after["metadata"]["name"]}" is invalid: {why}')
         return 200, self.fake.put(kind, after)
 
-    def _create(self, kind: str, body: Json) -> tuple[int, Json]:
-        if self.fake.get(kind, body["metadata"]["name"]) is not None:
-            return 409, _status(409, f'{kind} "{body["metadata"]["name"]}" already exists')
-        try:
-            validate(body, version=self.fake.schema_version)
-        except kubernetes_validate.ValidationError as error:
-            return 422, _status(422, error.message)
-        return 201, self.fake.put(kind, body)
-
     def _list(self, kind: str, query: dict[str, str]) -> tuple[int, Json]:
         found = [item for item in self.fake.all(kind) if _selected(item, query.get("labelSelector", ""))]
         start, limit = int(query.get("continue", 0)), int(query.get("limit", 10_000))
@@ -328,11 +313,7 @@ class _Handler(BaseHTTPRequestHandler):
                 for part in (line[:20], line[20:]):
                     self.wfile.write(f"{len(part):x}\r\n".encode() + part + b"\r\n")
                 self.wfile.flush()
-            if self.fake.faults and self.fake.faults[0].part == "during watch":
-                self.fake.faults.popleft()
-                return self._hang_up()
         self.wfile.write(b"0\r\n\r\n")
-        return None
 
     def _hang_up(self) -> None:
         self.close_connection = True

@@ -1,5 +1,5 @@
 """What a cluster does with worker pools, as far as the launcher depends on it: Deployments become pods if PodSecurity
-and quotas admit them, Kueue holds pods at a gate, KEDA scales, and a test decides the fate of each pod. Time is the
+admits them, Kueue holds pods at a gate, KEDA scales, and a test decides the fate of each pod. Time is the
 test's own."""
 
 import math
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tests.fakes.kubernetes.admission import not_restricted, over_quota
+from tests.fakes.kubernetes.admission import not_restricted
 from tests.fakes.kubernetes.api import FakeKubernetesApi, merge_patch
 
 Json = dict[str, Any]
@@ -111,9 +111,6 @@ class FakeCluster:
                      "status": {"phase": "Pending"}}  # fmt: skip
         if violations := ", ".join(not_restricted(pod["spec"])):
             return f'pods "{name}" is forbidden: violates PodSecurity "restricted:latest": {violations}'
-        for quota in self.api.all("resourcequotas"):
-            if words := over_quota(quota, pods=self.pods(), pod=pod):
-                return f'pods "{name}" is forbidden: {words}'
         if _QUEUE in metadata["labels"]:
             pod["spec"]["schedulingGates"] = [_GATE]
             self._hold(pod)

@@ -16,10 +16,6 @@ from tests.k8s.images.dockerfiles import IMAGES, MACHINES, ROOT, instructions, l
 COMPOSE = ROOT / "k8s" / "compose.yaml"
 
 
-def test_there_is_one_for_the_site_and_one_for_workers():
-    assert [path.name for path in IMAGES] == ["web.Dockerfile", "worker.Dockerfile"]
-
-
 @of_each(dockerfile=IMAGES)
 def test_it_ends_as_a_user_by_number_that_is_not_root(dockerfile):
     last = stages(dockerfile)[-1]
