@@ -8,15 +8,14 @@ import pytest
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from evaluator.records import ArtefactReference
+from evaluator.records import ArtefactReference, SampleResult
 from evaluator.values import Artefact, MediaType, decode, encode
 from gpu_jobs.artefact_redaction import holds_secret, redacted, with_digests
-from gpu_jobs.client import ApiClient
 from gpu_jobs.contract.lease import Lease
 from gpu_jobs.redaction import Redactor
-from gpu_jobs.worker import Worker
 from tests.fakes.api import LEASE, FakeApi
 from tests.fakes.runner import FakeRunner
+from tests.gpu_jobs.test_worker import Acting, make_worker
 
 SECRET = 'a-secret-with-"quotes"-and-ü'
 
@@ -32,22 +31,6 @@ def image(*, info: PngInfo | None = None, icc: bytes | None = None, after: bytes
     return Artefact(data=buffer.getvalue() + after, media_type=MediaType.PNG)
 
 
-def info_with(add: str) -> PngInfo:
-    info = PngInfo()
-    match add:
-        case "tEXt":
-            info.add_text("Comment", SECRET.replace("ü", "u"))
-        case "zTXt":
-            info.add_text("Comment", SECRET.replace("ü", "u"), zip=True)
-        case "iTXt":
-            info.add_itxt("Comment", SECRET)
-        case "compressed iTXt":
-            info.add_itxt("Comment", SECRET, zip=True)
-        case "private":
-            info.add(b"prIv", SECRET.encode())
-    return info
-
-
 @pytest.mark.parametrize(
     "content", [f"the key is {SECRET}", json.dumps({"k": SECRET}), json.dumps([SECRET], ensure_ascii=False)]
 )
@@ -58,10 +41,22 @@ def test_a_secret_is_taken_out_of_texts_and_of_json(content):
     assert found.digest != text(content).digest
 
 
-@pytest.mark.parametrize("kind", ["tEXt", "zTXt", "iTXt", "compressed iTXt", "private"])
-def test_metadata_with_a_secret_is_dropped_and_the_picture_stays(kind):
-    dirty = image(info=info_with(kind))
-    secrets = [SECRET, SECRET.replace("ü", "u")]
+LATIN = SECRET.replace("ü", "u")
+
+
+@pytest.mark.parametrize(
+    "add",
+    [
+        lambda info: info.add_text("Comment", LATIN), lambda info: info.add_text("Comment", LATIN, zip=True),
+        lambda info: info.add_itxt("Comment", SECRET), lambda info: info.add_itxt("Comment", SECRET, zip=True),
+        lambda info: info.add(b"prIv", SECRET.encode()),
+    ],
+    ids=["tEXt", "zTXt", "iTXt", "compressed iTXt", "private"],
+)  # fmt: skip
+def test_metadata_with_a_secret_is_dropped_and_the_picture_stays(add):
+    info = PngInfo()
+    add(info)
+    dirty, secrets = image(info=info), [SECRET, LATIN]
     assert holds_secret(dirty, secrets=secrets)
     clean = redacted(dirty, secrets=secrets)
     assert not holds_secret(clean, secrets=secrets)
@@ -107,33 +102,33 @@ def test_records_name_what_replaces_an_artefact():
     assert with_digests(record, replaced={"f" * 64: "0" * 64}) is record
 
 
-class Leaking(FakeRunner):
-    """A runner whose models write the attempt's secrets into every artefact."""
+def test_a_worker_sends_artefacts_without_its_secrets_and_records_that_name_those():
+    lease = {**LEASE, "split": "hidden", "needs_seed": True, "token": "attempt-token"}
+    api = FakeApi(lease)
+    api.seed = "seed-of-this-season-and-suite"
 
-    def _record(self, *, lease, task):
-        record = super()._record(lease=lease, task=task)
+    def leak(lease, task):
+        """As models that write the attempt's secrets into every artefact."""
         told = f"{task}: {lease.token}, {lease.hidden_seed.get_secret_value()}"
         info = PngInfo()
         info.add_text("Comment", told)
         references = []
         for artefact in (text(told), image(info=info)):
-            self.store.put(artefact)
+            runner.store.put(artefact)
             references.append(ArtefactReference(digest=artefact.digest, media_type=artefact.media_type))
-        (sample,) = record.samples
-        changed = sample.model_copy(update={"answer": references[0], "inputs": {"image": references[1]}})
-        return record.model_copy(update={"samples": [changed]})
+        answer, picture = references
+        return {
+            "samples": [
+                SampleResult(index=0, score=0, inputs={"image": picture}, reference=None, answer=answer, steps=[])
+            ]
+        }
 
-
-def test_a_worker_sends_artefacts_without_its_secrets_and_records_that_name_those():
-    lease = {**LEASE, "split": "hidden", "needs_seed": True, "token": "attempt-token"}
-    api = FakeApi(lease)
-    api.seed = "seed-of-this-season-and-suite"
-    client = ApiClient(url="http://site", token="operator", transport=api.transport, sleep=lambda _: None)
-    assert Worker(client=client, runner=Leaking(), name="w", idle_seconds=0.0).run() == 0
+    runner = Acting(leak)
+    assert make_worker(api, runner).run() == 0
     assert len(api.results) == 3
-    for data in api.objects.values():
-        assert b"attempt-token" not in data
-        assert b"seed-of-this" not in data
-    named = {sample["answer"]["digest"] for record in api.results.values() for sample in record["samples"]}
-    named |= {sample["inputs"]["image"]["digest"] for record in api.results.values() for sample in record["samples"]}
+    everything = b"".join(api.objects.values())
+    assert b"attempt-token" not in everything
+    assert b"seed-of-this" not in everything
+    samples = [sample for record in api.results.values() for sample in record["samples"]]
+    named = {reference["digest"] for sample in samples for reference in (sample["answer"], sample["inputs"]["image"])}
     assert named == set(api.objects)

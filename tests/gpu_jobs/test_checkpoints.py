@@ -37,14 +37,20 @@ def lease_of(wanted: CheckpointPlanner) -> Lease:
     return Lease.model_validate({**LEASE, "planner": wanted.model_dump()})
 
 
+@pytest.fixture
+def data():
+    from tests.fakes.checkpoints import zipped
+
+    return zipped()
+
+
 def get(cache: CheckpointCache, data: bytes):
     return cache.folder(lease_of(planner(data)), planner(data))
 
 
-def test_it_is_fetched_once_and_unpacked(tmp_path):
-    from tests.fakes.checkpoints import tiny_files, zipped
+def test_it_is_fetched_once_and_unpacked(tmp_path, data):
+    from tests.fakes.checkpoints import tiny_files
 
-    data = zipped()
     site = FakeSite(data)
     cache = CheckpointCache(client=site, folder=tmp_path)
     for _ in range(2):
@@ -58,10 +64,7 @@ def test_it_is_fetched_once_and_unpacked(tmp_path):
 @pytest.mark.parametrize(
     "alter", [lambda data: data[:-1], lambda data: data + b"x", lambda data: b"x" + data[1:], lambda _: b""]
 )
-def test_what_is_not_what_was_announced_is_not_used(tmp_path, alter):
-    from tests.fakes.checkpoints import zipped
-
-    data = zipped()
+def test_what_is_not_what_was_announced_is_not_used(tmp_path, data, alter):
     site = FakeSite(data)
     site.alter = alter
     cache = CheckpointCache(client=site, folder=tmp_path)
@@ -72,10 +75,7 @@ def test_what_is_not_what_was_announced_is_not_used(tmp_path, alter):
     assert get(cache, data).is_dir()
 
 
-def test_what_never_ends_is_cut_off(tmp_path):
-    from tests.fakes.checkpoints import zipped
-
-    data = zipped()
+def test_what_never_ends_is_cut_off(tmp_path, data):
     site = FakeSite(data)
     site.checkpoint = lambda **_: b"x" * PIECE
     with pytest.raises(CheckpointError):
@@ -102,14 +102,12 @@ def test_those_used_last_stay(tmp_path):
     assert left == {planner(data).digest for data in (many[0], *many[2:])}
 
 
-def test_it_leaves_nothing_behind_and_clears_up_after_the_killed(tmp_path):
-    from tests.fakes.checkpoints import zipped
-
+def test_it_leaves_nothing_behind_and_clears_up_after_the_killed(tmp_path, data):
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
     (tmp_path / str(dead.pid) / ("a" * 64)).mkdir(parents=True)
     (tmp_path / str(os.getppid())).mkdir()
-    cache = CheckpointCache(client=FakeSite(zipped()), folder=tmp_path)
-    get(cache, zipped())
+    cache = CheckpointCache(client=FakeSite(data), folder=tmp_path)
+    get(cache, data)
     cache.close()
     assert [path.name for path in tmp_path.iterdir()] == [str(os.getppid())]

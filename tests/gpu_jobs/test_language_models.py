@@ -1,9 +1,8 @@
-"""Leases of planners with a language model on the worker: a real runner, tiny models, a hub on 127.0.0.1."""
+"""Leases of planners with a language model on the worker: a real runner, tiny models, a hub on 127.0.0.1, and shared
+model servers."""
 
-import json
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,14 +14,18 @@ from evaluator.suites.toolbench.judging import judge_digest
 from gpu_jobs.attempt_secrets import HeldLease
 from gpu_jobs.checkpoints import CheckpointError
 from gpu_jobs.hub_cache import HubCache
-from gpu_jobs.model_server.client import Deadlines, RemoteModel
+from gpu_jobs.language_models import LanguageModels
+from gpu_jobs.model_server.client import NoServerFreeError, RemoteModel
+from gpu_jobs.model_server.isolation.confinement import Layer
 from gpu_jobs.model_server.isolation.detection import detected
+from gpu_jobs.model_server.isolation.sandbox import Sandbox
 from gpu_jobs.model_server.opening import open_model
-from gpu_jobs.planners import LeaseRefusedError
+from gpu_jobs.planners import LeaseRefusedError, LeaseReturnedError
 from gpu_jobs.runner import EvaluatorRunner
 from tests.evaluator.experts.hub_server import serving
-from tests.fakes.api import LEASE
-from tests.rings import usual
+from tests.fakes.api import LEASE, FakeApi
+from tests.gpu_jobs.model_server.serving import CHILD
+from tests.gpu_jobs.test_worker import make_worker
 
 COMMIT = "c" * 40
 DIGEST = "d" * 64
@@ -154,55 +157,14 @@ def test_a_model_that_is_gone_from_the_hub_is_the_planner_s_fault(repository):
     assert f"no revision of that name: own/planner@{COMMIT}" in record.reason_text
 
 
-def change(path: Path, **values: object) -> None:
-    path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
-
-
-@pytest.mark.full
-def test_a_tokenizer_that_would_hang_is_the_planner_s_fault_and_the_worker_goes_on(tmp_path, spacious):
-    broken = fill(tmp_path / "broken", spacious)
-    tokenizer = json.loads((broken / "tokenizer.json").read_text())
-    # The regular expression takes exponential time for any text as long as a strategy's prompt.
-    split = {"type": "Split", "pattern": {"Regex": "([a-z]+ ?)+\\d{99}"}, "behavior": "Isolated", "invert": False}
-    tokenizer["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [split, tokenizer["pre_tokenizer"]]}
-    (broken / "tokenizer.json").write_text(json.dumps(tokenizer))
-    good = fill(tmp_path / "good", spacious)
-    runner = runner_of(checkpoints=Folders(b=broken, a=good))
-    records = list(runner.run(uploaded(TASK, "QA/1", digest="b" * 64)))
-    assert [(record.outcome, record.reason) for record in records] == [("planner_fault", "model_unusable")] * 2
-    assert "has the regular expression" in records[0].reason_text
-    assert ends(runner, uploaded(digest="a" * 64)) == [("planner_fault", "unparsable_plan")]
-
-
-SPOILT = [
-    (lambda folder: change(folder / "config.json", n_embd=64), "lack the right shapes"),
-    (lambda folder: change(folder / "config.json", n_layer=3), "lack transformer.h.2"),
-    (lambda folder: change(folder / "config.json", n_head=0), "n_head 0; possible are whole numbers from 1"),
-    (lambda folder: change(folder / "config.json", n_embd=30_000), "describe a model of"),
-    (lambda folder: change(folder / "config.json", n_positions=1_000_000), "says 1000000 positions"),
-    (lambda folder: change(folder / "config.json", n_layer=10**9), "n_layer 1000000000; possible are"),
-    (lambda folder: change(folder / "config.json", model_type="vit"), "no causal or sequence-to-sequence"),
-    (lambda folder: change(folder / "config.json", auto_map={"AutoConfig": "a.B"}), "code of its own"),
-    (lambda folder: change(folder / "config.json", vocab_size="many"), "vocab_size 'many'"),
-    (lambda folder: (folder / "config.json").write_text("[]"), "config.json is no JSON object"),
-    (lambda folder: (folder / "tokenizer.json").unlink(), "has no tokenizer.json"),
-    (lambda folder: (folder / "tokenizer.json").write_text("{"), "tokenizer.json is no JSON object"),
-    (lambda folder: (folder / "tokenizer.json").write_text('{"model": 7}'), "model is no object"),
-    (lambda folder: (folder / "model.safetensors").unlink(), "no weights"),
-    (lambda folder: (folder / "model.safetensors").write_bytes(b"garbage " * 99), "model.safetensors is no"),
-]
-
-
-@pytest.mark.parametrize(("spoil", "complaint"), usual(SPOILT, of=[SPOILT[0], SPOILT[9]]))
-def test_what_nobody_can_load_is_the_planner_s_fault_and_says_why(tmp_path, spoil, complaint):
-    folder = tmp_path / "secret-place"
-    folder.mkdir()
-    spoil(fill(folder))
+def test_what_nobody_can_load_is_the_planner_s_fault_and_says_why(tmp_path):
+    folder = fill(tmp_path / "secret-place")
+    (folder / "config.json").write_text("[]")
     folders = Folders(d=folder)
     runner = runner_of(checkpoints=folders)
     records = [*runner.run(uploaded(TASK, "QA/1")), *runner.run(uploaded("QA/2"))]
     assert [(record.outcome, record.reason) for record in records] == [("planner_fault", "model_unusable")] * 3
-    assert complaint in records[0].reason_text
+    assert "config.json is no JSON object" in records[0].reason_text
     assert "secret-place" not in records[0].reason_text
     assert len(records[0].reason_text) < 700
     assert folders.asked == [DIGEST], "it is not tried again"
@@ -227,72 +189,18 @@ def test_a_strategy_that_this_worker_does_not_know_is_refused(tmp_path):
         ends(runner_of(), uploaded())
 
 
-TAKEN_OVER = """
-import json, os, signal, sys, time
-from pathlib import Path
-from gpu_jobs.model_server.digests import model_digest
-from gpu_jobs.model_server.channel import Channel
-from gpu_jobs.model_server.isolation.confinement import Confinement, confine
-from gpu_jobs.model_server.server import channel_socket
-connection = channel_socket()
-holding = confine(Confinement.model_validate_json(sys.argv[1]), channel=connection.fileno())
-channel = Channel(connection)
-def say(message):
-    channel.send(json.dumps(message).encode())
-say({"type": "hello", "version": 1, "confined_by": holding})
-folder = json.loads(channel.receive(most=1 << 20))["folder"]
-identity = {"weights_digest": model_digest(Path(folder)), "precision": "float32", "architecture": "X",
-            "template_digest": None, "device": "cpu", "batching": "padded"}
-loaded = {"type": "loaded", "identity": identity}
-"""
-
-
-class FirstTakenOver:
-    """Opens models as a worker does, but the first one in a server that runs a test's code."""
-
-    def __init__(self, code, *, deadlines=None):
-        self._code, self._deadlines = code, deadlines or Deadlines(load=20, answer=1, call=0)
-
-    def __call__(self, folder, **settings):
-        code, self._code = self._code, None
-        sandbox = detected().sandbox
-        if code is None:
-            return open_model(folder, **settings, sandbox=sandbox)
-        sandbox = replace(sandbox, program=("-c", TAKEN_OVER + code))
-        return open_model(folder, **settings, sandbox=sandbox, deadlines=self._deadlines)
-
-
-TAKEN_OVER_BY = [
-    ("os._exit(3)", "model_unusable", "ended with the exit code 3, while it was loaded"),
-    ("say(loaded); channel.receive(most=1 << 30); os.abort()", "model_unusable", "it was ended by SIGABRT"),
-    ("say(loaded); time.sleep(600)", "planner_timeout", "did not answer within 1 seconds"),
-    ("say(loaded); os.kill(os.getpid(), signal.SIGSTOP)", "planner_timeout", "did not answer within 1 seconds"),
-    (
-        "identity['weights_digest'] = 'a' * 64; say(loaded); time.sleep(9)",
-        "model_unusable",
-        "reports other weights",
-    ),
-    ("say(loaded); say({'type': 'answers', 'answers': 7}); time.sleep(9)", "model_unusable", "protocol"),
-    ("say(loaded); os.write(connection.fileno(), b'\\xff' * 4096); time.sleep(9)", "model_unusable", "protocol"),
-    ("kept = bytearray(8 << 30)", "model_unusable", "asked at once for more than the 1000 MB of memory"),
-    (
-        "kept = []\nwhile True: kept.append(b'x' * (8 << 20)); time.sleep(0.02)",
-        "model_unusable",
-        "MB of memory, more than",
-    ),
-]
-
-
-@pytest.mark.parametrize(("code", "reason", "complaint"), usual(TAKEN_OVER_BY, of=[TAKEN_OVER_BY[1]]))
-def test_a_server_that_fails_is_the_planner_s_fault_and_the_worker_goes_on(
-    tmp_path, spacious, monkeypatch, code, reason, complaint
-):
-    monkeypatch.setenv("PLANARENA_MODEL_MEMORY", "1GB")
+def test_a_server_that_dies_is_the_planner_s_fault_and_the_worker_goes_on(tmp_path, spacious):
     folder = fill(tmp_path / "m", spacious)
-    runner = runner_of(checkpoints=Folders(d=folder, a=folder), opener=FirstTakenOver(code))
+    dies = Sandbox(layers=frozenset({Layer.LIMITS}), program=("-c", f"{CHILD}os.abort()"))
+    sandboxes = [dies, detected().sandbox]
+
+    def opener(folder, **settings):
+        return open_model(folder, **settings, sandbox=sandboxes.pop(0))
+
+    runner = runner_of(checkpoints=Folders(d=folder, a=folder), opener=opener)
     (record,) = runner.run(uploaded())
-    assert (record.outcome, record.reason) == ("planner_fault", reason)
-    assert complaint in record.reason_text
+    assert (record.outcome, record.reason) == ("planner_fault", "model_unusable")
+    assert "it was ended by SIGABRT" in record.reason_text
     assert str(tmp_path) not in record.reason_text
     assert ends(runner, uploaded(digest="a" * 64)) == [("planner_fault", "unparsable_plan")]
 
@@ -307,3 +215,74 @@ def test_no_model_is_loaded_in_the_worker(tmp_path, spacious):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[] False"
+
+
+def test_where_no_model_server_is_free_the_tasks_are_given_back(tmp_path):
+    class FullOpener:
+        is_shared = True
+
+        def deliver(self, folder: Path) -> None:
+            raise NoServerFreeError("No model server was free at models:7070 within 900 seconds.")
+
+        def __call__(self, folder, *, name, device, source):
+            raise AssertionError("nothing was delivered")
+
+    runner = runner_of(checkpoints=Folders(d=fill(tmp_path / "d")), opener=FullOpener())
+    lease = uploaded()
+    with pytest.raises(LeaseReturnedError, match="No model server was free"):
+        ends(runner, lease)
+    api = FakeApi({**lease.model_dump(mode="json"), "token": "attempt-token"})
+    assert make_worker(api, runner).run() == 0
+    (how, body), *_ = api.ended
+    assert (how, body["how"]) == ("fail", "released")
+    assert "No model server was free" in body["reason"]
+
+
+class SharedOpener:
+    """Opens models that count how often they were closed, in servers that other workers share or do not."""
+
+    def __init__(self, *, is_shared: bool) -> None:
+        self.is_shared = is_shared
+        self.opened: list[SharedOpener.Model] = []
+
+    class Model:
+        name, abilities, is_broken = "m", frozenset(), False
+
+        def __init__(self) -> None:
+            self.closed = 0
+
+        def close(self) -> None:
+            self.closed += 1
+
+    def deliver(self, folder: Path) -> None:
+        """Takes nothing."""
+
+    def __call__(self, folder, *, name, device, source):
+        self.opened.append(self.Model())
+        return self.opened[-1]
+
+
+@pytest.mark.parametrize("is_shared", [True, False])
+def test_a_shared_model_server_is_let_go_when_it_is_not_needed_and_opened_again(tmp_path, is_shared):
+    opener = SharedOpener(is_shared=is_shared)
+    models = LanguageModels(device="cpu", checkpoints=Folders(d=fill(tmp_path / "d")), opener=opener)
+    lease = uploaded()
+    models.let_go()
+    first = models._model(lease=lease, wanted=lease.planner)
+    models.let_go()
+    models.let_go()
+    assert first.closed == (1 if is_shared else 0)
+    assert (models._model(lease=lease, wanted=lease.planner) is first) == (not is_shared)
+    assert len(opener.opened) == (2 if is_shared else 1)
+
+
+def test_a_runner_lets_a_shared_model_server_go_for_a_planner_without_a_model(tmp_path):
+    opener = SharedOpener(is_shared=True)
+    runner = runner_of(checkpoints=Folders(d=fill(tmp_path / "d")), opener=opener)
+    lease = uploaded()
+    kept = runner._models._model(lease=lease, wanted=lease.planner)
+    list(runner.run(HeldLease.model_validate({**lease.model_dump(), "planner": {"kind": "bundled", "name": "gold"}})))
+    assert kept.closed == 1
+    again = runner._models._model(lease=lease, wanted=lease.planner)
+    runner.idle()
+    assert again.closed == 1

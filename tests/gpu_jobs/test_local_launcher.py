@@ -12,10 +12,12 @@ import psutil
 import pytest
 
 from gpu_jobs.launchers import LaunchError, Limits, LocalLauncher
+from gpu_jobs.launchers.guard import own_memory
 from gpu_jobs.launchers.local import NO_LIMITS
 from gpu_jobs.launchers.machine import machine_memory, memory_of_each
 from gpu_jobs.worker_secrets import WorkerSecrets
 from tests.fakes.enrolments import FakeEnrolments
+from tests.processes import lives
 
 SLEEPER = (sys.executable, "-c", "import time; time.sleep(60)")
 CRASHER = (sys.executable, "-c", "print('there is no torch'); raise SystemExit(1)")
@@ -54,6 +56,14 @@ def make(tmp_path):
         one.stop_all()
 
 
+def until(condition, *, seconds: float = 60) -> None:
+    """Wait for what comes for certain."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
 def pid_of(launcher: LocalLauncher, handle: str) -> int:
     return launcher._read(launcher._folder / f"{handle}.json").pid
 
@@ -67,14 +77,10 @@ def test_a_worker_is_started_once_and_adopted_by_everybody(make):
     assert another_process_s.alive(handle=handle).alive is True
 
 
-def test_a_launch_gets_a_token_of_its_own_that_no_other_worker_has(make):
+def test_a_launch_gets_a_token_of_its_own_which_is_withdrawn_if_it_could_not_be_started(make):
     enrolments = FakeEnrolments()
     make(workers=2, enrolments=enrolments).ensure(evaluation_id="e1")
-    assert len(enrolments.minted) == 2
     assert len(set(enrolments.minted.values())) == 2, "each under its own name"
-
-
-def test_the_token_of_a_worker_that_could_not_be_started_is_withdrawn(make):
     enrolments = FakeEnrolments()
     with pytest.raises(LaunchError):
         make(command=("/no/such/program",), enrolments=enrolments).ensure(evaluation_id="e1")
@@ -85,11 +91,7 @@ def test_a_killed_worker_is_known_to_be_dead_and_replaced(make):
     launcher = make()
     handle = launcher.ensure(evaluation_id="e1")
     os.kill(pid_of(launcher, handle), signal.SIGKILL)
-    until = time.monotonic() + 5
-    while launcher.alive(handle=handle).alive:
-        assert time.monotonic() < until
-        time.sleep(0.02)
-    assert launcher.alive(handle=handle).reason == "its process ended"
+    assert reason_of_death(launcher, handle) == "its process ended"
     assert launcher.ensure(evaluation_id="e1") != handle
 
 
@@ -102,7 +104,7 @@ def test_a_process_id_that_is_used_again_does_not_pass_for_the_worker_and_is_lef
     path.write_text(json.dumps({**known, "created": known["created"] - 100}))
     assert launcher.alive(handle=handle).alive is False
     launcher.stop(handle=handle)
-    assert stranger.status() != psutil.STATUS_ZOMBIE
+    assert lives(stranger.pid)
     stranger.kill()
 
 
@@ -115,12 +117,9 @@ def test_a_worker_of_an_older_release_is_replaced_since_its_token_leases_nothing
     assert launcher.alive(handle=handle).alive is False
 
 
-def start_often(launcher) -> None:
+def start_often(launcher: LocalLauncher) -> None:
     for _ in range(20):
-        handle = launcher.ensure(evaluation_id="e1")
-        until = time.monotonic() + 5
-        while launcher.alive(handle=handle).alive and time.monotonic() < until:
-            time.sleep(0.02)
+        reason_of_death(launcher, launcher.ensure(evaluation_id="e1"))
 
 
 def test_why_workers_die_is_told_without_secrets(make):
@@ -157,10 +156,7 @@ def test_secrets_come_through_a_pipe_and_stand_in_no_environment_and_no_command_
     handle = launcher.ensure(evaluation_id="e1")
     started = psutil.Process(pid_of(launcher, handle))
     log = launcher._folder / f"{handle}.log"
-    until = time.monotonic() + 30
-    while not log.read_text().endswith("\n"):
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    until(lambda: log.read_text().endswith("\n"))
     report = json.loads(log.read_text())
     assert report["token"] == "very-secret"
     assert report["left"] == ""
@@ -178,10 +174,7 @@ ITS_CHILD_IS_A_HOG = program(
 
 
 def reason_of_death(launcher: LocalLauncher, handle: str) -> str:
-    until = time.monotonic() + 60
-    while launcher.alive(handle=handle).alive:
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    until(lambda: not launcher.alive(handle=handle).alive)
     return launcher.alive(handle=handle).reason
 
 
@@ -194,7 +187,7 @@ def test_a_worker_that_uses_too_much_memory_is_killed_with_its_children_and_it_i
     said = reason_of_death(launcher, handle)
     assert said.startswith("it used ")
     assert said.endswith(" MB of memory, more than the 200 MB that a worker may")
-    assert not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in family)
+    assert not any(lives(one.pid) for one in family)
     assert "The worker is killed: it used" in (launcher._folder / f"{handle}.log").read_text()
 
 
@@ -215,14 +208,9 @@ def test_a_worker_is_asked_whether_its_attempt_is_over_and_not_ended(make, tmp_p
     )
     launcher = make(command=marks, limits=limits)
     handle = launcher.ensure(evaluation_id="e1")
-    until = time.monotonic() + 60
-    while not (tmp_path / "ready").exists():
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    until((tmp_path / "ready").exists)
     launcher.stop_if_over(handle=handle)
-    while not (tmp_path / "asked").exists():
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    until((tmp_path / "asked").exists)
     assert launcher.alive(handle=handle).alive is True
 
 
@@ -237,7 +225,7 @@ def test_without_a_word_of_the_operator_workers_share_most_of_the_machine(tmp_pa
 
 
 @pytest.mark.full
-def test_mapped_files_and_reserved_addresses_are_no_memory(make, tmp_path):
+def test_mapped_files_and_reserved_addresses_are_no_memory(tmp_path):
     weights = tmp_path / "weights"
     weights.write_bytes(b"w" * 100_000_000)
     reads_them = program(
@@ -245,17 +233,12 @@ def test_mapped_files_and_reserved_addresses_are_no_memory(make, tmp_path):
         "seen = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)\n"
         "sum(seen[at] for at in range(0, len(seen), 4096))\n"
         "reserved = mmap.mmap(-1, 8_000_000_000, flags=mmap.MAP_PRIVATE | 0x4000)\n"
-        f"open({str(tmp_path / 'read')!r}, 'w').close()\n"
-        "time.sleep(60)"
+        "print('read', flush=True)\n"
+        "sys.stdin.read()"
     )
-    launcher = make(command=reads_them, limits=Limits(memory_bytes=60_000_000))
-    handle = launcher.ensure(evaluation_id="e1")
-    until = time.monotonic() + 120
-    while not (tmp_path / "read").exists():
-        assert time.monotonic() < until
-        time.sleep(0.05)
-    time.sleep(1)
-    assert launcher.alive(handle=handle).alive is True
+    with subprocess.Popen(reads_them, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as reader:
+        assert reader.stdout.readline() == "read\n"
+        assert own_memory(psutil.Process(reader.pid)) < 60_000_000
 
 
 def run_guard(tmp_path, *command: str) -> subprocess.Popen[bytes]:

@@ -5,11 +5,14 @@ import json
 import pytest
 
 from evaluator.engine.store import MemoryStore
+from evaluator.programs import Layer, Support
 from evaluator.suites import suite_of
 from evaluator.suites.hidden import commitment, data_digest
 from evaluator.suites.toolbench.judging import judge_digest
+from gpu_jobs import __main__ as program
 from gpu_jobs.attempt_secrets import HeldLease
-from gpu_jobs.planners import LeaseRefusedError
+from gpu_jobs.contract.lease import ChatPlanner
+from gpu_jobs.planners import OPENERS, LeaseRefusedError
 from gpu_jobs.runner import EvaluatorRunner
 from tests.evaluator.planners.test_endpoint import endpoint
 from tests.fakes.api import LEASE
@@ -99,3 +102,36 @@ def test_an_endpoint_on_the_hidden_split_is_told_neither_key_nor_public_request(
 def test_the_hidden_split_is_refused_without_its_seed():
     with pytest.raises(LeaseRefusedError, match="needs its secret seed"):
         run(make_lease(split="hidden"))
+
+
+CHAT = {"kind": "chat", "url": "https://chat.example.org/v1", "model": "m", "timeout_seconds": 3}
+
+
+@pytest.mark.parametrize(
+    ("strategy", "suite", "sentence"),
+    [
+        ("openagi/constrained", "openagi", "can only generate"),
+        ("controlllm/adaptive", "openagi", "does not understand requests of openagi"),
+        ("no-such-strategy", "toolmini", "no-such-strategy"),
+    ],
+)
+def test_a_strategy_that_a_chat_endpoint_cannot_do_is_refused_before_any_task(strategy, suite, sentence):
+    wanted = ChatPlanner.model_validate({**CHAT, "strategy": strategy})
+    with pytest.raises(LeaseRefusedError, match=sentence), OPENERS[ChatPlanner](wanted, suite_of(suite), None):
+        pass
+
+
+def test_the_address_is_in_no_name():
+    wanted = ChatPlanner.model_validate({**CHAT, "strategy": "hugginggpt"})
+    with OPENERS[ChatPlanner](wanted, suite_of("toolmini"), None) as planner:
+        assert planner.name == "hugginggpt:chat:m"
+
+
+def test_a_machine_that_confines_no_programs_is_warned_about(caplog, monkeypatch):
+    lacking = Support(layers=frozenset({Layer.LANGUAGE, Layer.LIMITS}), missing={Layer.SECCOMP: "no libseccomp"})
+    monkeypatch.setattr(program, "support", lambda: lacking)
+    program.report_programs()
+    (record,) = [one for one in caplog.records if one.name == "gpu_jobs"]
+    assert record.levelname == "WARNING"
+    assert "seccomp (no libseccomp)" in record.getMessage()
+    assert "cannot keep programs from files, the network, other processes" in record.getMessage()

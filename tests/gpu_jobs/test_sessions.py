@@ -12,7 +12,7 @@ from gpu_jobs.exits import REFUSED, Exit
 from gpu_jobs.worker import Terminated, Worker
 from tests.fakes.api import LEASE, FakeApi
 from tests.fakes.runner import FakeRunner
-from tests.gpu_jobs.test_worker import Clock
+from tests.gpu_jobs.test_worker import Acting, Clock
 
 ENDPOINT = {"kind": "endpoint", "url": "https://planner.example/", "timeout_seconds": 3, "has_header": True}
 EVALUATION = UUID("5e8c0a52-1d3f-47e6-b6a4-2f9b7f3c9d21")
@@ -36,6 +36,7 @@ def test_one_session_serves_many_leases_and_is_bound_to_what_the_worker_takes():
     api = FakeApi(LEASE, {**LEASE, "attempt": "a2"})
     client = client_of(api, suites=["openagi"], evaluation=EVALUATION)
     assert [client.lease(request(number)).lease.attempt for number in range(2)] == ["a1", "a2"]
+    assert api.session not in repr(client._session)
     assert api.opened == [{"suites": ["openagi"], "evaluation": str(EVALUATION)}]
 
 
@@ -70,23 +71,14 @@ def test_an_expired_enrolment_ends_the_worker_with_a_code_that_lets_another_star
 
 
 def test_an_enrolment_that_expires_while_a_lease_is_worked_on_costs_none_of_its_results():
-    api = FakeApi({**LEASE})
+    api = FakeApi(LEASE)
 
-    class Expiring(FakeRunner):
-        def _record(self, *, lease, task):
-            api.session, api.enrolment_refused = "ended by the site", "enrolment_expired"
-            return super()._record(lease=lease, task=task)
+    def expire(lease, task):
+        api.session, api.enrolment_refused = "ended by the site", "enrolment_expired"
 
-    assert run(api, Expiring()) == Exit.ENROLMENT_EXPIRED
+    assert run(api, Acting(expire)) == Exit.ENROLMENT_EXPIRED
     assert sorted(api.results) == ["0", "1", "2"]
     assert [how for how, _ in api.ended] == ["finish"]
-
-
-def test_the_session_and_the_enrolment_are_in_no_repr_of_the_client():
-    api = FakeApi(LEASE)
-    client = client_of(api)
-    client.lease(request())
-    assert api.session not in repr(client._session)
 
 
 class TestSecretsOfAnAttempt:
@@ -94,13 +86,7 @@ class TestSecretsOfAnAttempt:
         api = FakeApi({**LEASE, "planner": ENDPOINT, "split": "hidden", "needs_seed": True})
         api.seed, api.header = "the-derived-seed", HEADER
         seen: list[HeldLease] = []
-
-        class Looking(FakeRunner):
-            def _record(self, *, lease, task):
-                seen.append(lease)
-                return super()._record(lease=lease, task=task)
-
-        assert run(api, Looking()) == 0
+        assert run(api, Acting(lambda lease, task: seen.append(lease))) == 0
         assert seen[0].hidden_seed.get_secret_value() == "the-derived-seed"
         assert seen[0].header.value.get_secret_value() == "value-of-the-header"
         assert "the-derived-seed" not in repr(seen[0]) + seen[0].model_dump_json()

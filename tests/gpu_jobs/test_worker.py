@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from uuid import uuid4
 
@@ -13,6 +15,7 @@ from gpu_jobs.client import ApiClient
 from gpu_jobs.contract.attempt import Phase
 from gpu_jobs.delivery import Delivery
 from gpu_jobs.exits import Exit
+from gpu_jobs.signs import ALIVE, READY, forget_earlier_process, show
 from gpu_jobs.worker import Terminated, Worker
 from tests.fakes.api import LEASE, FakeApi
 from tests.fakes.runner import FakeRunner
@@ -24,27 +27,30 @@ def make_worker(api: FakeApi, runner: FakeRunner, **changes) -> Worker:
     return Worker(**{"client": client, "runner": runner, "name": "w", "idle_seconds": 0.0, **changes})
 
 
-def test_a_lease_is_run_delivered_and_completed():
-    api, runner = FakeApi(LEASE), FakeRunner()
-    assert make_worker(api, runner).run() == 0
-    assert list(api.results) == ["0", "1", "2"]
-    assert len(api.objects) == 3
-    assert api.ended == [("finish", {"provenance": {"fake": True}})]
+class Acting(FakeRunner):
+    """Calls the test's function with each lease and task before it runs the task; what that returns changes the
+    record."""
+
+    def __init__(self, act):
+        super().__init__()
+        self.act = act
+
+    def _record(self, *, lease, task):
+        changes = self.act(lease, task)
+        record = super()._record(lease=lease, task=task)
+        return record.model_copy(update=changes) if isinstance(changes, dict) else record
 
 
 def test_results_arrive_while_later_tasks_are_still_running():
     api = FakeApi({**LEASE, "tasks": ["0", "1", "2", "3"]})
 
-    class Watching(FakeRunner):
-        def _record(self, *, lease, task):
-            for _ in range(1000 if task == "3" else 0):
-                if api.results:
-                    break
-                time.sleep(0.01)
-            assert task != "3" or api.results, "nothing arrived while a task was running"
-            return super()._record(lease=lease, task=task)
+    def watch(lease, task):
+        until = time.monotonic() + 10
+        while task == "3" and not api.results:
+            assert time.monotonic() < until, "nothing arrived while a task was running"
+            time.sleep(0.01)
 
-    assert make_worker(api, Watching()).run() == 0
+    assert make_worker(api, Acting(watch)).run() == 0
     assert [how for how, _ in api.ended] == ["finish"]
 
 
@@ -71,23 +77,11 @@ def test_an_artefact_too_large_for_a_bundle_goes_alone(monkeypatch):
 
 @pytest.mark.parametrize("failure", [500, 502, 503, 429, httpx.ConnectError, httpx.ReadTimeout])
 def test_a_server_that_is_away_for_a_while_costs_nothing_but_time(failure):
-    api = FakeApi(LEASE)
-    api.failures.extend([failure] * 3)
-    worker = make_worker(api, FakeRunner())
-    assert worker.run() == 0
     api = FakeApi(LEASE, {**LEASE, "attempt": "a2"})
-    assert make_worker(api, _failing_later(api, failure)).run() == 0
+    api.failures.extend([failure] * 3)
+    assert make_worker(api, Acting(lambda lease, task: api.failures.extend([failure] * 2))).run() == 0
     assert list(api.results) == ["0", "1", "2"]
     assert [how for how, _ in api.ended] == ["finish", "finish"]
-
-
-def _failing_later(api: FakeApi, failure) -> FakeRunner:
-    class Runner(FakeRunner):
-        def _record(self, *, lease, task):
-            api.failures.extend([failure] * 2)
-            return super()._record(lease=lease, task=task)
-
-    return Runner()
 
 
 class Clock:
@@ -103,16 +97,15 @@ class Clock:
         self.now += seconds
 
 
-class AwayUntil(FakeApi):
-    """A server that is away until a moment."""
+class Away(FakeApi):
+    """A server that is away for a while."""
 
-    def __init__(self, *leases, clock: Clock, until: float) -> None:
+    def __init__(self, *leases, clock: Clock, since: float = 0, until: float) -> None:
         super().__init__(*leases)
-        self._clock = clock
-        self._until = until
+        self._clock, self._since, self._until = clock, since, until
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
-        if self._clock() < self._until:
+        if self._since <= self._clock() < self._until:
             raise httpx.ConnectError("refused")
         return super()._answer(request)
 
@@ -120,28 +113,17 @@ class AwayUntil(FakeApi):
 @pytest.mark.parametrize(("away", "code"), [(0, Exit.IDLE), (75, Exit.IDLE), (270, Exit.IDLE), (400, Exit.UNREACHABLE)])
 def test_a_server_that_is_away_for_minutes_is_waited_for(away, code):
     clock = Clock()
-    api = AwayUntil(LEASE, clock=clock, until=away)
+    api = Away(LEASE, clock=clock, until=away)
     client = ApiClient(url="http://site", token="operator", transport=api.transport, sleep=clock.wait, clock=clock)
     assert Worker(client=client, runner=FakeRunner(), name="w", idle_seconds=0.0).run() == code
     assert len(api.results) == (3 if code is Exit.IDLE else 0)
     assert away <= clock.now <= max(away + 15, 300) if code is Exit.IDLE else clock.now <= 300
 
 
-class AwayBetween(AwayUntil):
-    """A server that goes away for a while."""
-
-    def __init__(self, *leases, clock: Clock, since: float, until: float) -> None:
-        super().__init__(*leases, clock=clock, until=until)
-        self._since = since
-
-    def _answer(self, request: httpx.Request) -> httpx.Response:
-        return super()._answer(request) if self._clock() >= self._since else FakeApi._answer(self, request)
-
-
 @pytest.mark.parametrize(("idle_seconds", "code"), [(None, Exit.TERMINATED), (5000.0, Exit.UNREACHABLE)])
 def test_a_worker_of_a_pool_that_the_site_knows_waits_for_it_however_long(idle_seconds, code):
     clock = Clock()
-    api = AwayBetween(LEASE, clock=clock, since=10, until=4000)
+    api = Away(LEASE, clock=clock, since=10, until=4000)
 
     def wait(seconds: float) -> None:
         clock.wait(seconds)
@@ -154,6 +136,35 @@ def test_a_worker_of_a_pool_that_the_site_knows_waits_for_it_however_long(idle_s
     assert worker.run(on_session=lambda: calls.append(clock.now)) == code
     assert (calls, len(api.results)) == ([0.0], 3)
     assert (clock.now > 4000) is (idle_seconds is None)
+
+
+FULL = httpx.Response(503, json={"status": 503, "code": "disk_full", "detail": "The site's disk is full."})
+AWAY = httpx.Response(503, text="no server")
+
+
+class FullApi(FakeApi):
+    """Has no room for artefacts and results until it was asked so often."""
+
+    def __init__(self, answer: httpx.Response, *, times: int) -> None:
+        super().__init__(LEASE)
+        self.answer, self.times = answer, times
+
+    def _attempt(self, call: str, request: httpx.Request) -> httpx.Response:
+        if call.startswith(("objects/", "results/", "finish/")) and self.times:
+            self.times -= 1
+            return self.answer
+        return super()._attempt(call, request)
+
+
+@pytest.mark.parametrize(("answer", "results"), [(FULL, ["0", "1", "2"]), (AWAY, [])])
+def test_a_worker_keeps_its_results_while_a_disk_is_full_and_gives_up_a_site_that_is_away(answer, results):
+    api, clock = FullApi(answer, times=50), Clock()
+    client = ApiClient(
+        url="http://site", token="operator", transport=api.transport, patience_seconds=20.0, sleep=clock.wait,
+        clock=clock,
+    )  # fmt: skip
+    Worker(client=client, runner=FakeRunner(), name="w", idle_seconds=0.0).run()
+    assert (list(api.results), len(api.objects)) == (results, len(results))
 
 
 def idling_worker(api, *, turns, idle_seconds=None, then=lambda: None):
@@ -221,24 +232,15 @@ def test_refusals_with_work_between_them_do_not_end_a_worker():
     assert make_worker(api, FakeRunner(profile_digest=LEASE["profile_digest"])).run() == 0
 
 
-def test_an_error_gives_the_tasks_back_after_what_was_done_has_arrived():
+class PanicException(BaseException):
+    """Of PyO3, whose own derives from BaseException too."""
+
+
+@pytest.mark.parametrize("error", [RuntimeError("fell over"), PanicException("fell over")])
+def test_an_error_gives_the_tasks_back_after_what_was_done_has_arrived_and_the_worker_goes_on(error):
     api = FakeApi(LEASE, {**LEASE, "tasks": ["0"]})
-    make_worker(api, FakeRunner(fails_at="2")).run()
-    assert api.ended[0] == ("fail", {"how": "failed", "reason": "RuntimeError: the expert fell over"})
-    assert set(api.results) == {"0", "1"}
-    # The worker lived on and did the next lease.
-    assert api.ended[1][0] == "finish"
-
-
-def test_a_panic_of_native_code_costs_its_lease_and_not_the_worker():
-    """PyO3's PanicException derives from BaseException, as this one does."""
-
-    class PanicException(BaseException):
-        pass
-
-    api = FakeApi(LEASE, {**LEASE, "tasks": ["0"]})
-    assert make_worker(api, FakeRunner(fails_at="2", error=PanicException("index out of bounds"))).run() == Exit.IDLE
-    assert api.ended[0] == ("fail", {"how": "failed", "reason": "PanicException: index out of bounds"})
+    assert make_worker(api, FakeRunner(fails_at="2", error=error)).run() == Exit.IDLE
+    assert api.ended[0] == ("fail", {"how": "failed", "reason": f"{type(error).__name__}: fell over"})
     assert set(api.results) == {"0", "1"}
     assert api.ended[1][0] == "finish"
 
@@ -250,29 +252,17 @@ def test_what_is_to_end_the_process_ends_it(error):
 
 
 def test_a_record_leaves_the_worker_without_its_secrets():
-    class Telling(FakeRunner):
-        def _record(self, *, lease, task):
-            record = super()._record(lease=lease, task=task)
-            return record.model_copy(
-                update={"request": "secret-of-the-operator", "reason_text": "secret-of-the-operator"}
-            )
-
-    api = FakeApi(LEASE)
-    make_worker(api, Telling(), secrets=["secret-of-the-operator"]).run()
+    api, secret = FakeApi(LEASE), "secret-of-the-operator"
+    tells = Acting(lambda lease, task: {"request": secret, "reason_text": secret})
+    make_worker(api, tells, secrets=[secret]).run()
     assert len(api.results) == 3
-    assert "secret-of-the-operator" not in str(api.results)
+    assert secret not in str(api.results)
 
 
 def test_being_told_to_stop_sends_what_is_done_and_gives_the_rest_back():
     api = FakeApi(LEASE)
 
-    class Stopped(FakeRunner):
-        def _record(self, *, lease, task):
-            if task == "2":
-                raise Terminated
-            return super()._record(lease=lease, task=task)
-
-    assert make_worker(api, Stopped()).run() == 143
+    assert make_worker(api, FakeRunner(fails_at="2", error=Terminated())).run() == 143
     assert set(api.results) == {"0", "1"}
     assert [(how, body["how"]) for how, body in api.ended] == [("fail", "released")]
 
@@ -288,41 +278,29 @@ def own_signals():
         signal.signal(number, handler)
 
 
-class AsksOnTheWay(FakeRunner):
-    """The launcher asks while task 1 is run, which takes as long as it takes until something comes of it."""
+@pytest.mark.parametrize("is_over", [True, False])
+def test_a_worker_that_is_asked_leaves_an_attempt_that_is_over_in_the_middle_of_a_task_and_no_other(
+    own_signals, is_over
+):
+    api = FakeApi(RARE_HEARTBEATS)
 
-    def __init__(self, api, *, over):
-        super().__init__()
-        self.api, self.over = api, over
+    def heartbeats():
+        return sum("heartbeat" in path for path in api.calls)
 
-    def heartbeats(self):
-        return sum("heartbeat" in path for path in self.api.calls)
-
-    def _record(self, *, lease, task):
+    def ask(lease, task):
+        """The launcher asks while task 1 is run, which takes as long as it takes until something comes of it."""
         if task == "1":
-            self.api.over = "cancelled" if self.over else ""
-            asked = self.heartbeats()
+            api.over = "cancelled" if is_over else ""
+            before, until = heartbeats(), time.monotonic() + 10
             os.kill(os.getpid(), signal.SIGUSR1)
-            until = time.monotonic() + 10
-            while self.over or self.heartbeats() == asked:
+            while is_over or heartbeats() == before:
                 assert time.monotonic() < until, "nothing came of the signal"
                 time.sleep(0.01)
-        return super()._record(lease=lease, task=task)
 
-
-def test_a_worker_whose_attempt_was_cancelled_stops_in_the_middle_of_a_task_when_it_is_asked(own_signals):
-    api = FakeApi(RARE_HEARTBEATS)
-    worker = make_worker(api, AsksOnTheWay(api, over=True))
+    worker = make_worker(api, Acting(ask))
     worker.look_on_signal()
-    assert worker.run() == 143
-
-
-def test_a_worker_that_has_moved_on_to_another_attempt_goes_on_when_it_is_asked(own_signals):
-    api = FakeApi(RARE_HEARTBEATS)
-    worker = make_worker(api, AsksOnTheWay(api, over=False))
-    worker.look_on_signal()
-    assert worker.run() == 0
-    assert set(api.results) == {"0", "1", "2"}
+    assert worker.run() == (143 if is_over else 0)
+    assert len(api.results) == (0 if is_over else 3)
     os.kill(os.getpid(), signal.SIGUSR1)  # without an attempt it changes nothing
 
 
@@ -369,14 +347,8 @@ def test_executing_plans_is_not_interrupted(own_signals):
 
 def test_refused_results_are_a_failure_of_the_attempt():
     api = FakeApi(LEASE)
-
-    class Refusing(FakeRunner):
-        def _record(self, *, lease, task):
-            # Of each record, of each alone, and of the fault in its place.
-            api.failures.extend([400] * 9)
-            return super()._record(lease=lease, task=task)
-
-    make_worker(api, Refusing()).run()
+    # Of each record, of each alone, and of the fault in its place.
+    make_worker(api, Acting(lambda lease, task: api.failures.extend([400] * 9))).run()
     assert api.results == {}
     assert all(how != "finish" for how, _ in api.ended)
 
@@ -384,19 +356,11 @@ def test_refused_results_are_a_failure_of_the_attempt():
 @pytest.mark.parametrize("received", [{"steps": [{"weight": float("nan")}]}, "a half of a pair: \ud800"])
 def test_a_record_that_cannot_be_sent_costs_its_own_task_only(received):
     api = FakeApi(LEASE)
-
-    class Odd(FakeRunner):
-        def _record(self, *, lease, task):
-            record = super()._record(lease=lease, task=task)
-            return record.model_copy(update={"plan_received": received}) if task == "1" else record
-
-    assert make_worker(api, Odd()).run() == 0
+    odd = Acting(lambda lease, task: {"plan_received": received} if task == "1" else None)
+    assert make_worker(api, odd).run() == 0
     assert [how for how, _ in api.ended] == ["finish"]
-    assert {task: record["outcome"] for task, record in api.results.items()} == {
-        "0": "scored",
-        "1": "infra_fault",
-        "2": "scored",
-    }
+    outcomes = {task: record["outcome"] for task, record in api.results.items()}
+    assert outcomes == {"0": "scored", "1": "infra_fault", "2": "scored"}
     odd = api.results["1"]
     assert (odd["reason"], odd["score"], odd["plan_received"], odd["samples"]) == ("internal_error", None, None, [])
     assert odd["reason_text"].endswith(".")
@@ -419,3 +383,46 @@ def test_a_record_that_the_site_refuses_costs_its_own_task_only(caplog):
     outcomes = {task: (record["outcome"], record["reason"]) for task, record in sorted(api.results.items())}
     assert outcomes == {"0": ("scored", None), "1": ("infra_fault", "internal_error"), "2": ("scored", None)}
     assert "it has 9 samples" in caplog.text
+
+
+def test_a_process_removes_what_an_earlier_one_in_the_pod_has_left(tmp_path, monkeypatch):
+    for variable in (ALIVE, READY):
+        monkeypatch.setenv(variable, str(tmp_path / variable))
+        show(variable)
+        assert (tmp_path / variable).exists()
+    forget_earlier_process()
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.delenv(READY)
+    show(READY)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_worker_is_known_once_the_site_has_answered_and_not_before():
+    known = []
+    api = FakeApi()
+    api.failures.extend([httpx.ConnectError] * 3)
+    assert make_worker(api, FakeRunner()).run(on_session=lambda: known.append(list(api.calls))) == Exit.IDLE
+    assert len(known) == 1
+    assert "lease/" in known[0][-1]
+    away = FakeApi()
+    away.failures.extend([httpx.ConnectError] * 1000)
+    made = make_worker(away, FakeRunner(), patience=0.0)
+    assert made.run(on_session=lambda: known.append([])) == Exit.UNREACHABLE
+    assert len(known) == 1
+
+
+@pytest.mark.full
+def test_a_worker_that_cannot_reach_the_site_has_started_and_is_not_ready(tmp_path):
+    files = {ALIVE: tmp_path / "alive", READY: tmp_path / "ready"}
+    for path in files.values():
+        path.touch()
+    (tmp_path / "token").write_text("a token")
+    environment = {
+        **os.environ, **{name: str(path) for name, path in files.items()}, "PLANARENA_DATA": str(tmp_path / "data"),
+        "PLANARENA_MODEL_LIMIT": "a lot",
+    }  # fmt: skip
+    command = [sys.executable, "-m", "gpu_jobs", "worker", "--token-file", str(tmp_path / "token")]
+    # A setting that cannot be used, as a broken image has.
+    ended = subprocess.run(command, env=environment, capture_output=True, check=False)
+    assert ended.returncode != 0
+    assert [path.name for path in files.values() if path.exists()] == []

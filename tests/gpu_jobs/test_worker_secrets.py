@@ -112,21 +112,14 @@ def test_only_listed_variables_without_a_secret_s_name_are_handed_on():
     assert secrets_in(environment).variables == {"AWS_ACCESS_KEY_ID": "x", "https_proxy": "http://user:x@proxy"}
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["AWS_SHARED_CREDENTIALS_FILE", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-     "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"],
-)  # fmt: skip
-def test_stores_whose_credentials_come_from_a_file_or_an_address_still_open(name):
+def test_credentials_from_files_and_addresses_are_secrets_and_settings_of_libraries_are_none():
     """As in clusters that give pods a role instead of a key."""
-    environment = {name: "/var/run/credentials"}
-    assert harmless(environment) == {}
-    assert secrets_in(environment).variables == environment
-
-
-@pytest.mark.parametrize("name", ["PYTHONHASHSEED", "TOKENIZERS_PARALLELISM", "HF_HUB_DISABLE_IMPLICIT_TOKEN"])
-def test_settings_of_libraries_are_handed_on_although_they_sound_like_secrets(name):
-    assert harmless({name: "0"}) == {name: "0"}
+    names = ("SHARED_CREDENTIALS_FILE", "WEB_IDENTITY_TOKEN_FILE", "CONTAINER_CREDENTIALS_FULL_URI",
+             "CONTAINER_AUTHORIZATION_TOKEN_FILE")  # fmt: skip
+    secret = {f"AWS_{name}": "/var/run/credentials" for name in names}
+    assert (harmless(secret), secrets_in(secret).variables) == ({}, secret)
+    sounding = dict.fromkeys(["PYTHONHASHSEED", "TOKENIZERS_PARALLELISM", "HF_HUB_DISABLE_IMPLICIT_TOKEN"], "0")
+    assert harmless(sounding) == sounding
 
 
 @pytest.mark.full

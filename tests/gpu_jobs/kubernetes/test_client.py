@@ -42,7 +42,6 @@ def test_what_is_there_is_read_and_changed(api):
         Fault(status=503, body=b"<html>no backend</html>"),
         Fault(status=409, reason="Conflict"),
         Fault(drop="before"),
-        Fault(delay=1.5),
     ],
 )
 def test_what_may_succeed_later_is_tried_again(api, fault):
@@ -55,6 +54,12 @@ def test_a_server_that_stays_away_is_an_error_within_the_time_for_it(api):
     api.faults.extend([Fault(status=503)] * 1000)
     with pytest.raises(ClusterUnreachableError, match=r"does not answer \(GET: HTTP 503: told to fail\)"):
         api.client(patience_seconds=0.2).pods(SELECTOR)
+
+
+def test_a_server_that_is_silent_is_not_waited_for_without_end(api):
+    api.faults.append(Fault(drop="never"))
+    with pytest.raises(ClusterUnreachableError, match="ReadTimeoutError"):
+        api.client(timeout=(1.0, 0.05), patience_seconds=0.0).pods(SELECTOR)
 
 
 def test_a_sweep_over_many_does_not_wait_for_each_when_the_server_is_away(api):

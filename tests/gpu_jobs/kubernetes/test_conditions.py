@@ -35,73 +35,55 @@ UNSCHEDULABLE = conditions({"type": "PodScheduled", "status": "False", "reason":
 GATED = conditions({"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"})
 
 
-@pytest.mark.parametrize(
-    ("given", "state", "reason"),
-    [
-        (pod(), State.WAITING, Reason.STARTING),
-        (pod(**container("waiting", reason="ContainerCreating")), State.WAITING, Reason.STARTING),
-        (pod(**container("waiting", reason="ErrImagePull")), State.WAITING, Reason.IMAGE_NOT_PULLED),
-        (pod(**container("waiting", reason="ImagePullBackOff")), State.WAITING, Reason.IMAGE_NOT_PULLED),
-        (pod(**container("waiting", reason="InvalidImageName")), State.WAITING, Reason.IMAGE_NOT_PULLED),
-        (
-            pod(**container("waiting", reason="CreateContainerConfigError")),
-            State.WAITING,
-            Reason.CONTAINER_NOT_CREATED,
-        ),
-        (pod(**UNSCHEDULABLE), State.WAITING, Reason.UNSCHEDULABLE),
-        (pod(**GATED), State.WAITING, Reason.QUEUED_FOR_QUOTA),
-        (pod("Running", startTime=T0), State.RUNNING, Reason.RUNNING),
-        (pod("Running", deleted=True), State.GONE, Reason.STOPPING),
-        (pod("Unknown"), State.WAITING, Reason.NODE_LOST),
-        (pod("Succeeded"), State.FAILED, Reason.STOPPED),
-        (pod("Running", **crashing(10)), State.FAILED, Reason.REFUSED),
-        (pod("Running", **crashing(137, reason="OOMKilled")), State.FAILED, Reason.OUT_OF_MEMORY),
-        (pod("Running", **crashing(0)), State.FAILED, Reason.STOPPED),
-        (pod("Running", **container("terminated", exitCode=20)), State.FAILED, Reason.UNREACHABLE),
-        (pod("Running", **container("running", startedAt=T0)), State.RUNNING, Reason.RUNNING),
-        (pod(**crashing(1, kind="initContainerStatuses")), State.FAILED, Reason.CRASHED),
-        (
-            pod("Failed", **container("terminated", exitCode=137, reason="OOMKilled")),
-            State.FAILED,
-            Reason.OUT_OF_MEMORY,
-        ),
-        (pod("Failed", **container("terminated", exitCode=137, reason="Error")), State.FAILED, Reason.KILLED),
-        (pod("Failed", **container("terminated", exitCode=143, reason="Error")), State.FAILED, Reason.STOPPED),
-        (pod("Failed", **container("terminated", exitCode=20, reason="Error")), State.FAILED, Reason.UNREACHABLE),
-        (pod("Failed", **container("terminated", exitCode=2, reason="Error")), State.FAILED, Reason.REFUSED),
-        (pod("Failed", **container("terminated", exitCode=1, reason="Error")), State.FAILED, Reason.CRASHED),
-        (pod("Failed", **container("terminated", exitCode=12, reason="Error")), State.FAILED, Reason.REFUSED),
-        (pod("Failed", **container("terminated", exitCode=13, reason="Error")), State.FAILED, Reason.CRASHED),
-        (pod("Failed", **container("terminated", exitCode=99, reason="Error")), State.FAILED, Reason.CRASHED),
-        (
-            pod("Failed", **container("terminated", exitCode=128, reason="StartError")),
-            State.FAILED,
-            Reason.CONTAINER_NOT_CREATED,
-        ),
-        (pod("Failed", reason="Evicted", message="low on memory"), State.FAILED, Reason.EVICTED),
-        (pod("Failed", reason="OutOfcpu"), State.FAILED, Reason.NODE_REFUSED),
-        (pod("Failed", reason="NodeShutdown"), State.FAILED, Reason.NODE_SHUTDOWN),
-        (pod("Failed"), State.FAILED, Reason.CRASHED),
-        (
-            pod("Failed", **conditions({"type": "DisruptionTarget", "reason": "PreemptionByScheduler"})),
-            State.FAILED,
-            Reason.PREEMPTED,
-        ),
-        (
-            pod("Running", **conditions({"type": "DisruptionTarget", "reason": "DeletionByTaintManager"})),
-            State.GONE,
-            Reason.NODE_LOST,
-        ),
-        (
-            pod("Failed", **conditions({"type": "DisruptionTarget", "reason": "TerminationByKubelet"})),
-            State.FAILED,
-            Reason.EVICTED,
-        ),
+def waiting(reason):
+    return pod(**container("waiting", reason=reason))
+
+
+def ended(code, *, phase="Failed", reason="Error"):
+    return pod(phase, **container("terminated", exitCode=code, reason=reason))
+
+
+def disrupted(reason, *, phase="Failed"):
+    return pod(phase, **conditions({"type": "DisruptionTarget", "reason": reason}))
+
+
+PODS = {
+    (State.WAITING, Reason.STARTING): [pod(), waiting("ContainerCreating")],
+    (State.WAITING, Reason.IMAGE_NOT_PULLED): [
+        waiting("ErrImagePull"), waiting("ImagePullBackOff"), waiting("InvalidImageName")
     ],
-)
-def test_pods(given, state, reason):
-    found = assess_pod(given)
-    assert (found.state, found.reason) == (state, reason)
+    (State.WAITING, Reason.CONTAINER_NOT_CREATED): [waiting("CreateContainerConfigError")],
+    (State.WAITING, Reason.UNSCHEDULABLE): [pod(**UNSCHEDULABLE)],
+    (State.WAITING, Reason.QUEUED_FOR_QUOTA): [pod(**GATED)],
+    (State.WAITING, Reason.NODE_LOST): [pod("Unknown")],
+    (State.RUNNING, Reason.RUNNING): [
+        pod("Running", startTime=T0), pod("Running", **container("running", startedAt=T0))
+    ],
+    (State.GONE, Reason.STOPPING): [pod("Running", deleted=True)],
+    (State.GONE, Reason.NODE_LOST): [disrupted("DeletionByTaintManager", phase="Running")],
+    (State.FAILED, Reason.STOPPED): [pod("Succeeded"), pod("Running", **crashing(0)), ended(143)],
+    (State.FAILED, Reason.REFUSED): [pod("Running", **crashing(10)), ended(2), ended(12)],
+    (State.FAILED, Reason.UNREACHABLE): [ended(20, phase="Running"), ended(20)],
+    (State.FAILED, Reason.OUT_OF_MEMORY): [
+        pod("Running", **crashing(137, reason="OOMKilled")), ended(137, reason="OOMKilled")
+    ],
+    (State.FAILED, Reason.KILLED): [ended(137)],
+    (State.FAILED, Reason.CRASHED): [
+        pod("Failed"), ended(1), ended(13), ended(99), pod(**crashing(1, kind="initContainerStatuses"))
+    ],
+    (State.FAILED, Reason.CONTAINER_NOT_CREATED): [ended(128, reason="StartError")],
+    (State.FAILED, Reason.EVICTED): [
+        pod("Failed", reason="Evicted", message="low on memory"), disrupted("TerminationByKubelet")
+    ],
+    (State.FAILED, Reason.NODE_REFUSED): [pod("Failed", reason="OutOfcpu")],
+    (State.FAILED, Reason.NODE_SHUTDOWN): [pod("Failed", reason="NodeShutdown")],
+    (State.FAILED, Reason.PREEMPTED): [disrupted("PreemptionByScheduler")],
+}  # fmt: skip
+
+
+def test_pods():
+    assessed = [(expected, assess_pod(given), given) for expected, pods in PODS.items() for given in pods]
+    assert [one for one in assessed if (one[1].state, one[1].reason) != one[0]] == []
 
 
 def deployment(*found, replicas=1):
@@ -112,31 +94,32 @@ def refused(message):
     return {"type": "ReplicaFailure", "reason": "FailedCreate", "message": message}
 
 
-GONE = pod("Failed", **conditions({"type": "DisruptionTarget", "reason": "DeletionByTaintManager"}))
+GONE = disrupted("DeletionByTaintManager")
 KILLED = pod("Running", **crashing(137, reason="OOMKilled"))
-
-
-@pytest.mark.parametrize(
-    ("found", "state", "reason"),
-    [
-        (assess(deployment=None), State.GONE, Reason.NOT_INSTALLED),
-        (assess(deployment=deployment(replicas=0)), State.WAITING, Reason.NOT_SCALED),
-        (assess(deployment=deployment()), State.WAITING, Reason.STARTING),
-        (assess(deployment=deployment(), pods=[pod(), pod("Running")]), State.RUNNING, Reason.RUNNING),
-        (assess(deployment=deployment(replicas=0), pods=[pod("Running")]), State.RUNNING, Reason.RUNNING),
-        (assess(deployment=deployment(), pods=[pod(), pod(**UNSCHEDULABLE)]), State.WAITING, Reason.UNSCHEDULABLE),
-        (assess(deployment=deployment(), pods=[pod(**UNSCHEDULABLE), KILLED]), State.FAILED, Reason.OUT_OF_MEMORY),
-        (assess(deployment=deployment(), pods=[GONE]), State.WAITING, Reason.STARTING),
-        (assess(deployment=deployment(), pods=[GONE, pod("Running")]), State.RUNNING, Reason.RUNNING),
-        (assess(deployment=deployment(refused("exceeded quota: q"))), State.WAITING, Reason.QUOTA_EXCEEDED),
-        (assess(deployment=deployment(refused('violates PodSecurity "r"'))), State.WAITING, Reason.POD_SECURITY),
-        (assess(deployment=deployment(refused("denied the request"))), State.WAITING, Reason.NO_PODS),
-        (assess(deployment=deployment(refused("x")), pods=[pod("Running")]), State.RUNNING, Reason.RUNNING),
-        (assess(deployment=deployment(refused("x") | {"status": "False"})), State.WAITING, Reason.STARTING),
+POOLS = {
+    (State.GONE, Reason.NOT_INSTALLED): [assess(deployment=None)],
+    (State.WAITING, Reason.NOT_SCALED): [assess(deployment=deployment(replicas=0))],
+    (State.WAITING, Reason.STARTING): [
+        assess(deployment=deployment()), assess(deployment=deployment(), pods=[GONE]),
+        assess(deployment=deployment(refused("x") | {"status": "False"})),
     ],
-)
-def test_pools(found, state, reason):
-    assert (found.state, found.reason) == (state, reason)
+    (State.RUNNING, Reason.RUNNING): [
+        assess(deployment=deployment(), pods=[pod(), pod("Running")]),
+        assess(deployment=deployment(replicas=0), pods=[pod("Running")]),
+        assess(deployment=deployment(), pods=[GONE, pod("Running")]),
+        assess(deployment=deployment(refused("x")), pods=[pod("Running")]),
+    ],
+    (State.WAITING, Reason.UNSCHEDULABLE): [assess(deployment=deployment(), pods=[pod(), pod(**UNSCHEDULABLE)])],
+    (State.FAILED, Reason.OUT_OF_MEMORY): [assess(deployment=deployment(), pods=[pod(**UNSCHEDULABLE), KILLED])],
+    (State.WAITING, Reason.QUOTA_EXCEEDED): [assess(deployment=deployment(refused("exceeded quota: q")))],
+    (State.WAITING, Reason.POD_SECURITY): [assess(deployment=deployment(refused('violates PodSecurity "r"')))],
+    (State.WAITING, Reason.NO_PODS): [assess(deployment=deployment(refused("denied the request")))],
+}  # fmt: skip
+
+
+def test_pools():
+    assessed = [(expected, found) for expected, pools in POOLS.items() for found in pools]
+    assert [one for one in assessed if (one[1].state, one[1].reason) != one[0]] == []
 
 
 @pytest.mark.parametrize("link", ["label", "owner"])

@@ -28,12 +28,16 @@ def why_not(launcher) -> str:
     return str(waits.value)
 
 
-def test_all_evaluations_that_a_pool_takes_have_its_handle_and_nothing_is_created(api, cluster, launcher):
-    before = len(api.objects)
+def test_all_evaluations_that_a_pool_takes_have_its_handle_and_cost_as_many_calls_as_one(api, cluster, launcher):
+    objects = len(api.objects)
     assert ensured(launcher) == GPU
-    assert launcher.ensure(evaluation_id="another") == GPU
+    asked = len(api.requests)
+    for number in range(100):
+        assert launcher.ensure(evaluation_id=str(number)) == GPU
+        assert launcher.alive(handle=GPU).alive is True
+    assert len(api.requests) == asked
     assert make_launcher(api, cluster).ensure(evaluation_id=EVALUATION) == GPU
-    assert len(api.objects) == before
+    assert len(api.objects) == objects, "nothing is created"
     assert isinstance(launcher, PoolsWorkers)
     assert isinstance(launcher, TendsPools)
 
@@ -47,30 +51,16 @@ def test_an_evaluation_that_no_pool_takes_waits_with_a_reason_and_without_a_call
     assert api.requests == []
 
 
-def test_many_evaluations_cost_as_many_calls_as_one(api, launcher):
-    ensured(launcher)
-    asked = len(api.requests)
-    for number in range(100):
-        assert launcher.ensure(evaluation_id=str(number)) == GPU
-        assert launcher.alive(handle=GPU).alive is True
-    assert len(api.requests) == asked
-
-
-def test_pods_are_known_by_the_names_under_which_they_take_leases(api, cluster, launcher):
+def test_pods_are_known_by_the_names_under_which_they_take_leases_from_their_first_moment(api, cluster, launcher):
     (pod,) = cluster.running()
     assert launcher.alive(handle=pod) == Liveness(alive=True)
+    cluster.scale(GPU, 2)
+    cluster.tick()
+    (young,) = set(cluster.running()) - {pod}
+    assert launcher.alive(handle=young).alive is True, "it is younger than the last look"
     api.remove("pods", pod)
     cluster.later(10)
     assert launcher.alive(handle=pod) == Liveness(alive=False, reason="it was deleted in the cluster", disrupted=True)
-
-
-def test_a_pod_that_is_younger_than_the_last_look_is_not_taken_for_deleted(cluster, launcher):
-    before = set(cluster.running())
-    assert launcher.alive(handle=GPU).alive is True
-    cluster.scale(GPU, 2)
-    cluster.tick()
-    (young,) = set(cluster.running()) - before
-    assert launcher.alive(handle=young).alive is True
 
 
 @pytest.mark.parametrize(
@@ -191,24 +181,18 @@ class TestTokens:
             launcher._client.secret("planarena-pool-somebodys")
 
 
-class TestScalingDown:
-    def test_busy_pods_are_taken_last(self, api, cluster, launcher):
-        cluster.scale(GPU, 3)
-        cluster.tick()
-        first, second, third = cluster.running()
-        launcher.tend(busy=[first, third, "somebody's worker"])
-        costs = {pod["metadata"]["name"]: pod["metadata"]["annotations"].get(COST) for pod in cluster.pods()}
-        assert costs == {first: "100", second: None, third: "100"}
-        cluster.scale(GPU, 2)
-        cluster.tick()
-        cluster.tick()
-        assert cluster.running() == [first, third]
-        cluster.later(10)
-        launcher.tend(busy=[third])
-        cluster.scale(GPU, 1)
-        cluster.tick()
-        cluster.tick()
-        assert cluster.running() == [third]
+def test_busy_pods_are_taken_last(api, cluster, launcher):
+    cluster.scale(GPU, 3)
+    cluster.tick()
+    first, second, third = cluster.running()
+    launcher.tend(busy=[first, third, "somebody's worker"])
+    costs = {pod["metadata"]["name"]: pod["metadata"]["annotations"].get(COST) for pod in cluster.pods()}
+    assert costs == {first: "100", second: None, third: "100"}
+    for busy in ([first, third], [third]):
+        launcher.tend(busy=busy)
+        cluster.scale(GPU, len(busy))
+        cluster.later(10, ticks=2)
+        assert cluster.running() == busy
 
 
 def test_a_pod_that_hangs_is_deleted_alone_and_its_pool_replaces_it(cluster, launcher):

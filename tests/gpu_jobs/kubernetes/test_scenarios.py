@@ -60,22 +60,6 @@ class TestScaling:
 
         return FakeKeda(cluster, fetch=fetch)
 
-    def test_a_pool_starts_when_it_is_needed_and_stops_when_it_is_not(self, api, cluster, keda, wanted):
-        cluster.later(30)
-        assert cluster.running() == []
-        wanted["workers"] = 3
-        cluster.later(30)
-        assert len(cluster.running()) == 3
-        wanted["workers"] = 50
-        cluster.later(30)
-        assert len(cluster.running()) == 8
-        wanted["workers"] = 1
-        cluster.later(8 * MINUTE, ticks=32)
-        assert len(cluster.running()) == 1
-        wanted["workers"] = 0
-        cluster.later(8 * MINUTE, ticks=32)
-        assert cluster.running() == []
-
     def test_a_pool_is_starting_until_its_scaler_had_time(self, api, cluster, keda, wanted):
         launcher = make_launcher(api, cluster)
         wanted["workers"] = None

@@ -8,9 +8,9 @@ from gpu_jobs.attempt_secrets import HeldLease
 from gpu_jobs.client import ApiClient
 from gpu_jobs.contract.log import LONGEST_LINE
 from gpu_jobs.logs.sending import AttemptLog
-from gpu_jobs.worker import Worker
 from tests.fakes.api import LEASE, FakeApi
 from tests.fakes.runner import FakeRunner
+from tests.gpu_jobs.test_worker import Acting, make_worker
 
 logger = logging.getLogger("somewhere.else")
 
@@ -24,10 +24,6 @@ def client_of(api: FakeApi) -> ApiClient:
     return ApiClient(url="http://site", token="operator", transport=api.transport, sleep=lambda _: None)
 
 
-def run(api: FakeApi, runner: FakeRunner, **changes) -> int:
-    return Worker(client=client_of(api), runner=runner, name="w", idle_seconds=0.0, **changes).run()
-
-
 def text_of(api: FakeApi) -> str:
     return "\n".join(api.log[number] for number in sorted(api.log))
 
@@ -38,7 +34,7 @@ def log_of(api: FakeApi, **changes) -> AttemptLog:
 
 def test_the_log_says_how_each_task_ended_and_arrives_before_the_attempt_ends():
     api = FakeApi(LEASE)
-    run(api, FakeRunner())
+    make_worker(api, FakeRunner()).run()
     assert [f"task {number}: scored 0.0{number}00" in text_of(api) for number in range(3)] == [True] * 3
     assert "3 tasks of evaluation e1" in text_of(api)
     assert api.late_lines == []
@@ -46,7 +42,7 @@ def test_the_log_says_how_each_task_ended_and_arrives_before_the_attempt_ends():
 
 def test_an_error_is_told_without_the_folders_of_the_worker_s_machine():
     api = FakeApi(LEASE)
-    run(api, FakeRunner(fails_at="1"))
+    make_worker(api, FakeRunner(fails_at="1")).run()
     assert "RuntimeError: the expert fell over" in text_of(api)
     assert api.late_lines == []
     assert "Traceback" not in text_of(api)
@@ -56,25 +52,20 @@ def test_an_error_is_told_without_the_folders_of_the_worker_s_machine():
 @pytest.mark.parametrize("kind", [{"kind": "endpoint"}, {"kind": "chat", "model": "m", "strategy": "hugginggpt"}])
 def test_no_token_no_secret_header_and_no_address_is_sent(kind):
     called = {"url": "https://planner.example.org/plan", "timeout_seconds": 3}
-    header = {"name": "X-Own", "value": "value-of-the-header"}
     api = FakeApi({**LEASE, "planner": {**kind, **called, "has_header": True}, "split": "hidden", "needs_seed": True})
-    api.header, api.seed = header, "seed-of-the-season"
+    api.header, api.seed = {"name": "X-Own", "value": "value-of-the-header"}, "seed-of-the-season"
 
-    class Talking(FakeRunner):
-        def _record(self, *, lease, task):
-            value = lease.header.value.get_secret_value()
-            told = f"{lease.token} {value} {lease.planner.url} {lease.hidden_seed.get_secret_value()} {api.session}"
-            logger.warning("%s operator-token my-own-secret Authorization: x-y-z", told)
-            return super()._record(lease=lease, task=task)
+    def talk(lease, task):
+        secrets = [lease.header.value, lease.hidden_seed]
+        told = f"{lease.token} {lease.planner.url} {[one.get_secret_value() for one in secrets]} {api.session}"
+        logger.warning("%s operator-token my-own-secret Authorization: x-y-z", told)
 
-    run(api, Talking(), secrets=["operator-token", "my-own-secret"])
+    make_worker(api, Acting(talk), secrets=["operator-token", "my-own-secret"]).run()
     said = text_of(api)
     assert "the endpoint" in said
-    hidden = ("attempt-token", "operator-token", "my-own-secret", "x-y-z", "planner.example.org", "value-of-the-header")
-    for secret in ("seed-of-the-season", "session-1"):
-        assert secret not in said
-    for secret in hidden:
-        assert secret not in said
+    hidden = ("attempt-token", "operator-token", "my-own-secret", "x-y-z", "planner.example.org", "value-of-the-header",
+              "seed-of-the-season", "session-1")  # fmt: skip
+    assert [secret for secret in hidden if secret in said] == []
 
 
 def test_lines_that_did_not_arrive_are_sent_again_under_the_same_numbers():

@@ -14,6 +14,7 @@ from gpu_jobs.model_server.isolation.confinement import Layer
 from gpu_jobs.model_server.isolation.sandbox import Sandbox
 from gpu_jobs.model_server.remote import greeted
 from gpu_jobs.model_server.serving import serve_one
+from tests.processes import free_port
 
 CHILD = """
 import json, os, struct, sys, time
@@ -32,13 +33,6 @@ channel.send(wire.encoded(wire.Loaded(identity=identity)))
 channel.receive(most=1 << 24)
 """
 """The process of a model that is loaded at once, and is asked something; what it does then is appended."""
-
-
-def free_port() -> int:
-    """A port that nobody has at the moment."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 @contextmanager

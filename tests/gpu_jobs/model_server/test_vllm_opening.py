@@ -1,22 +1,21 @@
 """A model in vLLM in another container: a receiver first, then vLLM at the same address."""
 
-import json
 import socket
 import threading
-import time
 from contextlib import contextmanager, suppress
 
 import pytest
 
 from evaluator.isolation.address import Address
-from evaluator.planners.language_models.admission.rules import ModelRefusedError
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 from evaluator.planners.language_models.protocol import GenerateCall, Message, ScoreCall
 from gpu_jobs.model_server.client import Deadlines
 from gpu_jobs.model_server.opening import submitted_model_opener
 from gpu_jobs.model_server.serving import serve_one
 from gpu_jobs.model_server.vllm_opening import VllmOpener, facts_of
-from tests.gpu_jobs.model_server.serving import engine_loop, engine_of, free_port
+from tests.gpu_jobs.model_server.serving import engine_loop, engine_of
+from tests.gpu_jobs.test_local_launcher import until
+from tests.processes import free_port
 
 SAID = (Message("user", "Text"),)
 SOURCE = {"model_id": "own/planner", "commit": "c" * 40}
@@ -141,17 +140,10 @@ def test_an_engine_of_an_earlier_process_is_ended_before_anything_is_served(tmp_
     control = tmp_path / "control"
     with engine_loop(control) as starts:
         (control / "serve").touch()
-        wait_for(lambda: starts)
+        until(lambda: starts)
         engine_of(control).stop()
         assert list(control.iterdir()) == []
         engine_of(control).stop()
-
-
-def wait_for(condition):
-    until = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.01)
 
 
 def test_the_setting_chooses_the_engine(monkeypatch):
@@ -170,18 +162,9 @@ class Spells:
         return {"<|eot_id|>": (128_009,)}[text]
 
 
-def ends_of(folder, **config):
-    (folder / "model.safetensors").write_bytes(b"")
-    (folder / "config.json").write_text(json.dumps(config))
-    (folder / "tokenizer_config.json").write_text('{"eos_token": "<|eot_id|>"}')
-    (folder / "generation_config.json").write_text('{"eos_token_id": [7, 8]}')
-    return facts_of(folder, name="m", source={}, api=Spells()).ends
-
-
 def test_a_text_ends_with_the_tokens_of_the_tokenizer_and_of_the_configuration(tmp_path):
-    assert ends_of(tmp_path) == (128_009,)
-    assert ends_of(tmp_path, eos_token_id=128_001) == (128_009, 128_001)
-    assert ends_of(tmp_path, eos_token_id=[128_001, 128_008, 128_009]) == (128_009, 128_001, 128_008)
-    for odd in (list(range(17)), [10**9], "</s>"):
-        with pytest.raises(ModelRefusedError, match="says eos_token_id"):
-            ends_of(tmp_path, eos_token_id=odd)
+    (tmp_path / "model.safetensors").write_bytes(b"")
+    (tmp_path / "config.json").write_text('{"eos_token_id": 128001}')
+    (tmp_path / "tokenizer_config.json").write_text('{"eos_token": "<|eot_id|>"}')
+    (tmp_path / "generation_config.json").write_text('{"eos_token_id": [7, 8]}')
+    assert facts_of(tmp_path, name="m", source={}, api=Spells()).ends == (128_009, 128_001)
