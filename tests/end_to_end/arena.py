@@ -5,7 +5,8 @@ import re
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,16 @@ class Arena:
     def stop(self, number: signal.Signals = signal.SIGINT) -> int:
         self._client.close()
         return self._program.stop(number)
+
+
+def left_of(processes: Iterable[psutil.Process], *, seconds: float = 20) -> list[int]:
+    """Ids of those that still live when all had so much time to end. Some end as children of a process that does not
+    wait for them."""
+    until = time.monotonic() + seconds
+    left = [process.pid for process in processes]
+    while (left := [pid for pid in left if lives(pid)]) and time.monotonic() < until:
+        time.sleep(0.05)
+    return left
 
 
 @contextmanager

@@ -10,14 +10,75 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
-
-from tests.end_to_end.arena import Arena
-from tests.end_to_end.hands import Keyboard, Mouse
+from playwright.sync_api import Browser, Locator, Page, expect
 
 pytestmark = [pytest.mark.full, pytest.mark.browser, pytest.mark.timeout(400)]
 BUNDLED = ["gold", "random-valid", "no-op"]
 ATOM = "{http://www.w3.org/2005/Atom}"
+MOST_TABS = 400
+
+
+class Mouse:
+    """Clicks what it is told."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    def press(self, what: Locator) -> None:
+        """Follow a link, press a button, open a disclosure."""
+        what.click()
+
+    def tick(self, box: Locator) -> None:
+        box.check()
+
+    def write(self, field: Locator, text: str) -> None:
+        field.fill(text)
+
+    def choose(self, field: Locator, option: str) -> None:
+        field.select_option(label=option)
+
+    def date(self, field: Locator, day: date) -> None:
+        field.fill(day.isoformat())
+        field.blur()
+
+
+class Keyboard:
+    """Goes from stop to stop with the key Tab: what it does not come to by that cannot be reached."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    def press(self, what: Locator) -> None:
+        self._reach(what)
+        self.page.keyboard.press("Enter")
+
+    def tick(self, box: Locator) -> None:
+        self._reach(box)
+        self.page.keyboard.press("Space")
+
+    def write(self, field: Locator, text: str) -> None:
+        self._reach(field)
+        self.page.keyboard.press("ControlOrMeta+a")
+        self.page.keyboard.type(text)
+
+    def choose(self, field: Locator, option: str) -> None:
+        self._reach(field)
+        self.page.keyboard.type(option)
+
+    def date(self, field: Locator, day: date) -> None:
+        """Digit by digit, as the field takes them in English, with pauses: no digit may go astray meanwhile."""
+        self._reach(field)
+        self.page.keyboard.type(f"{day:%m%d%Y}", delay=200)
+        for _ in range(2):
+            self.page.keyboard.press("Tab")
+
+    def _reach(self, what: Locator) -> None:
+        what.wait_for()
+        for _ in range(MOST_TABS):
+            if what.evaluate("one => one === document.activeElement"):
+                return
+            self.page.keyboard.press("Tab")
+        raise AssertionError(f"{what} is not reached by {MOST_TABS} presses of Tab")
 
 
 @pytest.fixture
@@ -155,7 +216,3 @@ def opened(page: Page, hand: Mouse | Keyboard, name: str) -> str:
     text = page.locator("pre").inner_text()
     page.go_back()
     return text
-
-
-def test_the_arena_is_what_the_journeys_begin_with(arena: Arena):
-    assert set(BUNDLED) <= {row["planner"] for row in arena.get("boards/openagi/")["content"]["rows"]}

@@ -9,13 +9,13 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-import psutil
 import pytest
 from typer.testing import CliRunner
 
 from evaluator.client.__main__ import app
+from tests.end_to_end.arena import left_of
 from tests.fakes.checkpoints import zipped
-from tests.processes import ROOT, lives
+from tests.processes import ROOT, clean_environment, lives
 
 if TYPE_CHECKING:
     # They import PyTorch, which no module does before a test needs it.
@@ -115,8 +115,6 @@ def test_no_secret_is_in_a_row_an_artefact_or_a_log(site: "Site", fates: "Mappin
 
 
 def test_a_second_demo_in_the_same_data_folder_leaves_the_first_alone(site: "Site"):
-    from tests.processes import clean_environment
-
     processes = {process.pid for process in site.arena.family()}
     done = subprocess.run(
         [sys.executable, "manage.py", "demo", "--once"], cwd=ROOT, capture_output=True, text=True, timeout=120,
@@ -131,5 +129,4 @@ def test_stopping_it_leaves_nothing_running(site: "Site"):
     family = site.arena.family()
     assert len(family) > 5
     assert site.arena.stop(signal.SIGINT) == 0, site.arena.output
-    psutil.wait_procs(family, timeout=10)
-    assert [process.pid for process in family if lives(process.pid)] == []
+    assert left_of(family) == []

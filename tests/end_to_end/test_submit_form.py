@@ -1,16 +1,12 @@
-"""The forms of all kinds of planners in a real browser: checked as one types, without losing the focus or moving
-anything."""
+"""Forms of planners in a real browser: checked as one types, without losing the focus or moving anything."""
 
-import json
 import re
 import secrets
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from evaluator.planners.language_models.chat.trial_server import ServerSettings, serving
-from evaluator.suites.registry import suite_of
 from tests.end_to_end.arena import Arena
 from tests.leaderboard.planners.servers import TOKEN, guarded
 
@@ -91,64 +87,3 @@ def test_a_chat_endpoint_is_tested_and_submitted(arena: Arena, form: Page):
         expect(trial).to_contain_text("Empty plan: the endpoint answers, but its plan has no steps.", timeout=30_000)
         submit_as(form, "talker")
     assert form.problems == []
-
-
-def test_a_bundled_planner_is_chosen_from_its_group_and_told_which_suites_it_supports(arena: Arena, form: Page):
-    open_form(form, arena, "A planner that comes with PlanArena")
-    form.get_by_text("Strategies without a language model").click()
-    form.get_by_label(re.compile("^controlllm/adaptive")).check()
-    expect(form.locator("#id_suites_status")).to_contain_text("does not support requests of openagi")
-    form.get_by_label(re.compile("^no-op")).check()
-    expect(form.locator("#id_suites_status")).to_have_text("")
-    submit_as(form, "idle")
-    assert form.problems == []
-
-
-def test_a_plans_file_is_checked_at_once_and_submitted(arena: Arena, form: Page, tmp_path: Path):
-    open_form(form, arena, "A file with plans")
-    expect(form.get_by_role("checkbox", name=re.compile("executed"))).to_have_count(0)
-    form.get_by_role("checkbox", name=re.compile("^toolmini", re.IGNORECASE)).first.check()
-    file = tmp_path / "plans.json"
-    task = suite_of("toolmini").tasks[0].key
-    file.write_text(json.dumps({task: {"steps": [], "answers": []}}))
-    form.get_by_label("Plans file", exact=True).set_input_files(file)
-    expect(form.locator("#id_plans_file_status")).to_contain_text(f"1 has no steps, such as {task}.")
-    submit_as(form, "written")
-    assert form.problems == []
-
-
-def test_an_agent_is_submitted_for_a_suite_in_turns(arena: Arena, form: Page):
-    open_form(form, arena, "An agent")
-    expect(form.get_by_role("checkbox", name=re.compile(": (executed|judged)"))).to_have_count(0)
-    submit_as(form, "caller")
-    assert form.problems == []
-
-
-def test_a_hub_model_that_the_hub_does_not_serve_is_refused_and_the_form_kept(arena: Arena, form: Page):
-    open_form(form, arena, "A Hugging Face model")
-    form.get_by_label("Model", exact=True).fill("no such name")
-    form.get_by_label("Name on the board").fill("large")
-    form.get_by_role("main").get_by_role("button", name="Submit", exact=True).click()
-    form.get_by_role("alert").get_by_role("link", name="Model").click()
-    expect(form.get_by_label("Model", exact=True)).to_be_focused()
-    expect(form.get_by_label("Name on the board")).to_have_value("large")
-
-
-def test_a_checkpoint_that_is_no_archive_is_refused_beside_its_field(arena: Arena, form: Page, tmp_path: Path):
-    open_form(form, arena, "A checkpoint of mine")
-    (tmp_path / "model.zip").write_bytes(b"no archive")
-    form.get_by_label("Checkpoint", exact=True).set_input_files(tmp_path / "model.zip")
-    form.get_by_label("Name on the board").fill("weights")
-    form.get_by_role("main").get_by_role("button", name="Submit", exact=True).click()
-    expect(form.locator("#id_checkpoint_file_status .error")).not_to_have_text("")
-
-
-def test_without_scripts_a_kind_is_chosen_and_its_errors_lead_to_their_fields(browser, arena: Arena, form: Page):
-    context = browser.new_context(java_script_enabled=False, storage_state=form.context.storage_state())
-    plain = context.new_page()
-    plain.goto(f"{arena.url}/submit/plans/")
-    plain.get_by_role("button", name="Submit", exact=True).click()
-    expect(plain.locator("#id_plans_file_status")).to_have_text("Choose the file with your plans.")
-    plain.get_by_role("alert").get_by_role("link", name="Plans file").click()
-    assert plain.url.endswith("#id_plans_file")
-    context.close()
