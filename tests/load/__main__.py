@@ -6,7 +6,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.load.report import told
 from tests.load.run import Options, measure
 
 
@@ -32,9 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("Stopped.", file=sys.stderr)
         return 130
+    text = json.dumps(report, indent=1)
     if out is not None:
-        out.write_text(json.dumps(report, indent=1) + "\n")
-    print(told(report))
+        out.write_text(text + "\n")
+    print(text)
     if wrong := {what: count for what, count in report["wrong_leases"].items() if count}:
         print(f"Leases went wrong: {wrong}", file=sys.stderr)
     return 0 if report["finished"] == 1 and not wrong else 1

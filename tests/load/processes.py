@@ -1,8 +1,5 @@
 """The processes of a load test: started in sessions of their own, measured, and ended by their ids."""
 
-import os
-import signal
-import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -10,8 +7,7 @@ from pathlib import Path
 
 import psutil
 
-ROOT = Path(__file__).resolve().parents[2]
-_STOP_SECONDS = 10.0
+from tests.processes import Program, tails
 
 
 class Processes:
@@ -21,7 +17,7 @@ class Processes:
         logs.mkdir(parents=True, exist_ok=True)
         self._logs = logs
         self._environment = dict(environment)
-        self._started: list[tuple[str, subprocess.Popen[bytes]]] = []
+        self._started: list[tuple[str, Program]] = []
         self._others: list[tuple[str, int]] = []
 
     def measure_too(self, *, what: str, pid: int) -> None:
@@ -30,22 +26,19 @@ class Processes:
 
     def start(self, *, what: str, name: str, module: str, arguments: Sequence[str]) -> None:
         """Start `python -m module`; its output goes to `name`.log."""
-        with (self._logs / f"{name}.log").open("wb") as output:
-            # A session of its own: Ctrl-C reaches the test alone, which then ends the others in order.
-            process = subprocess.Popen(
-                [sys.executable, "-m", module, *arguments], cwd=ROOT, env=self._environment, start_new_session=True,
-                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-            )  # fmt: skip
-        self._started.append((what, process))
+        command = [sys.executable, "-m", module, *arguments]
+        program = Program(command, log=self._logs / f"{name}.log", environment=self._environment)
+        self._started.append((what, program))
 
     def check(self) -> None:
         """Fail if one has ended: a load test in which something died measures nothing."""
-        for what, process in self._started:
-            assert process.poll() is None, f"a process of {what} ended with {process.returncode}:\n{self.tails()}"
+        for what, program in self._started:
+            code = program.process.poll()
+            assert code is None, f"a process of {what} ended with {code}:\n{self.tails()}"
 
     def tails(self) -> str:
         """The ends of all logs."""
-        return "\n".join(f"--- {log.name}\n{log.read_text(errors='replace')[-1500:]}" for log in self._logs.iterdir())
+        return tails(self._logs.iterdir())
 
     def memory(self) -> dict[str, float]:
         """Resident memory in MiB of each kind, children included."""
@@ -57,25 +50,16 @@ class Processes:
 
     def _sums(self, measure: Callable[[psutil.Process], float]) -> dict[str, float]:
         found: dict[str, float] = {}
-        for what, pid in [*((what, process.pid) for what, process in self._started), *self._others]:
-            found[what] = found.get(what, 0.0) + sum(measure(each) for each in _family(pid))
+        families = [(what, program.family()) for what, program in self._started]
+        families += [(what, _family(pid)) for what, pid in self._others]
+        for what, family in families:
+            found[what] = found.get(what, 0.0) + sum(map(measure, family))
         return found
 
     def stop(self) -> None:
         """End all, the last one first, so that workers can say goodbye to a site that still answers."""
-        for kind in dict.fromkeys(what for what, _ in reversed(self._started)):
-            end([one for what, process in self._started if what == kind for one in _family(process.pid)])
-        for _, process in self._started:
-            process.wait(timeout=_STOP_SECONDS)
-
-
-def end(processes: Sequence[psutil.Process]) -> None:
-    """Ask these to end, and kill what does not."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        for process in processes:
-            with suppress(ProcessLookupError):
-                os.kill(process.pid, number)
-        _, processes = psutil.wait_procs(processes, timeout=_STOP_SECONDS)
+        for _, program in reversed(self._started):
+            program.stop()
 
 
 def _cpu_seconds(process: psutil.Process) -> float:

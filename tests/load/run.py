@@ -1,9 +1,7 @@
 """One load test: start everything, submit, watch until all has ended, and make the report."""
 
 import os
-import secrets
 import shutil
-import socket
 import sys
 import tempfile
 import time
@@ -15,8 +13,10 @@ from typing import Any
 import httpx
 
 from leaderboard.demo.processes import interruptible
+from tests.load.installation import installation
 from tests.load.processes import Processes
 from tests.load.report import report_of
+from tests.processes import free_port
 
 _SAMPLE_SECONDS = 1.0
 _TELL_SECONDS = 5.0
@@ -66,48 +66,19 @@ def measure(options: Options) -> dict[str, Any]:
 
 
 def _measure_in(folder: Path, *, options: Options) -> dict[str, Any]:
-    from leaderboard.site import embedded
-
-    port = _free_port()
-    try:
-        _set_environment(folder=folder, database=embedded.start(folder), port=port, options=options)
-        import django
-
-        django.setup()
-        from tests.load import database
-
+    port = free_port()
+    settings = {
+        "BROKER_URL": options.broker, "PLANARENA_API_URL": f"http://127.0.0.1:{port}", "PLANARENA_MAIL_OWNERS": "0",
+        "PLANARENA_EVALUATOR": "tests.fakes.evaluator.FakeEvaluator",
+        "PLANARENA_LAUNCHER": "leaderboard.queue.launching.no_launcher", "PLANARENA_TASKS_PER_SHARD": "1",
+        "PLANARENA_QUOTA_PER_DAY": "0", "PLANARENA_QUOTA_PER_SUITE_AND_DAY": "0",
+    }  # fmt: skip
+    with installation(folder, **settings):
         processes = Processes(logs=folder / "logs", environment=os.environ)
         try:
             return _Test(folder=folder, port=port, options=options, processes=processes).run()
         finally:
             processes.stop()
-            database.close()
-    finally:
-        embedded.stop(folder)
-
-
-def _set_environment(*, folder: Path, database: str, port: int, options: Options) -> None:
-    """Settings as of a site in production, but for what this machine lacks: HTTPS, a mail server, experts."""
-    for name in [name for name in os.environ if name.startswith("PLANARENA_")]:
-        del os.environ[name]
-    os.environ.update(
-        DJANGO_SETTINGS_MODULE="leaderboard.site.settings",
-        DATABASE_URL=database,
-        BROKER_URL=options.broker,
-        PLANARENA_DATA=str(folder),
-        PLANARENA_SECRET_KEY=secrets.token_urlsafe(40),
-        PLANARENA_WORKER_TOKEN=secrets.token_urlsafe(40),
-        PLANARENA_ALLOWED_HOSTS="127.0.0.1",
-        PLANARENA_API_URL=f"http://127.0.0.1:{port}",
-        PLANARENA_HTTPS="0",
-        PLANARENA_EMAIL_VERIFICATION="none",
-        PLANARENA_MAIL_OWNERS="0",
-        PLANARENA_EVALUATOR="tests.fakes.evaluator.FakeEvaluator",
-        PLANARENA_LAUNCHER="leaderboard.queue.launching.no_launcher",
-        PLANARENA_TASKS_PER_SHARD="1",
-        PLANARENA_QUOTA_PER_DAY="0",
-        PLANARENA_QUOTA_PER_SUITE_AND_DAY="0",
-    )
 
 
 class _Test:
@@ -228,9 +199,3 @@ class _Test:
 
     def _tell(self, text: str) -> None:
         print(f"{time.monotonic() - self._began:7.1f} s  {text}", file=sys.stderr, flush=True)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

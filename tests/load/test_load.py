@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from tests.load.figures import contested, distribution, fairness, gaps, given_twice, growth
-from tests.load.processes import ROOT
+from tests.processes import ROOT
 
 USERS, EVALUATIONS, ENDED, WORKERS, TASKS = 4, 40, 20, 3, 3
 

@@ -3,20 +3,27 @@
 import argparse
 import json
 import logging
-import os
-import secrets
 import shutil
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from leaderboard.site import embedded
+from tests.load.installation import installation
 from tests.scale import wide_suite
+
+SETTINGS = {
+    "PLANARENA_SUITES": wide_suite.__name__,
+    "PLANARENA_ALLOWED_HOSTS": "127.0.0.1,testserver",
+    # The operator here signs in without a page.
+    "PLANARENA_OPERATORS_NEED_2FA": "0",
+    # All readers have one address.
+    "PLANARENA_API_READS_PER_MINUTE": "0",
+    "PLANARENA_API_ANONYMOUS_READS_PER_MINUTE": "0",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     folder = options.folder or Path(tempfile.mkdtemp(prefix="planarena-scale-"))
     try:
-        with _installation(folder):
+        with installation(folder, **SETTINGS):
             report = _report(folder, options=options)
     finally:
         if options.folder is None:
@@ -44,43 +51,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.out.write_text(json.dumps(report, indent=1) + "\n")
     _tell(report)
     return 0
-
-
-@contextmanager
-def _installation(folder: Path) -> Iterator[None]:
-    """The environment of an installation in a folder, with Django set up and its database running."""
-    for name in [name for name in os.environ if name.startswith("PLANARENA_")]:
-        del os.environ[name]
-    os.environ.update(
-        DJANGO_SETTINGS_MODULE="leaderboard.site.settings",
-        DATABASE_URL=embedded.start(folder),
-        PLANARENA_DATA=str(folder),
-        PLANARENA_SUITES=wide_suite.__name__,
-        PLANARENA_SECRET_KEY=secrets.token_urlsafe(40),
-        PLANARENA_WORKER_TOKEN=secrets.token_urlsafe(40),
-        PLANARENA_ALLOWED_HOSTS="127.0.0.1,testserver",
-        PLANARENA_HTTPS="0",
-        PLANARENA_EMAIL_VERIFICATION="none",
-        # The operator here signs in without a page.
-        PLANARENA_OPERATORS_NEED_2FA="0",
-        # All readers have one address.
-        PLANARENA_API_READS_PER_MINUTE="0",
-        PLANARENA_API_ANONYMOUS_READS_PER_MINUTE="0",
-    )
-    try:
-        import django
-
-        django.setup()
-        from django.db import connections
-
-        try:
-            yield
-        finally:
-            connections.close_all()
-            for connection in connections.all():
-                connection.close_pool()
-    finally:
-        embedded.stop(folder)
 
 
 def _report(folder: Path, *, options: argparse.Namespace) -> dict[str, Any]:

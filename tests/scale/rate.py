@@ -6,15 +6,18 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 
 import psutil
 
-_START_SECONDS = 60.0
+from tests.processes import Program, free_port
+
 _STARTS = 3
 
 
@@ -79,27 +82,21 @@ def start_seconds() -> list[float]:
 
 @contextmanager
 def _server() -> Iterator[tuple[psutil.Process, int]]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "uvicorn", "leaderboard.wiring.asgi:application", "--port", str(port)]
-    process = subprocess.Popen([*command, "--log-level", "warning", "--no-access-log"])
-    try:
-        _wait_for(port=port, process=process)
-        yield psutil.Process(process.pid), port
-    finally:
-        process.terminate()
-        process.wait(timeout=30)
+    with tempfile.TemporaryDirectory() as folder:
+        command += ["--log-level", "warning", "--no-access-log"]
+        program = Program(command, log=Path(folder) / "site.log")
+        try:
+            program.wait_for(lambda: _answers(port), what="the site answers", seconds=60)
+            yield psutil.Process(program.process.pid), port
+        finally:
+            program.stop()
 
 
-def _wait_for(*, port: int, process: subprocess.Popen[bytes]) -> None:
-    until = time.monotonic() + _START_SECONDS
-    while time.monotonic() < until and process.poll() is None:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.1)
-    raise RuntimeError("the site did not start")
+def _answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 class _Readings:
