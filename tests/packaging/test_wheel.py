@@ -139,13 +139,6 @@ def test_help_lists_every_command_and_needs_no_package(unpacked, tmp_path):
     assert max(map(len, printed.splitlines())) <= 80
 
 
-def test_an_unknown_command_is_refused(unpacked, tmp_path):
-    done = without_packages(unpacked, "sumbit", folder=tmp_path)
-    assert done.returncode == 2
-    meant = "Did you mean 'submit' or 'suites'?"
-    assert done.stderr == f"planarena: there is no command 'sumbit'. {meant} planarena --help lists them.\n"
-
-
 def test_an_installed_site_finds_its_pages_and_keeps_its_data_in_the_working_directory(unpacked, tmp_path):
     program = """
 from leaderboard.site import settings
