@@ -11,6 +11,7 @@ from evaluator.suites.hidden import commitment, data_digest
 from evaluator.suites.toolbench.judging import judge_digest
 from gpu_jobs import __main__ as program
 from gpu_jobs.attempt_secrets import HeldLease
+from gpu_jobs.contract.attempt import Phase
 from gpu_jobs.contract.lease import ChatPlanner
 from gpu_jobs.planners import OPENERS, LeaseRefusedError
 from gpu_jobs.runner import EvaluatorRunner
@@ -38,6 +39,13 @@ def make_lease(**changes: object) -> HeldLease:
 
 def run(lease: HeldLease) -> list[float | None]:
     return [record.score for record in EvaluatorRunner(store=MemoryStore(), device="cpu").run(lease)]
+
+
+def test_the_phases_of_a_lease_follow_its_work():
+    runner = EvaluatorRunner(store=MemoryStore(), device="cpu")
+    assert runner.phase.now is Phase.PREPARING
+    list(runner.run(make_lease()))
+    assert runner.phase.now is Phase.PLANNING
 
 
 def test_a_lease_with_a_perturbation_asks_in_that_form():

@@ -107,7 +107,8 @@ THE_PROXY_OPEN: list[Flow] = [
     ("and the internet", [PROXY], [PLANNER], [443]),
 ]
 THE_PROXY_SHUT: list[Flow] = [
-    ("nobody else reaches the internet", [*SITE, PLAIN, CALLING], OUTSIDE, [*PORTS, 1024, 8443, 65535]),
+    ("nobody else reaches the internet", [*SITE, PLAIN, CALLING], OUTSIDE,
+     [22, 53, 80, 443, 1024, 6443, 8000, 8443, 65535]),
     ("nobody else asks it",
      [BEAT, WATCH, MIGRATE, PLAIN, *DNS, *PROMETHEUS, *UNKNOWN, Pod(namespace="planarena-egress"),
       Pod(namespace="default", labels=WEB.labels), Pod(namespace=JOBS, labels={"planarena.io/egress": "endpoint"})],

@@ -246,7 +246,7 @@ class _Handler(BaseHTTPRequestHandler):
         if why := self._forbidden(query):
             return self._answer(403, _status(403, why))
         if query.get("watch"):
-            return self._watch(query)
+            return self._watch(query, drops=fault is not None and fault.drop == "after")
         status, answer = self._do(query, json.loads(body or b"{}"))
         if fault and fault.drop == "after":
             return self._hang_up()
@@ -297,7 +297,7 @@ class _Handler(BaseHTTPRequestHandler):
             metadata["continue"] = str(start + limit)
         return 200, {"kind": "List", "metadata": metadata, "items": found[start : start + limit]}
 
-    def _watch(self, query: dict[str, str]) -> None:
+    def _watch(self, query: dict[str, str], *, drops: bool) -> None:
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Transfer-Encoding", "chunked")
@@ -313,7 +313,10 @@ class _Handler(BaseHTTPRequestHandler):
                 for part in (line[:20], line[20:]):
                     self.wfile.write(f"{len(part):x}\r\n".encode() + part + b"\r\n")
                 self.wfile.flush()
+        if drops:
+            return self._hang_up()
         self.wfile.write(b"0\r\n\r\n")
+        return None
 
     def _hang_up(self) -> None:
         self.close_connection = True

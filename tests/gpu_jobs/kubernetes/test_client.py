@@ -110,6 +110,15 @@ def test_a_watch_tells_what_comes_after_its_version(api):
     assert [event["type"] for event in events] == ["ADDED", "DELETED"]
 
 
+def test_a_watch_whose_connection_drops_just_ends(api):
+    client = api.client()
+    _, version = client.pods(SELECTOR)
+    api.put("pods", pod("one"))
+    api.faults.append(Fault(drop="after"))
+    events = list(client.watch_pods(selector=SELECTOR, version=version, seconds=0))
+    assert [event["type"] for event in events] == ["ADDED"]
+
+
 def test_a_watch_from_a_forgotten_version_has_expired(api):
     api.put("pods", pod("one"))
     api.forget_events()
