@@ -3,8 +3,6 @@
 import json
 import secrets
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -15,7 +13,6 @@ from typer.testing import CliRunner
 from evaluator.client.__main__ import app
 from tests.end_to_end.arena import left_of
 from tests.fakes.checkpoints import zipped
-from tests.processes import ROOT, clean_environment, lives
 
 if TYPE_CHECKING:
     # They import PyTorch, which no module does before a test needs it.
@@ -112,17 +109,6 @@ def test_no_secret_is_in_a_row_an_artefact_or_a_log(site: "Site", fates: "Mappin
     assert {number for _, number in tables_with(site, ["hostile-", *kept])} == {0}
     assert files_with(site, kept) == []
     assert not [secret for secret in kept if secret in site.arena.output]
-
-
-def test_a_second_demo_in_the_same_data_folder_leaves_the_first_alone(site: "Site"):
-    processes = {process.pid for process in site.arena.family()}
-    done = subprocess.run(
-        [sys.executable, "manage.py", "demo", "--once"], cwd=ROOT, capture_output=True, text=True, timeout=120,
-        env=clean_environment(PLANARENA_DEMO="1", PLANARENA_DATA=str(site.arena.data)),
-    )  # fmt: skip
-    assert done.returncode != 0
-    assert f"A demo already runs in the data folder {site.arena.data} at {site.arena.url}" in done.stderr
-    assert {pid for pid in processes if lives(pid)} == processes
 
 
 def test_stopping_it_leaves_nothing_running(site: "Site"):
