@@ -1,5 +1,6 @@
 """Whether a release of Kubernetes, or the operator of a custom resource, takes a manifest."""
 
+import json
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,13 @@ def check(item: Json, *, version: str) -> None:
     Raises:
         jsonschema.ValidationError, kubernetes_validate.ValidationError, KeyError: it would.
     """
+    _check(json.dumps(item), version)
+
+
+@cache
+def _check(text: str, version: str) -> None:
+    """Equal manifests of several ways to install are checked once."""
+    item = json.loads(text)
     if not is_custom(item):
         kubernetes_validate.validate(item, version, strict=True)
         return

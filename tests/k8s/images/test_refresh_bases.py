@@ -30,6 +30,7 @@ def test_every_image_gets_the_digest_of_its_tag_unless_that_is_only_checked(file
     assert refresh_bases.main([], digest_of=lambda tagged: asked.append(tagged) or NEW) == 0
     assert asked == ["python:3.11-slim", "docker.io/ubuntu/squid:6.6-24.04_beta"]
     assert files.read_text() == TEXT.replace(OLD, NEW)
+    assert capsys.readouterr().out == "k8s/a.Dockerfile\n"
     files.write_text(TEXT)
     # A check changes nothing, and fails when a digest is old.
     assert refresh_bases.main(["--check"], digest_of=lambda _: NEW) == 1
