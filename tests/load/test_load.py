@@ -57,30 +57,17 @@ def test_a_window_shows_what_the_whole_hides():
     found = fairness(leases=leases, shards={"ada": 30, "bob": 30})
     assert found["overall"] == {"least": 1.0, "greatest": 1.0}
     assert found["windows"] == {"count": 2, "leases_each": 20, "least": 0.0, "greatest": 2.0}
-
-
-def test_a_user_who_never_had_a_lease_has_a_share_of_nothing():
     assert fairness(leases=["ada"], shards={"ada": 2, "bob": 1})["overall"] == {"least": 0.0, "greatest": 2.0}
 
 
-def test_distributions():
+def test_distributions_growth_gaps_and_doubled_attempts():
     assert distribution([]) == {"count": 0}
     assert distribution([float(value) for value in range(1, 101)]) == {
         "median": 50.5, "p95": 95.0, "max": 100.0, "count": 100,
     }  # fmt: skip
-
-
-def test_growth_compares_the_first_third_with_the_last():
     assert growth([1.0, 2.0]) == {}
     assert growth([100.0, 100.0, 150.0, 150.0, 200.0, 200.0]) == {
         "last_to_first": 2.0, "first": 100.0, "last": 200.0, "max": 200.0,
     }  # fmt: skip
-
-
-def test_gaps_are_between_the_shards_of_one_worker():
     assert gaps([("a", 0.0, 1.0), ("b", 0.5, 3.0), ("a", 1.25, 2.0)]) == [0.25]
-
-
-def test_an_attempt_that_comes_to_two_workers_is_seen():
     assert given_twice(["a", "b", "a", "c", "c"]) == 2
-    assert given_twice(["a", "b"]) == 0

@@ -41,12 +41,3 @@ def test_every_package_of_an_image_has_a_wheel_there(uv, image, lock, machine, t
     assert done.returncode == 0, done.stderr
     taken = set(re.findall(r"^ \+ (\S+)==", done.stderr, re.M))
     assert len(taken) > (10 if "torch" in lock.name else 80)
-
-
-def test_a_package_without_a_wheel_is_found_out(uv, tmp_path):
-    done = resolve(
-        uv, python="3.11", platform="x86_64-manylinux_2_17", path=ROOT / "requirements" / "test.txt",
-        into=tmp_path / "none",
-    )  # fmt: skip
-    assert done.returncode != 0
-    assert "has no usable wheels" in done.stderr, done.stderr

@@ -43,26 +43,18 @@ def test_what_does_not_heal_is_said_for_days_and_goes_on_once_it_is_corrected(ap
 
 
 class TestScaling:
-    @pytest.fixture
-    def wanted(self):
-        return {"workers": 0}
-
-    @pytest.fixture
-    def keda(self, api, cluster, wanted):
-        install(api, replicas=0)
-        api.put("scaledobjects", scaled_object())
-
+    def test_a_pool_is_starting_until_its_scaler_had_time(self, api, cluster):
         def fetch(url):
             assert url.endswith("/metrics/pools/gpu")
-            if wanted["workers"] is None:
+            if not answers:
                 raise OSError("the site answered 401")
-            return wanted
+            return answers[-1]
 
-        return FakeKeda(cluster, fetch=fetch)
-
-    def test_a_pool_is_starting_until_its_scaler_had_time(self, api, cluster, keda, wanted):
+        install(api, replicas=0)
+        api.put("scaledobjects", scaled_object())
+        answers = []
+        FakeKeda(cluster, fetch=fetch)
         launcher = make_launcher(api, cluster)
-        wanted["workers"] = None
         said = drive(api, cluster, seconds=2 * MINUTE, launcher=launcher)
         assert set(said) == {GPU}
         said = drive(api, cluster, seconds=2 * MINUTE, launcher=launcher)
@@ -70,7 +62,7 @@ class TestScaling:
             "The worker pool has not been scaled up, although evaluations wait for it; the operator has to check its "
             "scaler. The cluster says: error fetching metrics: the site answered 401."
         )
-        wanted["workers"] = 1
+        answers.append({"workers": 1})
         assert drive(api, cluster, seconds=30, launcher=launcher)[-1] == GPU
         assert len(cluster.running()) == 1
 

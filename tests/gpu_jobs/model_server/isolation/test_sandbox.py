@@ -6,7 +6,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -16,6 +15,8 @@ import pytest
 from gpu_jobs.model_server.isolation.confinement import Layer
 from gpu_jobs.model_server.isolation.sandbox import Sandbox
 from tests.gpu_jobs.model_server.hostile import hostile
+from tests.gpu_jobs.test_local_launcher import until
+from tests.processes import lives
 from tests.rings import usual
 
 SECRET = "pa-worker-0123456789"
@@ -244,15 +245,6 @@ def test_a_link_out_of_the_model_s_folder_is_refused(tmp_path):
         Sandbox(layers=FULL[0]).start(folder=tmp_path / "m", device="cpu", memory_bytes=1 << 30)
 
 
-def ended(pid: int, *, seconds: float = 10) -> bool:
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
-            return True
-        time.sleep(0.05)
-    return False
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("layers", [OWN - {Layer.SECCOMP}, *(full - {Layer.SECCOMP} for full in FULL)], ids=named)
 def test_forks_are_bounded_without_seccomp_and_all_end_with_the_server(layers):
@@ -267,7 +259,7 @@ def test_forks_are_bounded_without_seccomp_and_all_end_with_the_server(layers):
         assert result[0] == "done"
         assert int(result[1]) < 600
     assert len(tree) > 100
-    assert all(ended(pid) for pid in tree)
+    until(lambda: not any(map(lives, tree)))
 
 
 @pytest.mark.full
@@ -287,10 +279,10 @@ def test_a_server_ends_with_its_worker(layers):
     before = {process.pid for process in psutil.process_iter()}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.stdout.strip().isdigit(), done.stderr
-    assert ended(int(done.stdout))
+    until(lambda: not lives(int(done.stdout)))
     left = [process for process in psutil.process_iter(["cmdline"]) if process.pid not in before]
     servers = [process.pid for process in left if "channel_socket" in " ".join(process.info["cmdline"] or ())]
-    assert all(ended(pid) for pid in servers)
+    until(lambda: not any(map(lives, servers)))
 
 
 CHILD_FIRST = """
