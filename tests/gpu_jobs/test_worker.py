@@ -420,7 +420,7 @@ def test_a_worker_is_known_once_the_site_has_answered_and_not_before():
 
 
 @pytest.mark.full
-def test_a_worker_that_cannot_reach_the_site_has_started_and_is_not_ready(tmp_path):
+def test_a_worker_that_cannot_begin_is_neither_alive_nor_ready(tmp_path):
     files = {ALIVE: tmp_path / "alive", READY: tmp_path / "ready"}
     for path in files.values():
         path.touch()
