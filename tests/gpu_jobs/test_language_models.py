@@ -36,6 +36,9 @@ TASK = "QA/0"
 def own_cache(tmp_path, monkeypatch):
     # What the variable HF_HUB_CACHE sets, which the hub's client reads when it is imported.
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+    # A busy machine takes longer for a prompt than a small model may elsewhere.
+    for what in ("LOAD", "ANSWER", "CALL"):
+        monkeypatch.setenv(f"PLANARENA_MODEL_{what}_SECONDS", "200")
 
 
 @pytest.fixture(scope="module")

@@ -79,12 +79,12 @@ def test_a_worker_is_started_once_and_adopted_by_everybody(make):
 
 def test_a_launch_gets_a_token_of_its_own_which_is_withdrawn_if_it_could_not_be_started(make):
     enrolments = FakeEnrolments()
-    make(workers=2, enrolments=enrolments).ensure(evaluation_id="e1")
-    assert len(set(enrolments.minted.values())) == 2, "each under its own name"
-    enrolments = FakeEnrolments()
     with pytest.raises(LaunchError):
         make(command=("/no/such/program",), enrolments=enrolments).ensure(evaluation_id="e1")
     assert enrolments.withdrawn == list(enrolments.minted)
+    enrolments = FakeEnrolments()
+    make(workers=2, enrolments=enrolments).ensure(evaluation_id="e1")
+    assert len(set(enrolments.minted.values())) == 2, "each under its own name"
 
 
 def test_a_killed_worker_is_known_to_be_dead_and_replaced(make):
