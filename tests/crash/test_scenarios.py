@@ -5,12 +5,14 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 import redis
+from django.core.exceptions import ImproperlyConfigured
 
 from leaderboard.site import embedded
 from tests.crash.driving import Ground, Site, kill, site, travel, wait_until, with_template
@@ -55,14 +57,21 @@ def test_the_database_is_restarted_in_the_middle(ground: Ground, expected, tmp_p
             (postmaster,) = (tmp_path / "postgres" / "postmaster.pid").read_text().splitlines()[:1]
             kill(int(postmaster), signal.SIGQUIT)
             wait_until(lambda: not (tmp_path / "postgres" / "postmaster.pid").exists(), what="PostgreSQL ended")
-            time.sleep(1)
-            embedded.start(tmp_path)
+            wait_until(lambda: starts_again(tmp_path), what="PostgreSQL starts again")
             with suppress(psycopg.OperationalError):
                 going.query("SELECT 1")
             going.finish(sweeps=True)
             assert going.outcome() == expected
     finally:
         embedded.stop(tmp_path)
+
+
+def starts_again(folder: Path) -> bool:
+    """It does not while a process of the killed one still ends."""
+    try:
+        return bool(embedded.start(folder))
+    except ImproperlyConfigured:
+        return False
 
 
 def test_the_broker_is_emptied_again_and_again(ground: Ground, expected):
