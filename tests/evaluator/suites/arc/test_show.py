@@ -6,7 +6,6 @@ import pytest
 from typer.testing import CliRunner
 
 from evaluator.cli import suites as commands
-from evaluator.cli.usage import in_short_lines
 from evaluator.suites import suite_of
 from evaluator.suites.arc.demonstrations import Demonstration
 from evaluator.suites.arc.suite import arc_suite
@@ -55,11 +54,3 @@ def test_a_suite_without_views_says_so():
 
 def _error(done):
     return " ".join((done.stderr or done.output).replace("│", " ").split())
-
-
-def test_json_for_people_has_rows_in_one_line():
-    value = {"rows": [[1] * 30, [2] * 30], "short": {"a": [1, {"b": "ä"}]}, "none": []}
-    printed = in_short_lines(value)
-    assert json.loads(printed) == value
-    assert printed.splitlines()[1:4] == [' "rows": [', f"  {[1] * 30},", f"  {[2] * 30}"]
-    assert ' "short": {"a": [1, {"b": "ä"}]},' in printed

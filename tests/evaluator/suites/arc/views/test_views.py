@@ -39,10 +39,6 @@ def test_each_view_of_a_grid(subtests):
             assert view_of(GRID, view=view) == value
 
 
-def test_pixels_begin_with_the_most_frequent_colour():
-    assert list(view_of(((1, 2, 2),), view=View.PIXELS)) == ["b", "a"]
-
-
 def test_more_info_is_for_objects_only():
     (found,) = view_of(((1, 1),), view=View.OBJECTS, more_info=True)
     assert found == {"tl": [0, 0], "grid": [["a", "a"]], "size": [1, 2], "cell_count": 2, "shape": [["x", "x"]]}
