@@ -4,7 +4,6 @@ from evaluator.episode_summary import (
     LONGEST_TOOL,
     MOST_PROBLEMS,
     UNREADABLE_REPLY,
-    figures_of,
     summary_of,
 )
 from evaluator.transcripts import ActionProblem, ActionRun, StopReason, Transcript, TurnRun
@@ -17,11 +16,6 @@ def turn(*problems: ActionProblem | None, tool: str = "Add", error: str = "") ->
 
 def transcript(*turns: TurnRun, stop: StopReason = StopReason.STOPPED, score: float | None = 1.0) -> Transcript:
     return Transcript(sample=0, formulation="integrated", turns=list(turns), stop=stop, answer=None, score=score)
-
-
-def test_a_task_without_episodes_has_no_summary():
-    assert summary_of([]) is None
-    assert figures_of([]) is None
 
 
 def test_problems_are_counted_by_tool_the_most_frequent_first():

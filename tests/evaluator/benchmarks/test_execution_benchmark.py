@@ -96,7 +96,3 @@ def test_a_claim_that_does_not_hold_is_named_and_ends_the_command_with_1(capsys)
         "running again gives byte-equal results: NO",
         "a new process gives byte-equal results: not measured",
     ]
-
-
-def test_claims_that_hold_or_were_not_measured_end_nothing():
-    check_claims(ExecutionReport(conditions={}, same_scores=True).claims)

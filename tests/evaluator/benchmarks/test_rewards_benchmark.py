@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from evaluator.benchmarks.rewards import RewardPhase, RewardReport, measure_rewards, plans_of
+from evaluator.benchmarks.rewards import measure_rewards, plans_of
 from evaluator.cli.execution_settings import ExecutionSettings, prepare
 from evaluator.rewards import ExecutedRewards
 from evaluator.suites import suite_of
@@ -38,9 +38,3 @@ def test_all_plans_are_scored_in_each_phase_and_executed_in_all_but_the_last(tmp
         ("cold", "stored", "warm", "repeated"), len(plans)
     )
     assert sum(executed) == 3 * len(plans)
-
-
-@pytest.mark.parametrize(("wall", "holds"), [(1.0, True), (1.1, False)])
-def test_the_claim_is_about_wall_time_when_warm(wall, holds):
-    slow = RewardPhase(what="", plans=200, wall=wall, cpu=0.1)
-    assert list(RewardReport(phases={"warm": slow}, conditions={}).claims.values()) == [holds]

@@ -36,21 +36,6 @@ def test_every_word_is_there_whole_and_within_the_terminal(width):
     assert "…" not in "".join(lines)
 
 
-def test_rows_that_fit_are_a_table_with_numbers_aligned_right():
-    listing = Listing("suite", "tasks")
-    listing.add_row("openagi", "185")
-    assert shown(listing, width=80) == ["suite    tasks", "openagi    185"]
-
-
-def test_rows_that_do_not_fit_are_blocks_of_lines():
-    assert shown(planners(), width=60)[:4] == [
-        "gold",
-        "  A planner that does what it says in a sentence that is",
-        "  longer than most terminals are wide, by some words.",
-        "  language model: none; suites: all",
-    ]
-
-
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_pipe_gets_a_line_for_each_row_of_any_length(width, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
@@ -59,11 +44,6 @@ def test_a_pipe_gets_a_line_for_each_row_of_any_length(width, monkeypatch):
         f"gold                 none                     all                        {SENTENCE}",
         f"openagi/[odd]:MODEL  must generate and score  tool100, tool2k, toolmini  {SENTENCE}",
     ]
-
-
-def test_a_row_of_the_wrong_length_is_refused():
-    with pytest.raises(ValueError, match="2 cells in a list of 1 columns"):
-        Listing("suite").add_row("openagi", "185")
 
 
 def test_no_line_of_a_list_is_wider_than_80_columns(monkeypatch):

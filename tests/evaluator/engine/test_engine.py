@@ -101,17 +101,6 @@ def test_an_expert_gets_one_call_for_all_that_is_ready_padded_to_its_batch_size(
     assert experts.loaded == ["invert", "mirror"]
 
 
-def test_a_second_run_calls_no_expert():
-    store = MemoryStore()
-    first = Engine(pool=pool(invert=invert), store=store)
-    (before,) = first.run([job(first, chain("invert"))])
-    second = Engine(pool=FakePool({"invert": FakeExpert(invert)}), store=store)
-    (after,) = second.run([job(second, chain("invert"))])
-    assert second.calls == Counter()
-    assert after.answer == before.answer
-    assert after.steps[0].cached
-
-
 def test_images_of_different_sizes_never_share_a_batch():
     sizes = []
 
@@ -172,16 +161,6 @@ def test_a_plan_that_grows_an_image_beyond_the_limit_is_at_fault():
     (result,) = engine.run([job(engine, chain("double", "double", "describe"), image=picture(size=(256, 256)))])
     assert result.failure.kind is FailureKind.LIMIT
     assert "1024x1024" in result.failure.message
-
-
-def test_a_step_whose_object_is_gone_is_executed_again(tmp_path):
-    store = LocalStore(tmp_path)
-    engine = Engine(pool=pool(invert=invert), store=store)
-    (result,) = engine.run([job(engine, chain("invert"))])
-    next(tmp_path.glob(f"objects/{result.answer.digest[:2]}/{result.answer.digest[2:]}*")).unlink()
-    (again,) = engine.run([job(engine, chain("invert"))])
-    assert again.answer == result.answer
-    assert engine.calls == Counter(invert=2)
 
 
 @pytest.mark.parametrize("digest", ["", "../../etc/passwd", "A" * 64, "0" * 63])

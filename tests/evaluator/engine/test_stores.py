@@ -168,14 +168,6 @@ def test_an_error_that_is_not_absence_is_never_taken_for_it(s3, tmp_path):
         store.has("0" * 64)
 
 
-def test_the_engine_resumes_from_a_bucket(s3, tmp_path):
-    for folder, calls in (("one", 1), ("two", 0)):
-        engine = Engine(pool=FakePool({"invert": FakeExpert(invert)}), store=opened(tmp_path / folder))
-        (result,) = engine.run([one_job(engine)])
-        assert result.answer is not None
-        assert engine.calls.total() == calls
-
-
 @pytest.mark.parametrize("where", ["s3://", "http://bucket/prefix", "gs://bucket"])
 def test_what_names_no_store_is_refused(tmp_path, where):
     with pytest.raises(ValueError, match="give a folder or s3://bucket/prefix"):

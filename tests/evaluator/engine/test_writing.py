@@ -4,10 +4,11 @@ import threading
 
 import pytest
 
+from evaluator.engine.artefacts import Artefacts
 from evaluator.engine.store import LocalStore, MemoryStore
 from evaluator.engine.writing import WritesBehind
 from evaluator.records import ArtefactReference
-from evaluator.values import encode
+from evaluator.values import Artefact, encode
 
 
 class GatedStore(MemoryStore):
@@ -118,3 +119,33 @@ def test_many_writes_reach_the_disk(tmp_path):
         behind.put_step(key=f"{number:064x}", outputs={"text": _reference(artefact)})
     behind.flush()
     assert all(store.get_step(f"{number:064x}") is not None for number in range(300))
+
+
+class CountingStore(MemoryStore):
+    """Counts reads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads = 0
+
+    def get(self, digest: str) -> Artefact:
+        self.reads += 1
+        return super().get(digest)
+
+
+def test_values_beyond_the_limit_are_read_from_the_store_again_and_the_last_used_stay():
+    store = CountingStore()
+    artefacts = Artefacts(store=store, cache_bytes=80)
+    first, second, third = (artefacts.keep(letter * 10) for letter in "abc")
+    assert (artefacts.value(third), artefacts.value(second), store.reads) == ("c" * 10, "b" * 10, 0)
+    assert (artefacts.value(first), store.reads) == ("a" * 10, 1)
+    assert (artefacts.value(second), store.reads) == ("b" * 10, 1)
+    assert (artefacts.value(third), store.reads) == ("c" * 10, 2)
+
+
+def test_a_value_larger_than_the_limit_is_read_each_time_and_evicts_nothing():
+    store = CountingStore()
+    artefacts = Artefacts(store=store, cache_bytes=80)
+    small, large = artefacts.keep("a"), artefacts.keep("b" * 21)
+    assert [artefacts.value(large) for _ in range(2)] == ["b" * 21] * 2
+    assert (artefacts.value(small), store.reads) == ("a", 2)

@@ -55,11 +55,6 @@ def test_wrong_settings_are_refused(tool, name):
         load(tool, **{name: "strong"})
 
 
-def test_there_is_a_seed_for_each_item():
-    with pytest.raises(ValueError, match="as many seeds"):
-        load("text_to_image", steps=2).run_seeded(batch=[{"text": "a"}], seeds=[])
-
-
 def test_guidance_draws_away_from_what_has_no_text():
     drawn = [
         encode(load("text_to_image", steps=2, guidance=guidance).run([{"text": "red star"}])[0]["image"]).digest

@@ -52,11 +52,7 @@ class World:
 
 
 @pytest.fixture(scope="module", params=["lilliput", "paper"])
-def world(request, full, tmp_path_factory):
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+def world(request, full, tmp_path_factory, one_thread):
     profile = load_profile(request.param)
     tools = tuple(profile.experts) if full else FEW[request.param]
     if request.param == "paper":
@@ -71,8 +67,7 @@ def world(request, full, tmp_path_factory):
             for tool, spec in profile.experts.items()
         }
         profile = replace(profile, experts=experts)
-    yield World(profile=profile, tools=tools)
-    torch.set_num_threads(threads)
+    return World(profile=profile, tools=tools)
 
 
 @pytest.fixture(scope="module")

@@ -26,20 +26,12 @@ from tests.evaluator.experts.paper.world import fetch_checkpoints
 from tests.evaluator.experts.released import BUILDERS, SINGLE_FILES, write
 from tests.evaluator.suites.test_openagi_data import release_task
 
-pytestmark = pytest.mark.full
+pytestmark = [pytest.mark.full, pytest.mark.usefixtures("one_thread")]
 
 PROFILE = load_profile("paper")
 CHECKPOINTS = PROFILE.checkpoints
 PICTURE = Image.new("RGB", (40, 33), (9, 99, 200))
 TEXT = "The bear is <mask> and [MASK] big."
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")

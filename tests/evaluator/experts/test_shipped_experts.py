@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from evaluator.experts.profile import load_expert, load_profile
-from evaluator.experts.protocol import ExpertError, InputError
+from evaluator.experts.protocol import InputError
 from evaluator.pictures.skeleton import read_skeleton
 from evaluator.values import Clip, Labels
 from evaluator.world.degradations import Degradation
@@ -93,11 +93,6 @@ def test_tokenizers_lose_nothing(experts, tool):
         assert tokenizer.decode(ids).removeprefix(" ") == text
 
 
-def test_super_resolution_also_enlarges_what_is_large_already(experts):
-    (image,) = answers(experts["Image Super Resolution"], {"image": clean_images(count=1)[0]})
-    assert image.size == (256, 256)
-
-
 def test_the_captioner_sees_the_colours(experts):
     images = clean_images(count=8)
     found, gray = (
@@ -114,11 +109,6 @@ def test_the_colorizer_sees_only_lightness(experts):
     (image,) = answers(experts["Colorization"], {"image": gray})
     before, after = (np.asarray(one.convert("L"), dtype=int) for one in (gray, image))
     assert np.abs(before - after).mean() < 10
-
-
-def test_mixed_sizes_are_an_error(experts):
-    with pytest.raises(ExpertError, match="same size"):
-        experts["Image Deblurring"].run([{"image": Image.new("RGB", size)} for size in ((8, 8), (16, 8))])
 
 
 def test_maps_of_depth_are_grey_and_the_background_is_far_away(experts):
@@ -173,11 +163,6 @@ def test_labels_are_motions_the_surest_first_and_one_at_least():
     noise = np.random.default_rng(0).integers(256, size=(8, 64, 64, 3), dtype=np.uint8)
     (surest,) = answers(loaded("video_classification", threshold=1), {"video": Clip(noise)})
     assert len(surest.items) == 1
-
-
-def test_a_larger_picture_of_a_sign_is_read_the_same(experts):
-    enlarged = sign_image(0, words=("cake",)).resize((128, 128), Image.Resampling.NEAREST)
-    assert answers(experts["optical_character_recognition"], {"image": enlarged}) == ["cake"]
 
 
 def test_a_word_that_the_model_never_learnt_is_no_error(experts):

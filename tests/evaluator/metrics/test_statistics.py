@@ -1,5 +1,7 @@
 """Intervals are seeded, ordered, and as wide as the values are different."""
 
+from math import comb
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,6 +16,7 @@ from evaluator.metrics.statistics import (
     ends_of,
     interval,
     paired_permutation,
+    paired_shares,
     wilson,
     without_spread,
 )
@@ -137,3 +140,92 @@ def test_a_p_value_is_a_share_and_the_order_changes_nothing(differences):
     p_value = paired_permutation(differences)
     assert 0 < p_value <= 1
     assert paired_permutation(differences[::-1]) == p_value
+
+
+def test_the_mean_is_that_of_all_values():
+    assert clustered_mean([[0.0, 0.0, 0.0], [1.0]]).mean == pytest.approx(0.25)
+    assert clustered_mean([[0.0, 0.0, 0.0], [1.0]]).count == 2
+
+
+def test_copies_within_clusters_make_the_interval_no_narrower():
+    clusters = [[value / 10] for value in range(10)]
+    once, often = clustered_mean(clusters), clustered_mean([cluster * 50 for cluster in clusters])
+    assert (often.low, often.high) == pytest.approx((once.low, once.high))
+    assert once.low < once.mean < once.high
+
+
+def test_the_order_of_clusters_does_not_matter():
+    clusters = [[0.1, 0.9], [0.3], [0.7, 0.2, 0.4]]
+    assert clustered_mean(clusters) == clustered_mean(clusters[::-1])
+
+
+def test_nothing_has_no_mean():
+    for clusters in ([], [[0.5], []]):
+        with pytest.raises(ValueError, match="at least one"):
+            clustered_mean(clusters)
+
+
+def test_ten_differences_of_one_by_hand():
+    # With one pair added to each kind: (11 - 1) / 12, give or take 1.96 sqrt((1 - (10 / 12)^2) / 12).
+    found = paired_shares([1.0] * 10)
+    assert (found.mean, found.count, found.high) == (1.0, 10, 1.0)
+    assert found.low == pytest.approx(0.8333 - 0.3127, abs=1e-3)
+
+
+@pytest.mark.parametrize(("more", "less"), [(0.3, 0.1), (0.2, 0.2), (0.6, 0.0), (0.05, 0.05), (0.9, 0.02)])
+def test_it_covers_the_difference_in_about_95_of_100_samples(more, less):
+    total, covered = 30, 0.0
+    for first in range(total + 1):
+        for second in range(total + 1 - first):
+            rest = total - first - second
+            chance = comb(total, first) * comb(total - first, second) * more**first * less**second
+            chance *= (1 - more - less) ** rest
+            found = paired_shares([1] * first + [-1] * second + [0] * rest)
+            covered += chance * (found.low <= more - less <= found.high)
+    assert 0.93 < covered <= 1.0
+
+
+@given(st.lists(st.sampled_from([-1.0, 0.0, 1.0]), min_size=10, max_size=60))
+def test_the_other_direction_mirrors_it_and_it_always_has_a_width(values):
+    found, mirrored = paired_shares(values), paired_shares([-value for value in values])
+    assert (found.low, found.high) == (pytest.approx(-mirrored.high), pytest.approx(-mirrored.low))
+    assert -1 <= found.low < found.high <= 1
+
+
+@pytest.mark.parametrize("values", [[], [0.5], [1.0, 2.0]])
+def test_what_is_no_difference_of_shares_is_refused(values):
+    with pytest.raises(ValueError, match="each must be -1, 0 or 1"):
+        paired_shares(values)
+
+
+@pytest.mark.parametrize(
+    ("successes", "total", "low", "high"),
+    [
+        # Newcombe, Two-sided confidence intervals for the single proportion, Statistics in Medicine 17 (1998), Table I,
+        # method 3.
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ],
+)
+def test_published_intervals(successes, total, low, high):
+    found = wilson(successes=successes, total=total)
+    assert (found.low, found.high) == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
+    assert found.mean == successes / total
+    assert found.count == total
+
+
+@given(st.integers(10, 400).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total))))
+def test_the_interval_holds_the_share_within_0_and_1_and_mirrors(drawn):
+    successes, total = drawn
+    found = wilson(successes=successes, total=total)
+    assert 0.0 <= found.low <= found.mean <= found.high <= 1.0
+    mirrored = wilson(successes=total - successes, total=total)
+    assert found.low == pytest.approx(1 - mirrored.high)
+
+
+@pytest.mark.parametrize(("successes", "total"), [(0, 0), (-1, 5), (6, 5)])
+def test_what_is_no_share_is_refused(successes, total):
+    with pytest.raises(ValueError, match="are no share"):
+        wilson(successes=successes, total=total)

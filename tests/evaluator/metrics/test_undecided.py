@@ -14,7 +14,6 @@ from evaluator.metrics.statistics import wilson
 from evaluator.metrics.undecided import range_text, ranged, undecided_words
 from evaluator.records import Outcome
 from evaluator.suites.base import Column, IntervalMethod, companions, shown_columns
-from leaderboard.boards.courses import courses, drawing
 from leaderboard.results.indicators import marks, shares
 from tests.rings import usual
 
@@ -59,11 +58,6 @@ def test_columns_that_widen_another_one_are_no_columns_of_their_own():
     assert Column.from_json(SE.to_json()) == SE
 
 
-def test_a_column_that_was_registered_before_has_no_range():
-    before = {name: value for name, value in OTHER.to_json().items() if name not in {"undecided", "by_rules"}}
-    assert Column.from_json(before) == OTHER
-
-
 def test_a_missing_plan_is_decided():
     results = [
         TaskScore(task="1", metric="SE", outcome=Outcome.SCORED, score=0.0, indicators={"SE": 0.0, "open": 1.0}),
@@ -73,15 +67,6 @@ def test_a_missing_plan_is_decided():
     value = ranged(metrics=found["metrics"], column=SE)
     assert value is not None
     assert (value["mean"], value["upper"], value["undecided"]) == (0.0, 0.5, 0.5)
-
-
-def test_the_course_over_seasons_has_room_for_the_range():
-    row = {"owner": "ada", "planner": "p", "evaluation": "e", "rank": 1, "metrics": metrics(SE=0.3, open=0.68)}
-    found = courses(boards=[[row], [row]], metric=SE)
-    drawn = drawing(found=found, seasons=["one", "two"])
-    assert drawn is not None
-    assert drawn.ticks[-1][1] == "1.0"
-    assert "0.300 \N{EN DASH} 0.980" in drawn.lines[0].marks[0].words
 
 
 SHARE = Column(

@@ -200,13 +200,3 @@ def test_perturbations_have_unique_labels_and_turns_are_never_renamed():
     assert all(one.in_turns and not one.name.startswith("renamed") for one in in_turns)
     with pytest.raises(LookupError, match="framed"):
         perturbation_named("shouted")
-
-
-def test_every_perturbation_is_of_one_sort_only_and_says_where_it_applies():
-    for one in PERTURBATIONS.values():
-        assert sum(part is not None for part in (one.change_for, one.variant_for, one.fault)) == 1
-        assert one.whole_plans or one.in_turns
-        assert (one.fault is not None) == (one.kind is Kind.FAULTS)
-    names = [one.name for one in perturbations_of(suite=suite_of("openagi"), in_turns=False)]
-    assert "tool-outage" not in names
-    assert not [name for name in names if name.startswith("fault")]

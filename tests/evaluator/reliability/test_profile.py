@@ -58,17 +58,6 @@ def test_a_planner_that_never_succeeds_is_said_to_and_its_intervals_have_a_width
         assert one.low < one.high
 
 
-@pytest.mark.full
-def test_cancelled_runs_do_not_make_outcomes_look_more_consistent():
-    """Each of 4,000 tasks succeeds with a chance of 0.7: (2 * 0.7 - 1)^2 = 0.16, over two runs as over five."""
-    rng = np.random.default_rng(5)
-    runs = [run(*map(float, rng.random(4000) < 0.7)) for _ in range(5)]
-    for count in (2, 5):
-        found = profile_of(column=BINARY, plain_runs=runs[:count]).outcomes
-        assert found.low <= 0.16 <= found.high
-        assert found.mean == pytest.approx(0.16, abs=0.04)
-
-
 def test_every_run_of_a_task_counts_and_tasks_with_one_run_are_left_out_of_consistency_and_counted():
     short = {task: one for task, one in run(1.0, 0.0, 1.0).items() if task != "2"}
     found = profile_of(column=BINARY, plain_runs=[run(1.0, 1.0, 1.0), short, {"0": short["0"]}])
@@ -151,7 +140,6 @@ def test_confidences_of_all_runs_make_predictability():
 
 def test_the_interval_of_a_ratio_covers_it_as_often_as_it_says():
     # 200 studies of 100 tasks, in which perturbation costs each success with a chance of 0.3.
-    import numpy as np
 
     rng, covered = np.random.default_rng(3), 0
     for _ in range(200):

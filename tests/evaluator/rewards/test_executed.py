@@ -10,13 +10,6 @@ def test_the_reward_is_the_engines_score_of_the_executed_plan():
     assert found == [1.0, 0.5]
 
 
-def test_several_plans_for_one_task_are_all_scored():
-    rewards = ExecutedRewards(evaluator())
-    plans = ["Colorization", "Colorization, Image Denoising", "Image Denoising"]
-    assert len(rewards.of([(GRAY_ONLY, plan) for plan in plans])) == 3
-    assert rewards.executed == 3
-
-
 def test_an_equal_plan_is_executed_once():
     rewards = ExecutedRewards(evaluator())
     assert rewards.of([(GRAY_ONLY, "Colorization")] * 5) == [1.0] * 5

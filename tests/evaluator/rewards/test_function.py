@@ -73,10 +73,6 @@ def test_a_task_that_does_not_exist_is_named():
         made()(prompts=[""], completions=["Colorization"], task=["nothing"])
 
 
-def test_trl_can_name_its_metrics_after_the_function():
-    assert PlanReward(suite=SUITE, rewards=Fixed()).__name__ == "openagi_reward"
-
-
 def test_these_are_the_suites_that_execute_whole_plans():
     executing = {name for name in suite_names() if suite_of(name).conditions.experts and not episode_of(name).in_turns}
     assert executing == set(EXECUTING)

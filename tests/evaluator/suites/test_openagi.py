@@ -55,11 +55,6 @@ def test_nonlinear_gold_plans_repair_both_inputs_and_join_them():
             assert len(set(joining.inputs.values())) == 2
 
 
-def test_an_unknown_task_is_refused_with_the_range():
-    with pytest.raises(LookupError, match="its tasks are 0 to 184"):
-        SUITE.task("185")
-
-
 @pytest.mark.parametrize(
     ("key", "names"),
     [

@@ -87,12 +87,3 @@ def test_the_command_takes_the_released_files(name, tmp_path, monkeypatch):
     assert done.exit_code == 0, done.output
     assert release.files[0].sha256 in done.stdout or done.stdout.startswith(f"{len(release.files)} files, all with")
     assert release.fetched_folder() == tmp_path / "suites" / release.name
-
-
-def test_arc_has_400_training_and_400_evaluation_files_and_a_licence_that_allows_their_use():
-    folders = [file.name.rsplit("/", 1)[0] for file in ARC.files if "/" in file.name]
-    assert [folders.count(f"data/{part}") for part in ("training", "evaluation")] == [400, 400]
-    assert len({file.name for file in ARC.files}) == 801
-    text = (need(ARC, beside="arc") / "LICENSE").read_text()
-    assert "Apache License" in text
-    assert "Copyright 2019 Francois Chollet" in text

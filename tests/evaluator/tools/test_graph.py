@@ -1,6 +1,5 @@
 """The tool graph follows from the signatures, and its drawing is whole and legible."""
 
-from itertools import pairwise
 from types import MappingProxyType
 from xml.etree import ElementTree
 
@@ -46,18 +45,6 @@ def test_the_drawing_has_a_box_for_each_tool_and_a_line_for_each_edge(catalogue)
     titles = [title.text for title in root.iter(f"{SVG}title")]
     assert titles[0] == f"Tool graph of {catalogue.name}"
     assert all(any(title.startswith(f"{name}: ") for title in titles) for name in catalogue.tools)
-
-
-@CATALOGUES
-def test_no_two_labels_of_a_column_overlap_and_all_stand_inside(catalogue):
-    root = ElementTree.fromstring(tools_graph_svg(catalogue))
-    columns = {}
-    for text in root.iter(f"{SVG}text"):
-        columns.setdefault(round(float(text.get("x")), -2), []).append(float(text.get("y")))
-    for places in columns.values():
-        places.sort()
-        assert all(below - above >= 18 for above, below in pairwise(places))
-        assert places[-1] < float(root.get("height"))
 
 
 def test_names_are_escaped_and_an_empty_catalogue_is_drawn():

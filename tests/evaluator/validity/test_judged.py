@@ -124,8 +124,3 @@ def test_the_command_prints_tables_markdown_and_json_and_fails_as_the_report_doe
     gold = report["anchors"][0]
     assert {key: share["mean"] for key, share in gold["shares"].items()} == BEST
     assert {damage.name for damage in DAMAGES if damage.indicator == "IR"}.isdisjoint(report["failures"])
-
-
-def test_the_command_refuses_options_of_the_other_kind_of_suite():
-    done = CliRunner().invoke(app, ["validity", "--suite", "openagi", "--markdown"])
-    assert done.exit_code == 2

@@ -1,6 +1,6 @@
 """What the miniature world says and draws is what its networks have learnt and published results are of.
 
-`WORLD_VERSION` and `PICTURES_VERSION` name it. The rules of the German that is pinned here are in `test_grammar`.
+`WORLD_VERSION` and `PICTURES_VERSION` name it.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 import pytest
 
-from evaluator.world.grammar import MASK, label
+from evaluator.world.grammar import MASK
 from evaluator.world.lilliput_samples import LilliputSamples
 from tests.evaluator.world.factories import Task
 
@@ -11,12 +11,6 @@ def test_restoration_gives_the_degraded_and_the_clean_image():
     image, reference = samples.inputs(task=task, index=2)["image"], samples.reference(task=task, index=2)
     assert image.size == (16, 16)
     assert reference.size == (64, 64)
-
-
-def test_classification_gives_the_german_label():
-    samples = LilliputSamples("public")
-    task = Task(degradations=("blur",), base="image_classification", language="de")
-    assert samples.reference(task=task, index=1) == label(samples.scene(index=1)).german
 
 
 @pytest.mark.parametrize("base", ["summarization", "translation", "sentiment"])
@@ -75,8 +69,3 @@ def test_the_digest_tells_splits_apart_but_not_secrets():
     assert len(digests) == 3
     assert len(hidden) == 1
     assert not digests & hidden
-
-
-def test_the_hidden_split_needs_its_secret():
-    with pytest.raises(ValueError, match="secret"):
-        LilliputSamples("hidden")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.world import lettering
+from evaluator.world import annotations, lettering
 from evaluator.world.scenes import SIZE
 from evaluator.world.seeds import Split, generator
 from evaluator.world.signs import (
@@ -73,3 +73,18 @@ def test_a_sign_is_always_the_same_and_hidden_signs_depend_on_their_secret():
 def test_too_many_or_too_long_words_are_refused(words):
     with pytest.raises(ValueError, match="one to 3 words of up to 8 characters"):
         sign_of(words=words, rng=generator(split=Split.TRAIN, index=0, purpose="sign"))
+
+
+@pytest.mark.parametrize(
+    ("words", "tags", "names"),
+    [
+        (("red", "star"), ("red star",), ()),
+        (("star", "red"), ("star",), ()),
+        (("blue", "cake", "anna"), ("cake",), ("Anna",)),
+        (("friday", "42", "mill"), ("mill",), ("Friday",)),
+        (("sharp",), (), ()),
+    ],
+)
+def test_words_of_a_sign(words, tags, names):
+    said = annotations.of_words(words)
+    assert (said.text, said.tags, said.names) == (" ".join(words), tags, names)

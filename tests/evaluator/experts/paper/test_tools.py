@@ -22,20 +22,12 @@ from evaluator.tools.types import ResourceType
 from evaluator.values import Box, Boxes, Clip, Label, Labels, Mask, Masks
 from tests.evaluator.experts.paper.world import fetch_tools, small
 
-pytestmark = pytest.mark.full
+pytestmark = [pytest.mark.full, pytest.mark.usefixtures("one_thread")]
 
 PROFILE = load_profile("paper")
 TOOLS = tuple(tool for tool in PROFILE.experts if tool in CONTROLLLM.tools)
 RELEASED = tuple(tool for tool in TOOLS if not PROFILE.experts[tool].id.startswith("rules/"))
 SIZE = (52, 40)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")

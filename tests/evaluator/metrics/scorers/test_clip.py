@@ -60,18 +60,6 @@ def test_texts_are_cut_after_the_last_position_and_keep_their_end(scorer):
     assert cut != shorter
 
 
-def test_the_embedding_of_a_reference_is_computed_once(scorer, monkeypatch):
-    calls = []
-    original = scorer._metric.model.clip.get_text_features
-    monkeypatch.setattr(
-        scorer._metric.model.clip, "get_text_features", lambda **words: calls.append(words) or original(**words)
-    )
-    first = scorer.score(outputs=clean_images(count=3), references=["a purple heart"] * 3)
-    second = scorer.score(outputs=clean_images(count=3), references=["a purple heart"] * 3)
-    assert len(calls) == 1
-    assert first == second
-
-
 def test_wrong_kinds_and_numbers_are_refused(scorer):
     (image,) = clean_images(count=1)
     with pytest.raises(TypeError, match="output is no image"):

@@ -196,21 +196,6 @@ def test_a_record_says_whether_the_plan_is_the_gold_plan_and_how_near_it_is():
     assert (handed_back.indicators["exact"], handed_back.indicators["near"]) == (0.0, 0.0)
 
 
-def test_abstaining_is_the_gold_plan_of_what_no_tool_can_meet_and_of_nothing_else():
-    assert record_of(IMPOSSIBLE, ABSTAIN).indicators == {"exact": 1.0, "near": 1.0}
-    assert record_of(RESTORATION, ABSTAIN).indicators == {}
-
-
-def test_closed_answers_are_those_with_one_right_short_text():
-    column = next(one for one in SUITE.metrics if one.key == "closed")
-    closed = {Base.CLASSIFICATION, Base.SENTIMENT, Base.VQA, Base.QA}
-    assert set(column.tasks) == {
-        task.key
-        for task in SUITE.tasks
-        if task.metric != ABSTENTION and any(one.base in closed for one in task.wish.stratum.wanted)
-    }
-
-
 def test_a_label_that_equals_its_reference_is_right_and_another_answer_of_the_request_does_not_matter():
     task = several(Base.CAPTIONING, Base.CLASSIFICATION)
     world = season_samples(profile="lilliput", split="public", hidden_seed=None)

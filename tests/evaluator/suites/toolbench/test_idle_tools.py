@@ -22,7 +22,3 @@ def test_calling_an_idle_tool_is_irrelevant_in_every_request():
         step = Step("x", tool.name, dict.fromkeys(tool.inputs, "x"), {name: f"x.{name}" for name in tool.outputs})
         plan = Plan(steps=(*task.gold.steps, step), answers=())
         assert judge_plan(plan=plan, goal=task.goal, catalogue=CONTROLLLM, files=task.files).IR == 1
-
-
-def test_suites_without_goals_do_not_know_idle_tools():
-    assert suite_of("openagi").idle_tools == ()

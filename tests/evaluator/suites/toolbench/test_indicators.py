@@ -265,11 +265,6 @@ WHO = request(
     subtask(0, "Answer questions based on image", "visual-question-answering",
             [("image", "yard_image.png"), ("text", "who might live in this house?")], "text"),
 )  # fmt: skip
-BLOWN = request(
-    "Does glass_video.mp4 show blowing glass?",
-    subtask(0, "1. Recognize all actions; 2. Select the category", "video-perception",
-            [("video", "glass_video.mp4"), ("text", "blowing glass")], "category"),
-)  # fmt: skip
 
 
 def asked(question):
@@ -293,13 +288,6 @@ def asked(question):
 def test_a_text_must_ask_for_what_is_wanted(task, right, wrong):
     """The verdicts on more texts are in `meaning/test_objects.py`."""
     assert (solves(task, right), solves(task, wrong)) == (1, 0)
-
-
-def test_an_action_may_be_inflected_but_not_halved():
-    seen = ("video_classification", {"video": "glass_video.mp4"})
-    for condition, expected in (("glassblowing", 1), ("glass", 0)):
-        chosen = ("select_category", {"category_list": "#0", "condition": condition})
-        assert solves(BLOWN, seen, chosen) == expected, condition
 
 
 def test_a_cut_from_a_new_image_is_about_the_object_and_not_the_whole_prompt():

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-import typer
 
 from evaluator.plans import plan_to_json
 from evaluator.plans_file import GivenPlan
@@ -80,10 +79,3 @@ def test_an_arbiter_settles_the_first_plans_of_a_file(monkeypatch, capsys, tmp_p
             assert (row["SE"], row["SE_low"], row["SE_high"], row["undecided"]) == (1, 0, 1, 0)
             assert row["pairs"][0]["answers"] == ["same"] * 3
         assert len(server.asked) == 3
-
-
-def test_an_arbiter_that_is_not_pinned_is_bad_usage(tmp_path, capsys):
-    with pytest.raises(typer.Exit) as ended:
-        score_plans(plans=tmp_path / "none", suite="toolmini", arbiter="hub:owner/name@main")
-    assert ended.value.exit_code == 2
-    assert "is none of dir:PATH" in " ".join(capsys.readouterr().err.split())

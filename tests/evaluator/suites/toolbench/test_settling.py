@@ -5,11 +5,11 @@ import json
 import pytest
 
 from evaluator.arbiters import Question, Settled, named
-from evaluator.episodes.base import Setting, SettingError
+from evaluator.episodes.base import Setting
 from evaluator.planners.bundled import GoldPlanner
 from evaluator.records import MOST_PAIRS, ResultRecord
 from evaluator.suites import episode_of, suite_of
-from evaluator.suites.toolbench.judging import ToolJudge, judge, judge_digest
+from evaluator.suites.toolbench.judging import ToolJudge, judge_digest
 from evaluator.suites.toolbench.meaning.verdict import Pair
 from evaluator.suites.toolbench.settling import settlement
 from tests.evaluator.arbiters.arbiter_server import MODEL, serving
@@ -87,13 +87,6 @@ def test_it_is_not_asked_where_a_plan_fails_anyway(monkeypatch):
     assert arbiter.asked == []
 
 
-def test_further_plans_count_by_the_rules_alone(monkeypatch):
-    make_questions_undecided(monkeypatch)
-    arbiter = FakeArbiter("same")
-    found = records(arbiter, tasks=["QA/0"])["QA/0"]
-    assert (found.indicators["SE_best"], len(arbiter.asked)) == (1.0, 1)
-
-
 def test_no_plan_asks_without_end():
     pairs = [Pair(kind="question", wanted="w", given=str(number), why="y") for number in range(100)]
     arbiter = FakeArbiter("same")
@@ -110,11 +103,6 @@ def test_the_arbiter_is_part_of_the_rules_that_a_board_compares(tmp_path):
     assert episode.rules_digest("none") == judge_digest()
     executed = episode_of("openagi")
     assert executed.rules_digest("lilliput", arbiter=names[0]) == executed.rules_digest("lilliput")
-
-
-def test_a_folder_without_weights_is_found_before_anything_runs(tmp_path):
-    with pytest.raises(SettingError, match="the arbiter dir:"):
-        episode_of("toolmini").evaluator(suite=SUITE, setting=Setting(arbiter=named(f"dir:{tmp_path}")))
 
 
 def test_an_evaluation_asks_the_endpoint_of_its_setting(monkeypatch):
@@ -141,13 +129,3 @@ def test_a_failing_endpoint_stops_no_evaluation(monkeypatch):
     assert figures(found["QA/0"]) == (0.0, {"SE": 0.0, "undecided": 1.0, **RULES})
     assert "answered 400" in found["QA/0"].pairs[0].problem
     assert figures(found["count_object/0"])[0] == 1.0
-
-
-def test_judging_one_plan_takes_an_arbiter_too(monkeypatch):
-    make_questions_undecided(monkeypatch)
-    task = SUITE.task("QA/0")
-    assert task.gold is not None
-    from evaluator.plans import plan_to_json
-
-    found = judge(suite=SUITE, task=task, value=plan_to_json(task.gold), arbiter=FakeArbiter("same"))
-    assert (found.judgement.SE, found.judgement.undecided) == (1, ())

@@ -20,7 +20,7 @@ from evaluator.world.seeds import Split
 from evaluator.world.tableaux import TABLEAU_LABELS, paint
 from evaluator.world.vocabulary import CLASS_LABELS
 
-pytestmark = pytest.mark.full
+pytestmark = [pytest.mark.full, pytest.mark.usefixtures("one_thread")]
 
 WEIGHTS = (PROFILES / "../../world/weights").resolve()
 COUNT = 12
@@ -29,14 +29,6 @@ COUNT = 12
 @pytest.fixture(scope="module")
 def batch():
     return tableaux_at(split=Split.VALIDATION, indices=np.arange(COUNT))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def rng(seed=0):

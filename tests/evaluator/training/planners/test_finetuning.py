@@ -9,7 +9,6 @@ from evaluator.training.export import export_transformers
 from evaluator.training.planners.finetuning import FineTuning, fine_tune
 from evaluator.training.planners.lessons import gold_lessons
 from evaluator.training.planners.model import write_tokenizer
-from evaluator.training.planners.runs import SettingsError
 from evaluator.training.planners.tokens import planner_tokenizer
 from tests.evaluator.training.planners.models import SUITE, tiny_module
 
@@ -49,18 +48,3 @@ def test_what_is_written_can_be_loaded_and_says_how_it_was_made(folder, tmp_path
     assert record["seed"] == 7
     assert str(folder.parent) not in (out / "config.json").read_text()
     assert LocalModel.from_folder(out).count_tokens("Image Denoising") == 2
-
-
-@pytest.mark.parametrize(
-    ("other", "says"),
-    [
-        ({"tasks": ("4",)}, "tasks"),
-        ({"seed": 1}, "seed 0, not 1"),
-        ({"steps": 4}, "steps 3, not 4"),
-        ({"batch": 2}, "batch 8"),
-    ],
-)
-def test_a_run_goes_on_from_its_own_checkpoint_only(folder, tmp_path, other, says):
-    fine_tune(order(folder, tmp_path / "out", stop_after=1))
-    with pytest.raises(SettingsError, match=says):
-        fine_tune(order(folder, tmp_path / "out", resume=True, **other))

@@ -7,7 +7,7 @@ import pytest
 
 from evaluator.world.seeds import Split, generator
 from evaluator.world.tableaux import Content, draw_tableau, paint
-from evaluator.world.tableaux.editing import EditKind, edit_of, noun_of
+from evaluator.world.tableaux.editing import EditKind, edit_of
 from evaluator.world.tableaux.painting import part_mask
 
 
@@ -44,17 +44,3 @@ def test_an_edit_changes_the_picture_only_where_it_should(kind):
             near = np.logical_or.reduce([around[i : i + 64, j : j + 64] for i in range(5) for j in range(5)])
             assert not (changed & ~near).any()
     assert seen > 10
-
-
-def test_an_instruction_names_one_part_only():
-    for kind in (EditKind.RECOLOUR, EditKind.REMOVE, EditKind.REPLACE):
-        for edit in edits(kind):
-            noun = noun_of(edit.before.parts[edit.part])
-            assert [noun_of(part) for part in edit.before.parts].count(noun) == 1
-            assert noun in edit.instruction
-
-
-def test_a_new_background_keeps_the_parts():
-    for edit in edits(EditKind.BACKGROUND):
-        assert edit.after.parts == edit.before.parts
-        assert edit.after.background is not edit.before.background

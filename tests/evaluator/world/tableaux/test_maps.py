@@ -5,7 +5,7 @@ import pytest
 
 from evaluator.world.seeds import Split
 from evaluator.world.tableaux import Content, draw_tableau, paint
-from evaluator.world.tableaux.maps import MapKind, draw_map, line_map, normal_map, outlines, segmentation_map
+from evaluator.world.tableaux.maps import MapKind, draw_map, line_map, outlines, segmentation_map
 from evaluator.world.tableaux.records import Joint
 from evaluator.world.vocabulary import Shape
 
@@ -25,18 +25,6 @@ def test_every_map_is_a_picture_that_shows_something(kind):
     pixels = map_of(kind, tableau(content=Content.FIGURE))
     assert (pixels.shape, pixels.dtype) == ((64, 64, 3), np.uint8)
     assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 1
-
-
-def test_outlines_lie_inside_the_nearer_part():
-    owner = np.full((64, 64), -1)
-    owner[10:30, 10:30] = 0
-    owner[20:40, 20:40] = 1
-    found = outlines(owner)
-    assert found[10, 15]
-    assert found[20, 25]
-    assert not found[19, 25]
-    assert not found[9, 15]
-    assert not found[15, 15]
 
 
 def test_round_parts_have_no_lines():
@@ -64,15 +52,6 @@ def test_depth_is_brighter_where_a_part_is_nearer():
     painting, pixels = paint(record), map_of(MapKind.DEPTH, record)
     nearest, farthest = painting.nearness.argmax(), painting.nearness.argmin()
     assert pixels.reshape(-1, 3)[nearest, 0] > pixels.reshape(-1, 3)[farthest, 0]
-
-
-def test_normals_point_away_from_what_rises():
-    flat = np.zeros((64, 64), dtype=np.float32)
-    assert (normal_map(flat) == (128, 128, 255)).all()
-    flat[:, 32:] = 1
-    slope = normal_map(flat)[10, 32]
-    assert slope[0] < 64
-    assert slope[1] == 128
 
 
 def test_a_pose_has_a_colour_for_each_limb_and_needs_a_figure():

@@ -120,8 +120,3 @@ def test_suites_without_programs_do_not_run_them():
     assert refused.message.endswith(
         "there are: Calculator, SetEquation, SolveEquation, SolveInequality, Define, Count."
     )
-
-
-def test_an_unknown_tool_is_told_that_there_are_programs(environment):
-    [refused] = environment.run([call("Wolfram", "1")])
-    assert refused.message.endswith("Define, Count, Code.")

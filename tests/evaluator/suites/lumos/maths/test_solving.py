@@ -58,16 +58,6 @@ def test_the_first_example_of_the_paper_is_solved():
     assert list(found.values()) == ["-2*y", "x - 3*y", "x - 5*y", "x - 7*y", "-1.125", "-0.6", "3.075"]
 
 
-def test_three_consecutive_even_numbers():
-    found = texts_of(
-        "R1 = Define(n-2); R2 = Define(n); R3 = Define(n+2); R4 = Calculator(R1^2); R5 = Calculator(R2^2); "
-        "R6 = Calculator(R3^2); R8 = SolveEquation(R4 + R5 + R6 = 12296); R9 = Calculator(max(R8)); "
-        "R10 = Calculator(R1(R9)); R12 = Calculator(R3(R9)); "
-        "R13 = Calculator(R10 * R9 * R12); Output = Calculator(R13/8)"
-    )
-    assert (found["R8"], found["Output"]) == ("-64 or 64", "32736")
-
-
 WITHOUT_RESULT = [
     ("x^2 + 1 = 0", 1, Failure.UNSOLVED, "no real number solves this"),
     ("1/x = 0", 1, Failure.UNSOLVED, "no real number solves this"),

@@ -2,13 +2,9 @@
 
 import pytest
 
-from evaluator.suites.lumos.mini.draws import Source
-from evaluator.suites.lumos.mini.shop.catalogue import Item, Shop, shop
+from evaluator.suites.lumos.mini.shop.catalogue import Item, Shop
 from evaluator.suites.lumos.mini.shop.pages import PageError, address_of, click, search_page
-from evaluator.suites.lumos.mini.shop.reward import Goal, goal_of, reward
-from evaluator.world.seeds import Split
-
-SHOP = shop(source=Source(split=Split.PUBLIC), number=0)
+from evaluator.suites.lumos.mini.shop.reward import Goal, reward
 
 
 def item(key: str, **changes: object) -> Item:
@@ -88,13 +84,3 @@ GOAL = Goal(noun="coat", features=("lined", "woollen"), colour="red", size="larg
 )
 def test_the_reward_is_the_share_of_what_is_met(changes, chosen, worth):
     assert reward(goal=GOAL, item=item("W000", **changes), chosen=chosen) == pytest.approx(worth)
-
-
-def test_a_goal_is_read_back():
-    assert goal_of(GOAL.to_text()) == GOAL
-
-
-def test_searching_finds_the_words_of_titles_and_nothing_else():
-    assert all("lamp" in found.title for found in SHOP.search("lamp"))
-    assert SHOP.search("zebra") == ()
-    assert "No results." in search_page(shop=SHOP, query="zebra")

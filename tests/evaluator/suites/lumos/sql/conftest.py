@@ -5,9 +5,9 @@ import pytest
 from evaluator.suites.lumos.sql.databases import open_databases
 from evaluator.suites.lumos.sql.outcome import Failure, Result
 from evaluator.suites.lumos.sql.running import Runner
-from evaluator.suites.lumos.sql.source import DUMP, TASKS
+from evaluator.suites.lumos.sql.source import DUMP, RELEASE, TASKS
 from evaluator.suites.lumos.sql.tasks import read_tasks
-from tests.evaluator.intercode_data import need_intercode
+from tests.evaluator.suites.released_data import need
 
 SMALL = r"""-- A dump; with a semicolon
 CREATE USER 'admin'@'%' IDENTIFIED BY 'admin';
@@ -86,7 +86,7 @@ def refusal(small):
 @pytest.fixture(scope="session")
 def released(tmp_path_factory):
     """InterCode's databases."""
-    return open_databases(dump=need_intercode() / DUMP, cache=tmp_path_factory.mktemp("released"))
+    return open_databases(dump=need(RELEASE, beside="intercode_sql") / DUMP, cache=tmp_path_factory.mktemp("released"))
 
 
 @pytest.fixture(scope="session")
@@ -96,4 +96,4 @@ def runner(released):
 
 @pytest.fixture(scope="session")
 def tasks():
-    return read_tasks(need_intercode() / TASKS)
+    return read_tasks(need(RELEASE, beside="intercode_sql") / TASKS)

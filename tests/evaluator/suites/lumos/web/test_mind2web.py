@@ -9,7 +9,7 @@ from evaluator.planners.bundled import bundled_planner
 from evaluator.planners.turns.protocol import TurnRequest, TurnResponse
 from evaluator.suites import episode_of, suite_of
 from evaluator.suites.lumos.mounted import VARIABLE
-from evaluator.suites.lumos.web.building import LONGEST, build, texts_of
+from evaluator.suites.lumos.web.building import build, texts_of
 from evaluator.suites.lumos.web.steps import POOL, STEPS, StepFileError, read_walks
 from evaluator.suites.registry import forget
 from evaluator.transcripts import ActionProblem
@@ -141,25 +141,9 @@ def test_gold_is_what_the_pool_allows(made):
     assert (record.score, record.indicators["solved"]) == (0.5, 0.0)
 
 
-def test_a_planner_that_does_nothing_has_no_step(made):
-    assert walked().score == 0.0
-
-
 def test_texts_of_elements_survive_a_page_that_is_not_closed():
     page = '<p backend_node_id="1">a<br>b</div><i backend_node_id="2">c</p>d<script backend_node_id="3">e'
     assert texts_of(page, nodes=["1", "2"]) == {"1": "a b c", "2": "c"}
-
-
-def test_long_elements_are_cut(made):
-    page = f'<a backend_node_id="7">{"word " * 50}</a>'
-    task = released()[0]
-    task["actions"][0]["cleaned_html"] = page
-    (made / "pages" / "test_domain_0.json").write_text(json.dumps([task]))
-    target = made / "other.jsonl"
-    build(pages=made / "pages", ranks=made / "ranks.json", target=target)
-    words = read_walks(target)[0].steps[0].elements[1]
-    assert words.endswith('…"')
-    assert len(words) <= LONGEST + 4
 
 
 @pytest.mark.parametrize(

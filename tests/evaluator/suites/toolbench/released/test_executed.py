@@ -20,15 +20,7 @@ from evaluator.tools.types import ResourceType
 from tests.evaluator.experts.paper.world import fetch_tools, small
 from tests.evaluator.suites.toolbench.released.files import picture, write_files
 
-pytestmark = pytest.mark.full
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = [pytest.mark.full, pytest.mark.usefixtures("one_thread")]
 
 
 @pytest.fixture(scope="module")

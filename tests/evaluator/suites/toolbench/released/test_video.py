@@ -4,7 +4,6 @@ import struct
 import wave
 from contextlib import suppress
 
-import av
 import numpy as np
 import pytest
 from PIL import Image
@@ -14,8 +13,6 @@ from evaluator.suites.toolbench.released.video import VideoError, read_video
 from evaluator.suites.toolbench.released.video_decoding import Sampler, taken
 from evaluator.tools.types import ResourceType
 from evaluator.values import Clip
-from tests.evaluator.suites.toolbench.released.files import picture
-from tests.evaluator.suites.toolbench.released.test_inputs import source, task
 from tests.rings import usual
 
 SIZE = (64, 48)
@@ -24,6 +21,8 @@ CODECS = {"mp4": "mpeg4", "mov": "mpeg4", "avi": "mpeg4", "webm": "libvpx"}
 
 def video(path, *, frames=12, size=SIZE, codec=None):
     """A clip that grows brighter: frame k of n has the grey level 20 + 200 k / n."""
+    import av
+
     with av.open(str(path), "w") as container:
         stream = container.add_stream(codec or CODECS[path.suffix[1:]], rate=25)
         stream.width, stream.height, stream.pix_fmt = *size, "yuv420p"
@@ -37,6 +36,8 @@ def video(path, *, frames=12, size=SIZE, codec=None):
 
 def repeated(path, *, times, size):
     """One frame of noise, again and again: small effort to write, much to decode."""
+    import av
+
     pixels = np.random.default_rng(0).integers(0, 256, size=(size[1], size[0], 3), dtype=np.uint8)
     with av.open(str(path), "w") as container:
         stream = container.add_stream("mpeg4", rate=25)
@@ -71,10 +72,9 @@ class TestGoodOnes:
         assert len(levels) == 64
         assert levels == pytest.approx([20 + 200 * k / 64 for k in range(64)], abs=8)
 
-    def test_large_frames_are_reduced(self, tmp_path):
-        assert read(video(tmp_path / "a.mp4", frames=2, size=(1280, 720))).size == (480, 270)
-
     def test_a_video_of_a_phone_that_was_held_upright_is_turned(self, tmp_path):
+        import av
+
         path = tmp_path / "a.mp4"
         pixels = np.zeros((48, 64, 3), dtype=np.uint8)
         pixels[:24] = 200
@@ -96,15 +96,6 @@ class TestGoodOnes:
         assert found.size == (48, 64)
         assert found.frames[0, :, 30:].mean() > 180
         assert found.frames[0, :, :18].mean() < 20
-
-    def test_it_is_found_under_the_name_that_the_request_has(self, tmp_path):
-        picture(seed=1).save(tmp_path / "there.png")
-        video(tmp_path / "video_1.mp4")
-        video(tmp_path / "video_2.webm")
-        one = task(video_1__mp4="video", video_2__mp4="video", there__png="image")
-        found = source(tmp_path, one)
-        assert found.missing(task=one) is None
-        assert len(found.inputs(task=one, index=0)["video_2.mp4"].frames) == 12
 
 
 class TestSampling:
@@ -141,6 +132,8 @@ class TestHostileOnes:
                 assert 1 <= len(read(tmp_path / f"broken.{ending}").frames) <= 64
 
     def test_sound_alone_has_no_pictures(self, tmp_path):
+        import av
+
         with av.open(str(tmp_path / "a.mp4"), "w") as container:
             stream = container.add_stream("aac", rate=8000)
             frame = av.AudioFrame.from_ndarray(np.zeros((1, 4096), dtype=np.float32), format="fltp", layout="mono")
@@ -186,9 +179,3 @@ class TestHostileOnes:
             file.truncate(2**28 + 1)
         with pytest.raises(MediaError, match="has more than"):
             read(tmp_path / "a.mp4")
-
-    def test_the_sentence_names_the_file(self, tmp_path):
-        picture(seed=1).save(tmp_path / "there.png")
-        (tmp_path / "video_1.mp4").write_bytes(b"\0" * 100)
-        one = task(video_1__mp4="video", there__png="image")
-        assert "video_1.mp4 is damaged or no video" in source(tmp_path, one).missing(task=one)

@@ -108,13 +108,6 @@ def test_signs_show_what_is_asked_about_and_their_truth_is_what_is_written() -> 
     assert set(seen) == {Want.READING, Want.NAMES, Want.TAGS}
 
 
-def test_what_is_right_about_a_text_of_the_request_is_the_same_on_every_sample() -> None:
-    task = the(Want.SUMMARY, of_file=False)
-    assert task.wanted[0].said is not None
-    assert {PUBLIC.reference(task=task, index=index) for index in range(4)} == {task.wanted[0].said.summary}
-    assert PUBLIC.inputs(task=task, index=0) == {}
-
-
 def test_hidden_requests_hand_on_other_texts_and_are_solved_by_their_gold_plans() -> None:
     public = {task.wanted[0].said.text for task in TASKS if task.wanted[0].said}
     for request in hidden_requests(seed="a secret"):

@@ -6,7 +6,6 @@ from evaluator.experts.watching import CHANNELS, video_values
 from evaluator.training.experts.tableaux.data import clips_at
 from evaluator.training.experts.tableaux.motion import PATCHES, clip_labels
 from evaluator.world.seeds import Split
-from evaluator.world.tableaux import Motion
 
 pytestmark = pytest.mark.full
 
@@ -33,9 +32,3 @@ def test_patches_that_show_the_mover_lie_where_its_track_says():
             centre = places[2 * tubelet : 2 * tubelet + 2].mean(dim=0)
             found = torch.stack([columns.float().mean(), rows.float().mean()]) * 8 + 3.5
             assert (found - centre).abs().max() < 5
-
-
-def test_labels_are_those_of_the_records():
-    wanted = clip_labels(split=Split.VALIDATION, indices=INDICES)
-    clips = clips_at(split=Split.VALIDATION, indices=INDICES).clips
-    assert [list(Motion)[index] for index in wanted.motion] == [clip.motion for clip in clips]

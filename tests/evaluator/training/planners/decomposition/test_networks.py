@@ -21,14 +21,6 @@ pytestmark = pytest.mark.full
 TINY = Shape(width=16, feed_forward=16, layers=1, heads=2)
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def work(tmp_path_factory):
     """Both networks, tiny and hardly trained: of the decomposer in one run, of the scorer too."""

@@ -6,7 +6,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
-from safetensors.numpy import load_file
 
 from evaluator.planners.strategies.lumos import templates
 from evaluator.training.planners.causal.exchanges import OF_PROMPTS
@@ -15,8 +14,7 @@ from evaluator.training.planners.causal.networks import Shape, new_network
 from evaluator.training.planners.lumos.command import train
 from evaluator.training.planners.lumos.conversations import read_conversations
 from evaluator.training.planners.lumos.tokens import lumos_tokenizer
-from evaluator.training.planners.lumos.training import Order, Recipe, train_module
-from evaluator.training.planners.lumos.variants import MODULES, VARIANTS
+from evaluator.training.planners.lumos.training import Order, train_module
 from evaluator.training.planners.runs import ChoiceError
 from evaluator.training.planners.tokens import END_ID
 
@@ -82,16 +80,6 @@ def test_no_conversation_of_a_row_sees_another(data):
     assert torch.allclose(packed.logits[0, second], alone.logits[0], atol=1e-5)
 
 
-def test_a_run_that_was_cut_off_ends_with_the_same_weights(data, tmp_path):
-    whole = train_module(Order(data=(data,), out=tmp_path / "whole", recipe=Recipe(6, 2e-3), shape=TINY))
-    cut = Order(data=(data,), out=tmp_path / "cut", recipe=Recipe(6, 2e-3), shape=TINY, stop_after=3)
-    assert train_module(cut) is None
-    other = train_module(Order(data=(data,), out=tmp_path / "cut", recipe=Recipe(6, 2e-3), shape=TINY, resume=True))
-    first, second = (load_file(folder / "model.safetensors") for folder in (whole, other))
-    assert first.keys() == second.keys()
-    assert all(np.array_equal(first[name], second[name]) for name in first)
-
-
 def test_what_is_not_there_is_refused(data, tmp_path):
     with pytest.raises(ChoiceError, match="there is no module 'plan'; there are: base-web, base, plan_iterative, "):
         train(name="plan", data=data.parent, work=tmp_path, settings={}, report=lambda _: None)
@@ -99,12 +87,3 @@ def test_what_is_not_there_is_refused(data, tmp_path):
         train(name="plan_iterative-web", data=data.parent, work=tmp_path, settings={"seed": 1}, report=lambda _: None)
     with pytest.raises(ChoiceError, match="has no conversation of lumos-mini-web"):
         train_module(Order(data=(data,), out=tmp_path / "x", datasets=("lumos-mini-web",), shape=TINY))
-
-
-def test_each_variant_has_its_modules_and_no_two_are_the_same():
-    learners = {module.name for variant in VARIANTS.values() for module in variant.modules}
-    assert MODULES.keys() - learners == {"base", "base-web"}
-    assert MODULES["plan_iterative-web"].base == MODULES["base"].base == MODULES["base-web"]
-    assert VARIANTS["iterative"].modules == (MODULES["plan_iterative"], MODULES["ground_iterative"])
-    assert MODULES["plan_iterative@maths"].only == "maths"
-    assert MODULES["ground_iterative-web"].without == "web"
