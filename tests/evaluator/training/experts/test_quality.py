@@ -17,8 +17,8 @@ from evaluator.training.experts.quality.vision import vision_quality
 from evaluator.world.seeds import Split
 from evaluator.world.tableaux import Content, draw_tableau
 
-# The digests of the weights are checked in every run.
-pytestmark = pytest.mark.full
+# The digests of the weights are checked in every run. Drawing and describing 64 scenes takes minutes on busy machines.
+pytestmark = [pytest.mark.full, pytest.mark.timeout(1800)]
 
 
 @pytest.fixture(scope="module")

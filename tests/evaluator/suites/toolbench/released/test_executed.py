@@ -4,7 +4,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-import torch
 
 from evaluator.engine import MemoryStore
 from evaluator.episodes.execution import ExecutionEvaluator
