@@ -1,9 +1,12 @@
 """Differences between plans: invariances, and one mistake told once."""
 
+from itertools import permutations
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.causes import Cause
+from evaluator.causes.assignment import cheapest_assignment
 from evaluator.causes.plan_differences import differences
 from evaluator.plans.model import Plan, Step
 from evaluator.suites.registry import suite_of
@@ -92,3 +95,25 @@ def test_plans_with_cycles_and_a_hundred_steps_come_to_an_end():
         for n in range(100)
     )
     assert compared(Plan(steps=steps, answers=("v0",)), task)
+
+
+COSTS = st.integers(1, 5).flatmap(
+    lambda rows: st.integers(rows, 6).flatmap(
+        lambda columns: st.lists(
+            st.lists(st.integers(-20, 20), min_size=columns, max_size=columns), min_size=rows, max_size=rows
+        )
+    )
+)
+
+
+@given(COSTS)
+def test_no_other_assignment_is_cheaper(costs):
+    found = cheapest_assignment(costs)
+    assert len(set(found)) == len(costs)
+    total = sum(line[column] for line, column in zip(costs, found, strict=True))
+    tried = permutations(range(len(costs[0])), len(costs))
+    assert total == min(sum(line[column] for line, column in zip(costs, one, strict=True)) for one in tried)
+
+
+def test_nothing_is_assigned_to_nothing():
+    assert cheapest_assignment([]) == ()

@@ -82,7 +82,7 @@ def prints_a_table(callback) -> bool:
 
 SLOW = frozenset({"train table", "bench reliability"})
 """They train planners and measure whole profiles; the tests of both measurements read their JSON
-(`tests/evaluator/training/planners/test_table.py`, `tests/evaluator/benchmarks/test_reliability_benchmark.py`)."""
+(`tests/evaluator/training/planners/test_table.py`, `tests/evaluator/benchmarks/test_benchmarks.py`)."""
 QUICK = ("suites list", "suites show", "suites sample", "planners list", "profiles list", "profiles show", "tools list",
          "score-plans", "evaluate")  # fmt: skip
 """The others load networks."""

@@ -8,9 +8,14 @@ import tomllib
 from pathlib import Path
 
 from click.testing import Result
+from PIL import Image
 from typer.testing import CliRunner
 
 from evaluator.cli.main import app
+from evaluator.planners import endpoint as client
+from evaluator.world.scenes import draw_scene
+from evaluator.world.seeds import Split
+from tests.evaluator.planners.test_endpoint import endpoint
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -138,3 +143,35 @@ def test_the_version_names_the_commit_and_needs_no_installation(tmp_path):
     bare = subprocess.run([tmp_path / "planarena", "--version"], capture_output=True, text=True, check=True, timeout=60)
     assert bare.stdout == f"planarena {number}\n"
     assert {path.name for path in tmp_path.iterdir()} == {"planarena", "pyproject.toml"}
+
+
+def test_a_dead_endpoint_costs_the_tries_of_one_task(monkeypatch):
+    monkeypatch.setattr(client, "BACKOFF_SECONDS", (0.0,))
+    with endpoint((503, b"")) as (url, seen):
+        done = CliRunner().invoke(app, ["evaluate", "--suite", "toolmini", "--planner", url])
+    assert done.exit_code == 4
+    assert "120 infra_fault" in done.output
+    assert len(seen) == client.MAX_TRIES
+
+
+def lilliput(*arguments, env=None):
+    return CliRunner().invoke(app, ["lilliput", *map(str, arguments)], env=env)
+
+
+def test_a_scene_is_painted_and_named(tmp_path):
+    out = tmp_path / "scene.png"
+    result = lilliput("scene", "--split", "public", "--index", 3, "--out", out, "--degradation", "low_resolution")
+    assert result.exit_code == 0
+    assert draw_scene(split=Split.PUBLIC, index=3).label in result.output
+    assert Image.open(out).size == (16, 16)
+
+
+def test_the_hidden_split_takes_its_secret_from_the_environment(tmp_path):
+    arguments = ("scene", "--split", "hidden", "--index", 0, "--out", tmp_path / "x.png")
+    assert lilliput(*arguments, env={"PLANARENA_HIDDEN_SEED": ""}).exit_code == 2
+    assert lilliput(*arguments, env={"PLANARENA_HIDDEN_SEED": "5eed" * 16}).exit_code == 0
+    assert lilliput(*arguments, env={"PLANARENA_HIDDEN_SEED": "5eed"}).exit_code == 2
+
+
+def test_mistakes_are_named(tmp_path):
+    assert lilliput("scene", "--split", "private", "--index", 0, "--out", tmp_path / "x.png").exit_code == 2

@@ -65,15 +65,6 @@ def test_the_shipped_weights_stay_small():
     assert 0 < sizes["modules"] < 7_000_000
 
 
-def test_every_model_has_a_card_with_its_licence():
-    profile = load_profile("lilliput")
-    for spec in models(profile):
-        card = (spec.path / "card.md").read_text()
-        assert "Apache-2.0" in card
-        assert "planarena lilliput train" in card
-        assert "Intended use" in card
-
-
 def test_cards_say_what_is_recorded_beside_the_weights(tmp_path):
     from evaluator.training.experts.quality.cards import card, record_quality
     from evaluator.training.experts.recipes import RECIPES

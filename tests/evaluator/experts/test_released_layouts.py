@@ -15,9 +15,10 @@ from evaluator.experts.colorizer import stretched
 from evaluator.experts.fetching import Fetcher
 from evaluator.experts.profile import load_expert, load_profile
 from evaluator.metrics.scorers import load_scorer
-from evaluator.planners import PlannerReply
+from evaluator.planners.given import GivenPlans
 from evaluator.plans.model import plan_to_json
-from evaluator.records import Outcome, PlannerCall
+from evaluator.plans_file import GivenPlan
+from evaluator.records import Outcome
 from evaluator.suites import suite_of
 from evaluator.suites.openagi.released import ReleasedFolderSamples
 from evaluator.tools.openagi import OPENAGI
@@ -160,16 +161,9 @@ def run_on(expert, picture):
     return [result["image"] for result in expert.run([{"image": picture}])]
 
 
-class Given:
+def given(plans):
     """A planner with a plan for each task."""
-
-    name = "given"
-
-    def __init__(self, plans):
-        self._plans = plans
-
-    def plan(self, request):
-        return PlannerReply(plan=plan_to_json(self._plans[request.task.id]), call=PlannerCall(seconds=0.0))
+    return GivenPlans({task: GivenPlan(plan_to_json(plan)) for task, plan in plans.items()})
 
 
 SUITE = suite_of("openagi")
@@ -203,7 +197,7 @@ def test_gold_plans_with_every_tool_run_on_the_released_data(paper, tmp_path):
         suite=SUITE, profile=replace(paper, experts=single), samples=ReleasedFolderSamples(tmp_path), count=1,
         store=MemoryStore(),
     )  # fmt: skip
-    records = list(evaluator.run(planner=Given(plans), tasks=list(plans)))
+    records = list(evaluator.run(planner=given(plans), tasks=list(plans)))
     assert {record.task: (record.outcome, record.reason_text) for record in records} == dict.fromkeys(
         plans, (Outcome.SCORED, "")
     )

@@ -1,11 +1,15 @@
 """A perturbed evaluation needs nothing but a perturbation's name, and leaves out what it cannot perturb."""
 
-import pytest
+import json
 
+import pytest
+from typer.testing import CliRunner
+
+from evaluator.cli.main import app
 from evaluator.episodes.base import Setting
 from evaluator.planners.named import planner_named
 from evaluator.records import Outcome, Reason
-from evaluator.reliability import PerturbedEvaluator, not_perturbed
+from evaluator.reliability import PERTURBATIONS, PerturbedEvaluator, not_perturbed, perturbations_of, unavailable
 from evaluator.suites.registry import episode_of, suite_of
 
 SUITE = suite_of("toolmini")
@@ -55,3 +59,52 @@ def test_faults_disturb_planners_in_turns_on_every_task():
     assert [one.score for one in plain.run(planner=planner, tasks=tasks)] == [1.0] * 3
     assert [one.score for one in disturbed.run(planner=planner, tasks=tasks)] == [0.0] * 3
     assert [one.score for one in plain.run(planner=planner, tasks=tasks)] == [1.0] * 3
+
+
+def evaluate(*arguments):
+    found = CliRunner().invoke(app, ["evaluate", *arguments])
+    assert found.exit_code == 0, found.output
+    return found.output
+
+
+def test_a_profile_of_a_judged_suite_is_printed_and_written(tmp_path):
+    file = tmp_path / "out.json"
+    text = evaluate(
+        "--suite", "toolmini", "--planner", "random-valid", "--tasks", "QA/0,QA/1,image_QA/0", "--reliability",
+        "--runs", "2", "--output", str(file),
+    )  # fmt: skip
+    assert "Reliability, 2 runs" in text
+    assert "No answer came with a confidence." in text
+    found = json.loads(file.read_text())["reliability"]
+    assert (found["version"], found["runs"], found["tasks"]) == ("reliability/4", 2, 3)
+    # The second run draws other plans.
+    assert found["equal_plans"]["mean"] < 1.0
+    assert [one["name"] for one in found["robustness"]] == [
+        one.name for one in perturbations_of(suite=suite_of("toolmini"), in_turns=False)
+    ]
+    assert all(one["left_out"] == 0 for one in found["robustness"])
+
+
+def test_planners_in_turns_are_run_again_and_perturbed(tmp_path):
+    file = tmp_path / "out.json"
+    text = evaluate(
+        "--suite", "arc-mini", "--planner", "identity", "--tasks", "crop/0,crop/1", "--reliability", "--runs", "2",
+        "--output", str(file),
+    )  # fmt: skip
+    assert "shuffled-tools" in text
+    found = json.loads(file.read_text())["reliability"]["robustness"]
+    assert [one["name"] for one in found] == [
+        one.name for one in perturbations_of(suite=suite_of("arc-mini"), in_turns=True)
+    ]
+
+
+def why(**options):
+    return {one.name: one.why for one in unavailable(**options)}
+
+
+def test_every_perturbation_is_applied_or_has_a_reason():
+    for slug, in_turns in (("toolmini", False), ("arc-mini", True)):
+        applied = {one.name for one in perturbations_of(suite=suite_of(slug), in_turns=in_turns)}
+        found = why(in_turns=in_turns, applied=applied)
+        assert applied.isdisjoint(found)
+        assert applied | found.keys() == PERTURBATIONS.keys()

@@ -10,10 +10,10 @@ from evaluator.records import Outcome, Reason
 from evaluator.suites.arc.candidates import STEPS
 from evaluator.suites.arc.expected import expected_of
 from evaluator.suites.arc.splits import Split
-from evaluator.suites.arc.tasks import arc_task, tasks_of
+from evaluator.suites.arc.tasks import tasks_of
 from evaluator.suites.arc.views import View
 from tests.evaluator.episodes.turns.toy import Answers
-from tests.evaluator.suites.arc.small import INPUTS, MIRROR, TASK, TEST, evaluator, judged, mirrored
+from tests.evaluator.suites.arc.small import MIRROR, TASK, TEST, evaluator, judged, mirrored
 
 WRONG = "def transform_grid(grid):\n    return grid"
 RIGHT_GRIDS = {"grids": [[list(row) for row in mirrored(TEST)]]}
@@ -256,14 +256,6 @@ def _contains(grid, *, part):
         for top in range(len(grid) - rows + 1)
         for left in range(len(grid[0]) - columns + 1)
     )
-
-
-def test_what_is_tried_is_the_same_for_equal_tasks():
-    other = arc_task(key="other", demonstrations=TASK.demonstrations, test_inputs=(INPUTS[0],))
-    expected = {"mirror": (mirrored(TEST),), "other": (mirrored(INPUTS[0]),)}
-    with evaluator(TASK, other, expected=expected) as made:
-        records = list(made.run(planner=Answers(lambda _: TurnResponse(plan=MIRROR)), tasks=["mirror", "other"]))
-    assert [record.score for record in records] == [1.0, 1.0]
 
 
 def test_columns_tell_of_errors_helpers_and_views():

@@ -3,9 +3,9 @@
 import pytest
 
 from evaluator.episodes.base import Setting
-from evaluator.planners.protocol import PlannerReply
+from evaluator.planners.given import GivenPlans
 from evaluator.plans.model import plan_to_json
-from evaluator.records import PlannerCall
+from evaluator.plans_file import GivenPlan
 from evaluator.reliability import PerturbedEvaluator
 from evaluator.suites.base import ABSTENTION
 from evaluator.suites.registry import episode_of, suite_of
@@ -82,21 +82,9 @@ def test_the_evaluator_scores_by_the_column_that_ranks():
     variant, pairs = changed("toolmini")
     plain = episode.evaluator(suite=suite, setting=Setting())
     perturbed = PerturbedEvaluator(plain, perturbation="tool-outage", episode=episode, profile="")
-    records = {
-        one.task: one for one in perturbed.run(planner=Knowing(variant), tasks=[task.key for task in suite.tasks])
-    }
+    knowing = GivenPlans({
+        task.key: GivenPlan(plan_to_json(task.gold) if task.gold.steps else None) for task in variant.tasks
+    })  # fmt: skip
+    records = {one.task: one for one in perturbed.run(planner=knowing, tasks=[task.key for task in suite.tasks])}
     assert len(pairs) == len(records) == 120
     assert all(one.indicators["SE"] == one.score == 1.0 for one in records.values())
-
-
-class Knowing:
-    """Answers with the gold plans of another form of the suite."""
-
-    name = "knowing"
-
-    def __init__(self, suite):
-        self._suite = suite
-
-    def plan(self, request):
-        gold = self._suite.task(request.task.id).gold
-        return PlannerReply(plan=plan_to_json(gold) if gold.steps else None, call=PlannerCall(seconds=0.0))

@@ -9,9 +9,10 @@ from evaluator.engine import MemoryStore
 from evaluator.episodes.execution import ExecutionEvaluator
 from evaluator.experts.profile import load_profile
 from evaluator.metrics import rule_names
-from evaluator.planners import PlannerReply
+from evaluator.planners.given import GivenPlans
 from evaluator.plans.model import Plan, Step, plan_to_json
-from evaluator.records import Outcome, PlannerCall, Reason
+from evaluator.plans_file import GivenPlan
+from evaluator.records import Outcome, Reason
 from evaluator.suites import episode_of, suite_of
 from evaluator.suites.toolbench.released.executed import SEVERAL, TOOL100
 from evaluator.suites.toolbench.released.inputs import ReleasedInputs
@@ -70,16 +71,9 @@ def make_evaluator(suite, paper, folder):
     return make
 
 
-class Given:
+def given(plans):
     """A planner with a plan for each task."""
-
-    name = "given"
-
-    def __init__(self, plans):
-        self._plans = plans
-
-    def plan(self, request):
-        return PlannerReply(plan=plan_to_json(self._plans[request.task.id]), call=PlannerCall(seconds=0.0))
+    return GivenPlans({task: GivenPlan(plan_to_json(plan)) for task, plan in plans.items()})
 
 
 def test_the_chosen_requests_cover_tools_and_types(chosen):
@@ -92,7 +86,7 @@ def test_the_chosen_requests_cover_tools_and_types(chosen):
 def test_gold_plans_run_on_the_folder_and_have_one_by_construction(make_evaluator, chosen):
     evaluator = make_evaluator()
     keys = [task.key for task in chosen]
-    records = list(evaluator.run(planner=Given({task.key: task.gold for task in chosen}), tasks=keys))
+    records = list(evaluator.run(planner=given({task.key: task.gold for task in chosen}), tasks=keys))
     assert {record.task: (record.outcome, record.reason_text) for record in records} == dict.fromkeys(
         keys, (Outcome.SCORED, "")
     )
@@ -123,7 +117,7 @@ def test_an_edit_is_compared_with_the_picture_before_and_after(make_evaluator, c
         ),
         answers=("s3.result",),
     )  # fmt: skip
-    (record,) = make_evaluator().run(planner=Given({task.key: nothing}), tasks=[task.key])
+    (record,) = make_evaluator().run(planner=given({task.key: nothing}), tasks=[task.key])
     assert record.outcome is Outcome.SCORED
     # Everything but the masked region was to become black; a random detector finds no mask, so all of it.
     assert record.score < 0.2, masked.tool
@@ -133,7 +127,7 @@ def test_pictures_larger_than_the_engine_works_on_are_reduced(make_evaluator, ch
     """As photographs are: 640x480 pixels are more than an expert is given."""
     task = next(task for task in chosen if "image_inpainting" in task.gold.tools())
     write_files(tmp_path, tasks=[task], size=(640, 480))
-    (record,) = make_evaluator(inputs=tmp_path).run(planner=Given({task.key: task.gold}), tasks=[task.key])
+    (record,) = make_evaluator(inputs=tmp_path).run(planner=given({task.key: task.gold}), tasks=[task.key])
     assert (record.outcome, record.reason_text) == (Outcome.SCORED, "")
 
 
@@ -144,7 +138,7 @@ def test_where_the_gold_plan_fails_nobody_is_scored(make_evaluator, chosen, fold
     shutil.copytree(folder, files)
     mask = next(name for name, kind in task.resources.items() if kind is ResourceType.MASK)
     picture(seed=1, size=(9, 9)).save(files / Path(mask).name)
-    (record,) = make_evaluator(inputs=files).run(planner=Given({task.key: task.gold}), tasks=[task.key])
+    (record,) = make_evaluator(inputs=files).run(planner=given({task.key: task.gold}), tasks=[task.key])
     assert (record.outcome, record.score) == (Outcome.INFRA_FAULT, None)
     assert record.reason is Reason.EXPERT_FAILED
     assert "the gold plan failed" in record.reason_text
