@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from evaluator.cli.main import app
 from evaluator.cli.program import table
-from evaluator.cli.program.table import current_entries, entries, top_level
+from evaluator.cli.program.table import current_entries, top_level
 from evaluator.cli.program.walking import leaves, member, program
 from tests.rings import usual
 
@@ -71,14 +71,6 @@ def test_suites_of_others_bring_commands_in_a_table_beside_their_module(tmp_path
     monkeypatch.setenv(table.SUITES_VARIABLE, "others.entry")
     assert CliRunner().invoke(app, ["suites", "weigh"]).stdout == "heavy\n"
     assert "Weigh it." in CliRunner().invoke(app, ["suites", "--help"]).stdout
-
-
-def test_two_commands_of_one_name_are_refused(tmp_path, monkeypatch):
-    (tmp_path / "twice").mkdir()
-    (tmp_path / "twice" / "commands.toml").write_text('[evaluate]\nrun = "twice.commands:evaluate"\n')
-    monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(ValueError, match="there is already a command 'evaluate'"):
-        entries("twice.entry")
 
 
 COMPLETED = [

@@ -86,22 +86,6 @@ class TestFromAFolder:
         assert "pytorch_model.bin" not in locked.files
         assert set(load_file(cache / "fill-mask" / "model.safetensors")) == set(state)
 
-    def test_folders_of_a_pipeline_are_kept(self, tmp_path, cache):
-        import torch
-
-        repo = tmp_path / "mirror" / "some" / "pipeline"
-        for name in ("unet", "vae", "safety_checker"):
-            (repo / name).mkdir(parents=True)
-            (repo / name / "config.json").write_text("{}")
-            torch.save({"weight": torch.ones(2)}, repo / name / "diffusion_pytorch_model.bin")
-        (repo / "model_index.json").write_text("{}")
-        item = Checkpoint(
-            name="pictures", licence="x", values=1, repo="some/pipeline", revision="main", folders=("unet", "vae")
-        )
-        locked = fetched(item, cache=cache, mirror=tmp_path / "mirror")
-        weights = {f"{name}/diffusion_pytorch_model.safetensors" for name in ("unet", "vae")}
-        assert set(locked.files) == {"model_index.json", "unet/config.json", "vae/config.json"} | weights
-
     def test_fetching_again_changes_nothing(self, mirror, cache):
         first = fetched(small_denoiser(), cache=cache, mirror=mirror)
         said = []
@@ -297,16 +281,6 @@ class TestCommands:
             )
         assert done.returncode == 2
         assert "the hub answered commit 1111" in done.stderr
-
-    @pytest.mark.full
-    def test_a_hub_that_cannot_be_reached_is_named_with_the_way_out(self, cache):
-        done = planarena(
-            "profiles", "fetch", "paper", "--only", "fill-mask", "--cache", str(cache),
-            HF_ENDPOINT="http://127.0.0.1:9",
-        )  # fmt: skip
-        assert done.returncode == 2
-        assert "http://127.0.0.1:9 cannot be reached" in done.stderr
-        assert f"--from DIR is taken from DIR/{REPO}/" in " ".join(done.stderr.split()).replace("it is", "is")
 
     @pytest.mark.parametrize(
         ("arguments", "says"),

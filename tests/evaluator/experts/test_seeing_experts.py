@@ -1,4 +1,4 @@
-"""Detection, segmentation and grounding in tableaux, with the shipped weights."""
+"""Detection, segmentation and grounding: prompts, boxes, masks and segments."""
 
 import numpy as np
 import pytest
@@ -10,68 +10,15 @@ from evaluator.values import Boxes, Mask, Masks, encode
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-COUNT = 24
-TOOLS = {
-    "object_detection": "object",
-    "image_instance_segmentation": "mask",
-    "image_segmentation_by_points": "mask",
-    "image_segmentation_by_mask": "mask",
-    "segment_anything": "segmentation",
-    "visual_grounding": "bbox",
-}
-"""And the name of the output."""
 
-
-@pytest.fixture(scope="module")
-def experts():
-    profile = load_profile("lilliput")
-    return {tool: load_expert(spec=profile.experts[tool]) for tool in TOOLS}
-
-
-@pytest.fixture(scope="module")
-def truths():
+def test_masks_keep_the_names_of_their_prompts_and_empty_prompts_are_left_out():
     from evaluator.training.experts.quality import seeing
 
-    return seeing.truths(COUNT)
-
-
-@pytest.mark.full
-def test_boxes_are_those_of_the_parts_and_the_surest_come_first(experts, truths):
-    from evaluator.training.experts.quality import seeing
-
-    figures = seeing.MEASURES["tableau-detection"](experts, COUNT)
-    assert figures["F1 at IoU 0.5"] > 0.8
-    for found in experts["object_detection"].run([{"image": truth.image} for truth in truths]):
-        scores = [one.score for one in found["object"].items]
-        assert scores == sorted(scores, reverse=True)
-
-
-@pytest.mark.full
-def test_masks_are_those_of_the_parts(experts):
-    from evaluator.training.experts.quality import seeing
-
-    figures = seeing.MEASURES["segment-anything"](experts, COUNT // 2)
-    assert figures["IoU of instances"] > 0.63
-    assert figures["IoU by points"] > 0.7
-    assert figures["IoU by rough masks"] > 0.75
-    assert figures["IoU of segments"] > 0.7
-
-
-@pytest.mark.full
-def test_queries_find_what_they_name(experts):
-    from evaluator.training.experts.quality import seeing
-
-    figures = seeing.MEASURES["visual-grounding"](experts, COUNT)
-    assert figures["hits at IoU 0.5, colour and shape"] > 0.7
-    assert figures["hits at IoU 0.5, shape"] > 0.65
-    assert figures["hits at IoU 0.5, colour"] > 0.7
-
-
-def test_masks_keep_the_names_of_their_prompts_and_empty_prompts_are_left_out(experts, truths):
-    parts = truths[0].parts
+    (truth,) = seeing.truths(1)
+    parts, expert = truth.parts, load_expert(spec=load_profile("lilliput").experts["image_segmentation_by_mask"])
     empty = Mask("blue ring", np.zeros((64, 64), dtype=np.bool_))
     prompts = Masks(parts.size, (*(Mask(f"part {i}", p.pixels) for i, p in enumerate(parts.items)), empty))
-    (found,) = experts["image_segmentation_by_mask"].run([{"image": truths[0].image, "prompt_mask": prompts}])
+    (found,) = expert.run([{"image": truth.image, "prompt_mask": prompts}])
     assert [one.label for one in found["mask"].items] == [f"part {i}" for i in range(len(parts.items))]
 
 

@@ -204,15 +204,20 @@ def test_letters_are_seen_whatever_their_colours():
         ("reading", "character-recognition", 128, {"exact": 0.9, "right words that no training sign shows": 0.9}),
         ("reading", "text-annotation", 128,
          {"exact titles": 0.98, "F1 of tags": 0.98, "F1 of names": 0.98, "exact places": 0.98}),
+        ("seeing", "tableau-detection", 24, {"F1 at IoU 0.5": 0.8}),
+        ("seeing", "segment-anything", 12,
+         {"IoU of instances": 0.63, "IoU by points": 0.7, "IoU by rough masks": 0.75, "IoU of segments": 0.7}),
+        ("seeing", "visual-grounding", 24,
+         {"hits at IoU 0.5, colour and shape": 0.7, "hits at IoU 0.5, shape": 0.65, "hits at IoU 0.5, colour": 0.7}),
     ],
 )  # fmt: skip
 def test_held_out_quality(experts, kind, folder, count, floors):
-    from evaluator.training.experts.quality import maps, reading
+    from evaluator.training.experts.quality import maps, reading, seeing
 
     for spec in load_profile("lilliput").experts.values():
         if spec.path.name == folder:
             assert experts[spec.tool]
-    found = {"maps": maps, "reading": reading}[kind].MEASURES[folder](experts, count)
+    found = {"maps": maps, "reading": reading, "seeing": seeing}[kind].MEASURES[folder](experts, count)
     assert {figure: found[figure] for figure, floor in floors.items() if found[figure] < floor} == {}
 
 

@@ -49,10 +49,6 @@ def test_a_damaged_plan_is_another_one_than_gold_always_the_same_and_valid_unles
         assert bool(check_plan(plan=plan, context=context)) == (name in NOT_VALID), key
 
 
-def test_another_seed_draws_other_damage():
-    assert plans_of("wrong target", seed="1") != plans_of("wrong target", seed="2")
-
-
 def test_files_are_not_swapped_where_the_plan_does_the_same_to_both():
     swapped = plans_of("swapped files")
     same = [task.key for task in SUITE.tasks if task.text.startswith("For each of")]
@@ -73,22 +69,6 @@ def test_the_text_of_another_request_shares_no_word_with_this_one():
             ((slot, text),) = texts_of(key, plan)
             assert slot.role is role
             assert words_of(text).isdisjoint(words_of(SUITE.task(key).text))
-
-
-def test_names_of_one_thing_do_not_take_each_others_place():
-    donors = Donors(SUITE)
-    task = next(task for task in SUITE.tasks if task.gold.tools()[-1] == "select_mask")
-    (slot,) = slots_of(plan=task.gold, task=task, catalogue=SUITE.catalogue)
-    assert "couch" in donors.others_for(slot=slot, request="Where is the lamp?")
-    assert "couch" not in donors.others_for(slot=slot, request="Where is the sofa?")
-
-
-def test_a_request_for_a_description_does_not_take_the_place_of_a_question():
-    task = next(task for task in SUITE.tasks if task.gold.tools() == ("image_question_answering",))
-    (slot,) = slots_of(plan=task.gold, task=task, catalogue=SUITE.catalogue)
-    found = DONORS.others_for(slot=slot, request="")
-    assert found
-    assert not [text for text in found if text.startswith(("Describe", "Is there"))]
 
 
 def test_an_attribute_is_added_to_objects_of_images_only():
@@ -121,14 +101,3 @@ def test_the_extra_step_is_of_a_kind_that_no_request_needs():
     used = {tool for task in SUITE.tasks for tool in task.gold.tools()}
     assert {tool.domain for tool in DONORS.idle_tools}.isdisjoint(CONTROLLLM[tool].domain for tool in used)
     assert "text_to_text_generation" not in {tool.name for tool in DONORS.idle_tools}
-
-
-def test_a_shuffled_step_stands_before_what_it_needs():
-    for plan in plans_of("shuffled order").values():
-        made: set[str] = set()
-        results = {reference for step in plan.steps for reference in step.outputs.values()}
-        early = []
-        for step in plan.steps:
-            early += [value for value in step.inputs.values() if value in results - made]
-            made |= set(step.outputs.values())
-        assert early

@@ -46,14 +46,6 @@ def test_a_step_of_editing_leaves_the_autoencoder_and_the_middle_as_they_are():
     assert not any(name.startswith("unet.mid_block") for name in names)
 
 
-def test_only_tableaux_with_a_figure_get_a_pose():
-    drawn = batch(30)
-    for seed in range(5):
-        conditions = guided_drawing.random_conditions(drawn=drawn, rng=np.random.default_rng(seed))
-        poses = conditions.reshape(30, 8, 3, 64, 64)[:, list(MapKind).index(MapKind.POSE)].flatten(1).any(dim=1)
-        assert not any(pose and tableau.figure is None for pose, tableau in zip(poses, drawn.tableaux, strict=True))
-
-
 def test_a_true_picture_agrees_with_every_map_and_another_one_with_none():
     drawn = batch()
     for kind in MapKind:
