@@ -7,7 +7,6 @@ import pytest
 
 from evaluator.metrics.paired import holm, paired_test
 from evaluator.metrics.pairwise import LEVEL, PairTests, RankRange, pair_tests, rank_ranges
-from evaluator.metrics.student import incomplete_beta, two_sided_p, two_sided_p_values
 from evaluator.suites.base import IntervalMethod
 
 STRATA = ["ViT"] * 13 + ["BERT"] * 9 + ["CLIP"]
@@ -127,18 +126,3 @@ def test_a_single_row_has_the_only_rank():
     found = pair_tests(np.ones((1, 20, 1)), method=IntervalMethod.WILSON, strata=["a"] * 20)
     assert rank_ranges(found) == [RankRange(1, 1)]
     assert rank_ranges(pair_tests(np.ones((0, 20, 1)), method=IntervalMethod.WILSON, strata=["a"] * 20)) == []
-
-
-def test_arrays_have_the_p_values_of_single_ones():
-    t = np.array([[0.0, 0.5, 2.0], [9.0, 40.0, np.inf]])
-    df = np.array([[1.0, 9.0, 31.0], [2.5, 1999.0, 5.0]])
-    found = two_sided_p_values(t=t, df=df)
-    for place in np.ndindex(t.shape):
-        assert found[place] == pytest.approx(two_sided_p(t=t[place], df=df[place]), rel=1e-12)
-
-
-def test_the_beta_function_gives_the_tail_of_the_binomial_distribution():
-    """At least 60 heads of 100: 0.0284 (binomial table)."""
-    assert incomplete_beta(a=np.array([60.0]), b=np.array([41.0]), x=np.array([0.5])) == pytest.approx(
-        0.02844, abs=5e-6
-    )

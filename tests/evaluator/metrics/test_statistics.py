@@ -32,10 +32,6 @@ def test_the_interval_holds_the_mean_and_stays_within_the_values(values):
     assert interval.count == len(values)
 
 
-def test_the_order_of_the_tasks_changes_nothing():
-    assert cluster_bootstrap([0.1, 0.9, 0.4]) == cluster_bootstrap([0.9, 0.4, 0.1])
-
-
 def test_of_equal_values_some_of_what_was_not_drawn_may_be_anything():
     share = 1 - 0.025 ** (1 / 10)
     interval = cluster_bootstrap([0.25] * 10)
@@ -93,13 +89,6 @@ def test_what_counts_are_independent_units():
     assert ends_of(low=None, high=None) is None
 
 
-def test_the_width_is_near_the_normal_approximation():
-    values = [number / 99 for number in range(100)]
-    interval = cluster_bootstrap(values)
-    standard_error = 0.2916 / 10
-    assert interval.high - interval.low == pytest.approx(2 * 1.96 * standard_error, rel=0.1)
-
-
 def test_nothing_has_no_interval():
     with pytest.raises(ValueError, match="at least one"):
         cluster_bootstrap([])
@@ -116,11 +105,6 @@ def test_pairs_without_a_difference_tell_nothing():
     assert paired_permutation([0.0] * 30 + [0.1] * 3) == paired_permutation([0.1] * 3) == 1 / 8
 
 
-def test_worse_is_never_significant():
-    assert paired_permutation([-0.1] * 10) == 1.0
-    assert paired_permutation([-0.1] * 30) == 1.0
-
-
 def test_all_sign_changes_are_counted_where_they_can_be():
     # Sums of signs of 0.3, 0.2 and 0.1: 0.6, 0.4, 0.2 and 0 (twice) are at least 0.
     assert paired_permutation([0.3, -0.2, -0.1]) == 5 / 8
@@ -135,13 +119,6 @@ def test_a_p_value_of_drawn_sign_changes_counts_the_seen_one_in():
     assert paired_permutation([0.1] * 60) == 1 / (PERMUTATIONS + 1)
 
 
-@given(st.lists(st.floats(-1, 1), max_size=40))
-def test_a_p_value_is_a_share_and_the_order_changes_nothing(differences):
-    p_value = paired_permutation(differences)
-    assert 0 < p_value <= 1
-    assert paired_permutation(differences[::-1]) == p_value
-
-
 def test_the_mean_is_that_of_all_values():
     assert clustered_mean([[0.0, 0.0, 0.0], [1.0]]).mean == pytest.approx(0.25)
     assert clustered_mean([[0.0, 0.0, 0.0], [1.0]]).count == 2
@@ -152,11 +129,6 @@ def test_copies_within_clusters_make_the_interval_no_narrower():
     once, often = clustered_mean(clusters), clustered_mean([cluster * 50 for cluster in clusters])
     assert (often.low, often.high) == pytest.approx((once.low, once.high))
     assert once.low < once.mean < once.high
-
-
-def test_the_order_of_clusters_does_not_matter():
-    clusters = [[0.1, 0.9], [0.3], [0.7, 0.2, 0.4]]
-    assert clustered_mean(clusters) == clustered_mean(clusters[::-1])
 
 
 def test_nothing_has_no_mean():

@@ -54,13 +54,6 @@ def test_low_resolution_refuses_sizes_that_blocks_do_not_fill():
         low_resolution(np.zeros((6, 4, 3), dtype=np.uint8))
 
 
-def test_degradations_work_on_batches_as_on_single_images(picture):
-    other = render(draw_scene(split=Split.VALIDATION, index=1))
-    batch = np.stack([picture, other])
-    for operation in (grayscale, blur, low_resolution):
-        assert np.array_equal(operation(batch), np.stack([operation(picture), operation(other)]))
-
-
 def test_the_order_of_names_does_not_matter(picture):
     names = [d.value for d in Degradation]
     forwards, backwards = (

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from PIL import Image as PillowImage
 
-from evaluator.metrics.results import RULE_SCORES
+from evaluator.metrics.results import RULE_SCORES, rule_score
 from evaluator.metrics.results.found import answer_score, box_score, label_score, mask_score, segment_score
 from evaluator.metrics.results.pictures import depth_score, edit_score, normal_score, outline_score, pose_score
-from evaluator.metrics.rule_names import RULE_NAMES
+from evaluator.metrics.results.texts import reading_score
+from evaluator.metrics.rule_names import READING, RULE_NAMES
 from evaluator.pictures.normals import normal_map
 from evaluator.pictures.skeleton import draw_skeleton
 from evaluator.values import Box, Boxes, Clip, Label, Labels, Mask, Masks, Value
@@ -168,3 +169,28 @@ def test_a_copy_is_no_variation() -> None:
     found = [picture(one) for one in (painted, nearly, other, other[:32])]
     scores = VariationScore(Likeness()).score(outputs=found, references=[picture(painted)] * 4)
     assert scores == [0, 0, 0.75, 0.75]
+
+
+@pytest.mark.parametrize(
+    ("text", "reference", "score"),
+    [
+        ("old mill", "old mill", 1),
+        ("  OLD\nmill ", "old mill", 1),
+        ("", "", 1),
+        ("", "mill", 0),
+        ("mall", "mill", 0.75),
+        ("old mil", "old mill", 0.875),
+        ("mill old", "old mill", 0.25),
+        ("the sign says mill", "mill", 4 / 18),
+    ],
+)
+def test_the_share_of_the_longer_text_that_is_right(text, reference, score):
+    assert reading_score(text, reference) == pytest.approx(score)
+
+
+def test_only_texts_are_compared():
+    rule = rule_score(READING)
+    assert rule is not None
+    assert rule.score(outputs=["a"], references=["a"]) == [1]
+    with pytest.raises(TypeError, match="compares str"):
+        rule.score(outputs=["a"], references=[None])  # type: ignore[list-item]

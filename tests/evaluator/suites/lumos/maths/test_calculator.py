@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.suites.lumos.maths.algebra.errors import Failure
-from evaluator.suites.lumos.maths.algebra.values import Expression, Number, read_value
-from evaluator.suites.lumos.maths.tools import ToolFailure, run
+from evaluator.suites.lumos.maths.algebra.values import Number, read_value
 from tests.evaluator.suites.lumos.maths.sessions import failure_of, text_of, texts_of
 
 NUMBERS = [
@@ -169,27 +168,3 @@ def test_results_are_those_of_exact_fractions(case):
     text, value = case
     result = text_of("Calculator", text)
     assert read_value(result) == Number(value.numerator if value.denominator == 1 else value)
-
-
-@st.composite
-def formulas(draw, depth=3):
-    """A text with `{x}` and `{y}` in place of variables."""
-    if depth == 0 or draw(st.integers(0, 4)) == 0:
-        return draw(st.sampled_from(["{x}", "{y}", "2", "1/3", "0.5", "abs({x})"]))
-    left, right = draw(formulas(depth=depth - 1)), draw(formulas(depth=depth - 1))
-    symbol = draw(st.sampled_from(["+", "-", "*", "/", "^2 +", "* max({y}, 1) -"]))
-    return f"({left}){symbol}({right})"
-
-
-@settings(max_examples=80)
-@given(formulas(), st.sampled_from(["2", "-3", "5/7"]), st.sampled_from(["1", "11", "-0.4"]))
-def test_an_expression_has_the_value_of_its_text_with_numbers_in_it(formula, x, y):
-    bare = "{x} + {y} + " + formula
-    expression = run(tool="Calculator", arguments=bare.format(x="x", y="y"))
-    direct = run(tool="Calculator", arguments=bare.format(x=f"({x})", y=f"({y})"))
-    if isinstance(expression, ToolFailure) or isinstance(direct, ToolFailure):
-        return
-    value = read_value(expression.texts[0])
-    if isinstance(value, Expression) and value.variables == ("x", "y"):
-        applied = run(tool="Calculator", arguments=f"R1({x}, {y})", values={"R1": value})
-        assert applied == direct
