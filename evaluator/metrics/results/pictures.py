@@ -2,7 +2,6 @@
 
 import numpy as np
 import numpy.typing as npt
-from scipy import ndimage
 
 from evaluator.pictures.skeleton import read_skeleton
 from evaluator.values import Clip, Image
@@ -20,6 +19,8 @@ _COPY = 2.0
 
 def outline_score(found: Image, reference: Image) -> float:
     """F1 of outlines, where pixels within 2 pixels of each other agree; 1 if both are empty."""
+    from scipy import ndimage  # here, for it takes longer to import than everything else of this package
+
     own, right = _strokes(_fitted(found, reference)), _strokes(reference)
     if not own.any() or not right.any():
         return float(own.any() == right.any())
@@ -63,6 +64,8 @@ def edit_score(found: Image, reference: Clip) -> float:
         found: the edited picture.
         reference: two frames, before and after.
     """
+    from scipy import ndimage  # here, for it takes longer to import than everything else of this package
+
     before, after = (frame.astype(np.float64) for frame in reference.frames[:2])
     own = _array(found).astype(np.float64)
     if own.shape != after.shape:

@@ -10,7 +10,6 @@ from evaluator.suites.lumos.sql.executing import Limits, _fence
 from evaluator.suites.lumos.sql.functions.session import Session
 from evaluator.suites.lumos.sql.outcome import Failure, Reason, Result
 from evaluator.suites.lumos.sql.running import Runner
-from evaluator.suites.lumos.sql.translation.parsing import MOST_CHARACTERS, MOST_DEPTH
 from tests.rings import usual
 
 SLOW = {
@@ -267,6 +266,8 @@ DEEP = [
 
 
 def test_deep_nesting_is_refused(refusal, subtests):
+    from evaluator.suites.lumos.sql.translation.parsing import MOST_CHARACTERS
+
     for expression in DEEP:
         with subtests.test(case=expression):
             assert refusal(f"SELECT {expression}"[:MOST_CHARACTERS]).reason in (Reason.TOO_DEEP, Reason.SYNTAX)
@@ -274,6 +275,8 @@ def test_deep_nesting_is_refused(refusal, subtests):
 
 @pytest.mark.parametrize("form", ["({})", "CONCAT({})", "IF(1, {}, 2)", "(SELECT {})", "CASE WHEN 1 THEN {} END"])
 def test_nesting_up_to_the_limit_is_executed(query, form):
+    from evaluator.suites.lumos.sql.translation.parsing import MOST_DEPTH
+
     expression = "1"
     for _ in range(MOST_DEPTH - 1):
         expression = form.format(expression)
@@ -288,6 +291,8 @@ def test_long_conditions_are_executed(query):
 
 
 def test_a_statement_that_is_too_long_is_refused(refusal):
+    from evaluator.suites.lumos.sql.translation.parsing import MOST_CHARACTERS
+
     assert refusal(f"SELECT '{'x' * MOST_CHARACTERS}'").reason is Reason.TOO_LONG
     assert refusal(" " * 10_000_000).reason is Reason.TOO_LONG
 
