@@ -56,6 +56,7 @@ def test_bad_usage_is_exit_code_2_with_a_sentence():
         (("evaluate", "--profile", "nope"), "no profile 'nope'; there are: lilliput"),
         (("evaluate", "--split", "secret"), "there is no split 'secret'"),
         (("evaluate", "--samples", "0"), "--samples"),
+        (("validity", "--suite", "openagi", "--markdown"), "--markdown"),
     ]
     assert unexpected(cases) == {}
 

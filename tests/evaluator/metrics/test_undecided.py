@@ -159,3 +159,8 @@ def test_runs_and_marks_have_the_same_interval():
 def test_undecided_tasks_belong_to_shares_of_judged_plans():
     with pytest.raises(ValueError, match="SE: only columns of judged plans"):
         Column(key="SE", label="SE", description="", higher_is_better=False, undecided="open")
+
+
+def test_a_column_that_was_registered_before_has_no_range():
+    before = {name: value for name, value in OTHER.to_json().items() if name not in {"undecided", "by_rules"}}
+    assert Column.from_json(before) == OTHER

@@ -108,3 +108,4 @@ def test_every_perturbation_is_applied_or_has_a_reason():
         found = why(in_turns=in_turns, applied=applied)
         assert applied.isdisjoint(found)
         assert applied | found.keys() == PERTURBATIONS.keys()
+    assert "over MCP" in why(in_turns=True, applied=(), lists_tools_itself=True)["shuffled-tools"]

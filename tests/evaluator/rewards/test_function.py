@@ -53,6 +53,7 @@ def test_all_completions_are_scored_together():
     reward = PlanReward(suite=SUITE, rewards=rewards)
     reward(prompts=["a", "b"], completions=["x", "y"], task=["0", 1])
     assert rewards.asked == [("0", "x"), ("1", "y")]
+    assert reward.__name__ == "openagi_reward", "TRL names its metrics after the function"
 
 
 def test_what_the_infrastructure_failed_at_has_no_reward():

@@ -7,6 +7,7 @@ among the test packages: it needs one that is released as source only, and locks
 import hashlib
 import json
 import re
+import shutil
 from datetime import date
 from pathlib import Path
 
@@ -19,8 +20,8 @@ from evaluator.suites.croissant import CONFORMS_TO, croissant, request_lines
 from evaluator.suites.lumos.maths import source as maths
 from evaluator.suites.lumos.questions import source as questions
 from evaluator.suites.lumos.sql import source as sql
-from evaluator.suites.metadata import SECTIONS, datasheet, metadata_of
-from evaluator.suites.registry import step_by_step_of, whole_plans_of
+from evaluator.suites.metadata import SECTIONS, MetadataError, datasheet, metadata_of
+from evaluator.suites.registry import folder_of, step_by_step_of, whole_plans_of
 from evaluator.suites.toolbench.released.source import FILES
 from evaluator.suites.toolbench.suite import tool_suite
 from tests.rings import usual
@@ -163,3 +164,21 @@ def test_commands_print_and_write(tmp_path):
     assert hashlib.sha256((tmp_path / "out" / file["contentUrl"]).read_bytes()).hexdigest() == file["sha256"]
     sheet = planarena("datasheet", "toolmini")
     assert sheet.stdout == f"# Datasheet of toolmini\n\n{datasheet(suite_of('toolmini'))}"
+
+
+@pytest.fixture
+def beside(tmp_path, monkeypatch):
+    """The metadata of toolmini, free to be changed."""
+    shutil.copytree(folder_of("toolmini") / "metadata", tmp_path / "metadata")
+    monkeypatch.setattr("evaluator.suites.metadata.folder_of", lambda slug: tmp_path)
+    return tmp_path / "metadata"
+
+
+def test_wrong_metadata_are_named(beside):
+    path = beside / "toolmini.toml"
+    path.write_text(path.read_text().replace("licence =", "license ="))
+    with pytest.raises(MetadataError, match="missing or unknown: licence, license"):
+        metadata_of("toolmini")
+    path.unlink()
+    with pytest.raises(MetadataError, match="the suite toolmini has no metadata"):
+        metadata_of("toolmini")

@@ -120,3 +120,10 @@ def test_bert_scores_are_those_of_the_package_to_the_last_bit(bert):
     expected = [greedy_cos_idf(*embedded(reference), *embedded(output))[2].item() for output, reference in pairs]
     outputs, references = ([pair[side] for pair in pairs] for side in (0, 1))
     assert bert.score(outputs=outputs, references=references) == expected
+
+
+def test_images_of_different_sizes_can_be_compared(vit):
+    clean = clean_images(count=2)
+    (half, double) = vit.score(outputs=[clean[0].resize((32, 32)), clean[1].resize((128, 128))], references=clean)
+    assert half < 1
+    assert double > 0.9

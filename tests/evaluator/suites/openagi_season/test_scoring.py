@@ -95,6 +95,7 @@ def record_of(task, answer):
 def test_abstaining_scores_one_where_no_tool_can_meet_the_request_and_nothing_runs():
     record = record_of(IMPOSSIBLE, ABSTAIN)
     assert (record.outcome, record.score, record.samples) == (Outcome.SCORED, 1.0, [])
+    assert record.indicators == {"exact": 1.0, "near": 1.0}
 
 
 @pytest.mark.parametrize("task", [IMPOSSIBLE, RESTORATION, CAPTION, IMAGE_AND_TEXT], ids=["none", "one", "no", "two"])

@@ -118,3 +118,10 @@ def test_the_command_takes_the_released_files(controlllm_folder, target):
     assert done.exit_code == 0, done.stderr
     assert "eb27cd84812968a1117b339be73fd0162774bd997b2bd7a5d50174cc882d0cb2" in done.stdout
     assert (target / "manifest.json").is_file()
+
+
+def test_a_failed_fetch_keeps_what_was_there(folder, target):
+    source.take(folder=folder, target=target)
+    with pytest.raises(source.FetchError):
+        source.fetch(download=lambda file: b"a page that says sorry", target=target)
+    assert source.fetched_folder() == target

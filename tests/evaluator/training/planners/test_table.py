@@ -1,10 +1,14 @@
+import re
+
 import pytest
 
 from evaluator.training.planners.table import (
     SeedResults,
     TaskResult,
+    cells,
     make_difference,
     make_row,
+    markdown,
 )
 
 
@@ -60,3 +64,17 @@ def test_a_difference_over_fewer_than_ten_tasks_does_not_hold():
     found = make_difference(better="new", worse="old", seeds=seeds)
     assert (found.metrics["overall"].count, found.metrics["overall"].ends) == (9, None)
     assert not found.holds
+
+
+def test_the_table_prints_every_variant_and_says_what_was_not_measured():
+    seeds = [seed(0, tests=(MANY,), gain=0.1)]
+    rows = [make_row(variant=variant, seeds=seeds) for variant in ("old", "new")]
+    differences = [make_difference(better="new", worse="old", seeds=seeds)]
+    text = markdown(table=cells(rows=rows, differences=differences), seeds=[0])
+    lines = text.splitlines()
+    assert lines[0].startswith("| variant | CLIP | BERT | ViT | overall |")
+    assert "not measured" in lines[2]
+    assert "| old |" in lines[2]
+    assert re.search(r"\+0\.0998 \(\+0\.09\d\d to \+0\.10\d\d\)", lines[4])
+    assert "+0.1020 — (needs 10 independent tasks or scenes" in lines[4], "one task is of ViT"
+    assert len({line.count("|") for line in lines[:5]}) == 1

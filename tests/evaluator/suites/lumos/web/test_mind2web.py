@@ -9,7 +9,7 @@ from evaluator.planners.bundled import bundled_planner
 from evaluator.planners.turns.protocol import TurnRequest, TurnResponse
 from evaluator.suites import episode_of, suite_of
 from evaluator.suites.lumos.mounted import VARIABLE
-from evaluator.suites.lumos.web.building import build, texts_of
+from evaluator.suites.lumos.web.building import LONGEST, build, texts_of
 from evaluator.suites.lumos.web.steps import POOL, STEPS, StepFileError, read_walks
 from evaluator.suites.registry import forget
 from evaluator.transcripts import ActionProblem
@@ -170,3 +170,15 @@ def test_a_damaged_line_is_named(made, line):
     path.write_text(path.read_text() + line + "\n")
     with pytest.raises(StepFileError, match="line 2 is no task"):
         read_walks(path)
+
+
+def test_long_elements_are_cut(made):
+    page = f'<a backend_node_id="7">{"word " * 50}</a>'
+    task = released()[0]
+    task["actions"][0]["cleaned_html"] = page
+    (made / "pages" / "test_domain_0.json").write_text(json.dumps([task]))
+    target = made / "other.jsonl"
+    build(pages=made / "pages", ranks=made / "ranks.json", target=target)
+    words = read_walks(target)[0].steps[0].elements[1]
+    assert words.endswith('…"')
+    assert len(words) <= LONGEST + 4

@@ -210,6 +210,11 @@ class TestReading:
         with pytest.raises(MediaError, match="cannot be read"):
             read_media(tmp_path / "a.png", kind=ResourceType.IMAGE)
 
+    def test_large_frames_are_reduced(self, tmp_path):
+        for number in range(2):
+            Image.new("RGB", (1920, 1080)).save(tmp_path / f"{number}.png")
+        assert read_media(tmp_path, kind=ResourceType.VIDEO).size == (480, 270)
+
 
 def claiming(*, width, height, frames=None):
     """A PNG with a header that promises much, and hardly any pixels."""

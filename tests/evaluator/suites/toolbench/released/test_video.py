@@ -97,6 +97,9 @@ class TestGoodOnes:
         assert found.frames[0, :, 30:].mean() > 180
         assert found.frames[0, :, :18].mean() < 20
 
+    def test_large_frames_are_reduced(self, tmp_path):
+        assert read(video(tmp_path / "a.mp4", frames=2, size=(1280, 720))).size == (480, 270)
+
 
 class TestSampling:
     @pytest.mark.parametrize("count", [1, 2, 63, 64, 65, 256, 257, 1000, 9_999])

@@ -131,3 +131,13 @@ def test_every_tool_of_a_right_plan_has_an_expert() -> None:
     experts = set(load_profile("lilliput").experts)
     assert frozenset(name for task in TASKS for name in task.relevant_tools or ()) <= experts
     assert episode_of("toolworld").not_run(suite=SUITE, setting=Setting(profile="lilliput")) == {}
+
+
+def test_a_crop_is_no_cut_out_and_a_caption_no_class() -> None:
+    """Where the words leave one tool, another result does not solve the request."""
+    by_tool = {task.wanted[0].tool: task for task in TASKS if len(task.wanted) == 1}
+    for tool in ("image_cropping", "mask_image", "video_captioning", "video_classification", "image_captioning"):
+        assert by_tool[tool].gold is not None
+        assert tool in by_tool[tool].gold.tools()  # type: ignore[union-attr]
+        parts = by_tool[tool].goal.alternatives  # type: ignore[union-attr]
+        assert [pattern.tool for pattern in parts[0]] == [tool]  # type: ignore[union-attr]

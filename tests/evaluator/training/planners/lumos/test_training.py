@@ -8,13 +8,16 @@ import pytest
 import torch
 
 from evaluator.planners.strategies.lumos import templates
+from evaluator.training.planners.causal.comparing import Measured
 from evaluator.training.planners.causal.exchanges import OF_PROMPTS
 from evaluator.training.planners.causal.lessons import ROW, lessons_of
 from evaluator.training.planners.causal.networks import Shape, new_network
 from evaluator.training.planners.lumos.command import train
 from evaluator.training.planners.lumos.conversations import read_conversations
+from evaluator.training.planners.lumos.study import table
 from evaluator.training.planners.lumos.tokens import lumos_tokenizer
 from evaluator.training.planners.lumos.training import Order, train_module
+from evaluator.training.planners.lumos.variants import GROUPS
 from evaluator.training.planners.runs import ChoiceError
 from evaluator.training.planners.tokens import END_ID
 
@@ -87,3 +90,13 @@ def test_what_is_not_there_is_refused(data, tmp_path):
         train(name="plan_iterative-web", data=data.parent, work=tmp_path, settings={"seed": 1}, report=lambda _: None)
     with pytest.raises(ChoiceError, match="has no conversation of lumos-mini-web"):
         train_module(Order(data=(data,), out=tmp_path / "x", datasets=("lumos-mini-web",), shape=TINY))
+
+
+def test_the_table_has_the_mean_over_seeds_of_each_group():
+    tasks = [f"{group}/{number}" for group in GROUPS for number in range(20)]
+    measured = [
+        Measured(variant="iterative", seed=seed, scores={task: float(n % 10 < right) for n, task in enumerate(tasks)})
+        for seed, right in enumerate((8, 6))
+    ]
+    ((name, first, *_, seeds),) = [row for row in table(measured) if row[0] == "iterative"]
+    assert (name, first[:7], seeds) == ("iterative", "0.700 (", "0.800, 0.600")
