@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from evaluator.bounded_answers import CompressedAnswerError, refuse_compressed
+from evaluator.downloads import DownloadError, download
 from evaluator.metrics.judge import EndpointJudge, JudgeError, JudgeSettings
 from evaluator.planners import (
     EndpointPlanner,
@@ -221,3 +222,29 @@ def test_the_hub_is_reached_through_the_proxy_of_the_environment(monkeypatch):
         _, message = ask_hub("http://hub.example")
     assert "answered HTTP 503" in message
     assert proxy.requests[0].startswith(b"GET http://hub.example/api/models/own/planner/")
+
+
+def test_a_file_comes_whole_or_not_at_all():
+    with hostile_server(answers(body=b"0123456789")) as server:
+        assert download(url=f"{server.url}/file", most_bytes=10) == b"0123456789"
+        with pytest.raises(DownloadError, match="sent more than 9 bytes"):
+            download(url=f"{server.url}/file", most_bytes=9)
+    missing = pytest.raises(DownloadError, match="/nothing answered 404 Not Found")
+    with hostile_server(answers(body=b"", status="404 Not Found")) as server, missing:
+        download(url=f"{server.url}/nothing", most_bytes=10)
+
+
+def test_an_address_that_nobody_answers_is_said():
+    with pytest.raises(DownloadError, match="could not be downloaded"):
+        download(url="http://127.0.0.1:9/file", most_bytes=10)
+
+
+def test_a_slow_server_is_left_at_the_deadline():
+    answer = SLOW_ANSWERS["drips its body"]
+    with hostile_server(answer) as server, pytest.raises(DownloadError, match=r"downloaded"):
+        download(url=server.url, most_bytes=10**9, deadline_seconds=0.3)
+
+
+def test_a_compressed_file_is_refused_unopened():
+    with hostile_server(gzip_bomb()) as server, pytest.raises(DownloadError, match="compressed"):
+        download(url=server.url, most_bytes=10**9)

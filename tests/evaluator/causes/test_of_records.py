@@ -2,18 +2,22 @@
 
 import json
 from itertools import product
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from evaluator.causes import Cause, CauseContext, causes_of
+from evaluator.causes import Cause, CauseContext, Finding, causes_of
 from evaluator.causes.plan_differences import differences
+from evaluator.causes.taxonomy import LONGEST, shortened
 from evaluator.cli.main import app
 from evaluator.plans import plan_to_json
 from evaluator.records import Outcome, Reason, ResultRecord
+from evaluator.suites import registry
 from evaluator.suites.hidden import HIDDEN, suite_on_split
 from evaluator.suites.registry import suite_of
 from evaluator.suites.right_plans import right_plans_of
+from tests.evaluator.causes.labelled import cases
 
 EXECUTED, JUDGED = "openagi", "toolmini"
 
@@ -115,3 +119,71 @@ def test_nothing_is_said_where_all_tasks_are_at_the_gold_score(tmp_path):
     text = evaluate("--suite", "toolmini", "--planner", "gold", "--tasks", "QA/0", "--output", str(file))
     assert "below the gold score" not in text
     assert json.loads(file.read_text())["causes"]["below"] == 0
+
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "causes.md"
+
+
+def test_the_documentation_has_a_row_for_each_cause_in_order():
+    rows = [line for line in DOCUMENT.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    assert rows == [f"| `{cause}` | {cause.label} | {cause.definition} |" for cause in Cause]
+
+
+def test_a_finding_is_read_back_from_its_json():
+    finding = Finding(cause=Cause.WRONG_INPUT, step="s2", tool="Image Denoising", input="image", wanted="$image")
+    assert Finding.from_json(json.loads(json.dumps(finding.to_json()))) == finding
+    with pytest.raises(ValueError, match="bad_luck"):
+        Finding.from_json({"cause": "bad_luck"})
+
+
+def test_without_the_reference_only_the_planners_part_is_left():
+    wrong = Finding(cause=Cause.WRONG_TOOL, step="s1", tool="Deblurring", wanted="Denoising", given="Deblurring")
+    assert "Denoising" not in wrong.without_reference().text
+    assert Finding(cause=Cause.MISSING_STEP, tool="Denoising").without_reference().tool is None
+
+
+def test_texts_of_strangers_are_cut_to_one_line():
+    assert shortened("a\n b") == "a b"
+    assert len(shortened("word " * 10_000)) <= LONGEST
+    assert shortened("x" * LONGEST) == "x" * LONGEST
+
+
+LEAST = 0.95
+
+
+@pytest.fixture(scope="module")
+def labelled():
+    registry.forget()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PLANARENA_SEASON_TASKS", "60")
+        yield list(cases())
+    registry.forget()
+
+
+def test_there_are_enough_of_every_family(labelled):
+    assert len(labelled) >= 120
+    assert {case.suite.slug for case in labelled} >= {
+        "openagi", "openagi-season", "toolmini", "toolmini-abstain", "toolworld", "lumos-mini", "arc-mini",
+    }  # fmt: skip
+
+
+def test_every_failure_has_a_cause(labelled):
+    assert [case.name for case in labelled if not case.findings()] == []
+
+
+def test_the_weightiest_cause_is_one_that_people_name(labelled):
+    others = {
+        case.name: (case.findings()[0].cause.value, case.labels)
+        for case in labelled
+        if case.findings()[0].cause.value not in case.labels
+    }
+    assert 1 - len(others) / len(labelled) >= LEAST, others
+
+
+def test_the_causes_are_those_that_people_name(labelled):
+    others = {
+        case.name: (sorted({one.cause.value for one in case.findings()}), case.labels)
+        for case in labelled
+        if {one.cause.value for one in case.findings()} != set(case.labels)
+    }
+    assert 1 - len(others) / len(labelled) >= LEAST, others

@@ -9,6 +9,7 @@ from PIL import Image as PillowImage
 
 from evaluator.experts.profile import NO_WEIGHTS, ProfileError, load_expert, load_profile
 from evaluator.experts.protocol import InputError
+from evaluator.naming import is_named, words_of
 from evaluator.values import Box, Boxes, Label, Labels, Mask, Masks, Value
 from evaluator.world.seeds import Split
 from evaluator.world.tableaux import Content, draw_tableau, paint
@@ -152,3 +153,31 @@ def test_a_profile_names_weights_of_models_and_of_nothing_else(tmp_path: Path) -
         own.write_text(f'name = "own"\nweights = "."\n[experts.image_cropping]\nid = "a"\n{entry}\n[scorers]\n')
         with pytest.raises(ProfileError, match=said):
             load_profile("own", folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "condition", "is_meant"),
+    [
+        ("red star", "red star", True),
+        ("red star", "the red stars", True),
+        ("red star", "star", True),
+        ("red star", "Red", True),
+        ("red star", "red things", True),
+        ("red star", "all objects", True),
+        ("red star", "blue star", False),
+        ("red star", "red ring", False),
+        ("star", "red star", False),
+        ("red star", "", False),
+        ("red star", "the", False),
+        ("purple cross", "crosses", True),
+        ("purple cross", "cros", False),
+        ("red star", "red star ring", False),
+    ],
+)
+def test_a_condition_means_a_thing_with_all_of_its_words(name: str, condition: str, is_meant: bool) -> None:
+    assert is_named(name, condition=condition) is is_meant
+
+
+def test_plurals_of_all_shapes_mean_the_shape() -> None:
+    for one, several in (("cross", "crosses"), ("hexagon", "hexagons"), ("heart", "hearts"), ("box", "boxes")):
+        assert words_of(one) == words_of(several)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image as PillowImage
 
+from evaluator.metrics.closed_answers import is_right
 from evaluator.metrics.results import RULE_SCORES, rule_score
 from evaluator.metrics.results.found import answer_score, box_score, label_score, mask_score, segment_score
 from evaluator.metrics.results.pictures import depth_score, edit_score, normal_score, outline_score, pose_score
@@ -194,3 +195,30 @@ def test_only_texts_are_compared():
     assert rule.score(outputs=["a"], references=["a"]) == [1]
     with pytest.raises(TypeError, match="compares str"):
         rule.score(outputs=["a"], references=[None])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference"),
+    [
+        ("Red  Star", "red star"),
+        (" red star.\n", "red star"),
+        ("the red star", "a red star"),
+        ("Ein roter Stern", "roter Stern"),
+        ("GRÜN", "grün"),
+        ("gru\u0308n", "grün"),
+        ("positive!", "POSITIVE"),
+        ("", ""),
+    ],
+)
+def test_case_punctuation_white_space_and_articles_do_not_matter(answer, reference):
+    assert is_right(answer=answer, reference=reference)
+    assert is_right(answer=reference, reference=answer)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference"),
+    [("blue star", "red star"), ("red star", "roter Stern"), ("star red", "red star"), ("red", "red star"),
+     ("", "red"), ("the", "a"), ("grun", "grün")],
+)  # fmt: skip
+def test_other_words_another_order_or_another_language_do(answer, reference):
+    assert not is_right(answer=answer, reference=reference)

@@ -5,11 +5,15 @@ from safetensors.torch import load_file
 
 from evaluator.experts.weights import weights_digest
 from evaluator.training.experts.data.states import target_of
+from evaluator.training.experts.reading import annotation, signs
+from evaluator.training.experts.reading.recipes import READING_RECIPES
 from evaluator.training.experts.recipes import RECIPES
 from evaluator.training.experts.run import Order, train
 from evaluator.training.experts.tableaux.drawing_recipes import DRAWING_RECIPES
 from evaluator.training.export import update_lock, write_config, write_weights
 from evaluator.world.degradations import Degradation
+from evaluator.world.lettering import CHARACTERS
+from evaluator.world.signs import is_kept_from_training
 
 pytestmark = pytest.mark.full
 
@@ -43,3 +47,30 @@ def test_after_the_last_restoration_nothing_is_degraded():
     clean = np.random.default_rng(3).integers(0, 256, size=(2, 64, 64, 3), dtype=np.uint8)
     _, target = target_of(clean=clean, seed=5, degradations=frozenset(Degradation), removed=Degradation.GRAYSCALE)
     assert (target == clean).all()
+
+
+READING = {recipe.name: recipe for recipe in READING_RECIPES}
+
+
+def test_no_training_sign_shows_a_word_that_is_kept_from_training():
+    words = [word for index in range(300) for word in signs.training_sign(index).words]
+    assert not any(map(is_kept_from_training, words))
+    assert {character for word in words for character in word} == set(CHARACTERS)
+    assert signs.training_sign(7) == signs.training_sign(7)
+
+
+@pytest.mark.parametrize("name", READING)
+def test_a_step_depends_on_its_numbers_alone_and_changes_every_parameter(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(annotation, "EXAMPLES", 60)
+    recipe = READING[name]
+    objective = recipe.objective(None, tmp_path)
+    losses = []
+    for _ in range(2):
+        torch.manual_seed(0)
+        model = recipe.build()
+        loss = objective.loss(model=model, rng=np.random.default_rng([0, 1]))
+        losses.append(float(loss.detach()))
+    assert losses[0] == losses[1]
+    loss.backward()
+    without = {key for key, value in model.named_parameters() if value.grad is None or not value.grad.any()}
+    assert not without, without

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import sys
 
@@ -11,7 +12,7 @@ from evaluator.planners.language_models.protocol import GenerateCall
 from evaluator.training.export import export_transformers
 from evaluator.training.planners.feedback_run import FeedbackRun, train_with_feedback
 from evaluator.training.planners.finetuning import FineTuning, fine_tune
-from evaluator.training.planners.lessons import gold_lessons
+from evaluator.training.planners.lessons import NoLessonsError, gold_demonstrations, gold_lessons
 from evaluator.training.planners.lora import LoraError, LoraSettings, adapt
 from evaluator.training.planners.model import write_tokenizer
 from evaluator.training.planners.rltf import Schedule
@@ -101,3 +102,29 @@ def test_a_run_writes_the_planner_its_curve_and_how_it_was_made(folder, tmp_path
     assert len((out / "curve.csv").read_text().splitlines()) == 1 + 3
     assert (out / "curve.svg").read_text().startswith("<svg")
     assert LocalModel.from_folder(out).network.is_seq2seq
+
+
+def test_a_task_of_one_input_is_one_lesson():
+    (lesson,) = gold_lessons(suite=SUITE, tasks=["0"])
+    assert lesson.messages[0].content == SUITE.task("0").text
+    assert lesson.answer == "Image Super Resolution, Image Denoising, Image Deblurring, Colorization"
+
+
+def test_a_task_of_two_inputs_is_a_lesson_for_each_call():
+    lessons = gold_lessons(suite=SUITE, tasks=["180"])
+    document, query, joining, ending = [lesson.answer for lesson in lessons]
+    assert (document, query) == ("Fill Mask", "")
+    assert joining.startswith("Question Answering")
+    assert ending == ""
+
+
+def test_demonstrations_say_which_of_two_texts_a_repair_is_for():
+    demonstration, image = gold_demonstrations(suite=SUITE, tasks=["177", "117"])
+    assert demonstration.steps[:2] == ("Fill Mask on the document", "Fill Mask on the query")
+    assert "Fill Mask" in image.steps
+
+
+def test_a_task_without_gold_plan_is_refused():
+    bare = dataclasses.replace(SUITE, tasks=(dataclasses.replace(SUITE.task("0"), gold=None),))
+    with pytest.raises(NoLessonsError, match="task 0 has no gold plan"):
+        gold_lessons(suite=bare, tasks=["0"])

@@ -3,17 +3,34 @@
 import json
 import random
 
+import numpy as np
 import pytest
+from safetensors.numpy import load_file
+from typer.testing import CliRunner
 
+from evaluator.cli.main import app
+from evaluator.planners.language_models.scripted import ScriptedModel
+from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.arc.agents import agent_named
+from evaluator.planners.strategies.arc.compact import OK
 from evaluator.planners.strategies.arc.replies import read_reply
 from evaluator.planners.strategies.arc.styles import COMPACT
+from evaluator.planners.strategies.registry import named_strategy
+from evaluator.planners.turns.strategies import strategy_planner_of
+from evaluator.records import Outcome
 from evaluator.suites.arc.mini.draws import Source, draw_family, draw_tasks, split_of
-from evaluator.training.planners.arc.conversion import FILE, prompt_of, read_lessons
+from evaluator.suites.arc.mini.families import FAMILIES as ALL_FAMILIES
+from evaluator.training.planners.arc.conversion import FILE, prompt_of, read_lessons, reply_of
+from evaluator.training.planners.arc.measuring import Tasks, evaluator_of, measure
 from evaluator.training.planners.arc.mistakes import changed, wrong_program
+from evaluator.training.planners.arc.tokens import fixed_texts, writer_tokenizer
+from evaluator.training.planners.arc.training import train_writer
+from evaluator.training.planners.arc.variants import MULTI, VARIANTS
 from evaluator.training.planners.causal.exchanges import DataError
+from evaluator.training.planners.runs import ChoiceError, SettingsError
 from evaluator.world.seeds import Split
-from tests.evaluator.training.planners.arc.conftest import FAMILIES
+from tests.evaluator.suites.arc.small import TASK, evaluator
+from tests.evaluator.training.planners.arc.conftest import FAMILIES, tiny
 
 pytestmark = pytest.mark.full
 
@@ -95,3 +112,113 @@ def test_what_is_no_lesson_is_refused_with_its_line(tmp_path):
     path.write_text('{"is_feedback": false, "prompt": "p", "reply": 1}\n')
     with pytest.raises(DataError, match="line 1: prompt and reply must be texts"):
         read_lessons(path)
+
+
+@pytest.fixture(scope="module")
+def exchanges(lessons):
+    return read_lessons(lessons / FILE)
+
+
+def test_common_code_is_one_token_and_every_text_is_read_back(exchanges):
+    tokenizer = writer_tokenizer(exchanges)
+    assert OK in fixed_texts(exchanges)
+    replies = [tokenizer.encode(one.reply, add_special_tokens=False).ids for one in exchanges]
+    assert min(map(len, replies)) < 5
+    for text in (exchanges[0].prompt, exchanges[-1].prompt, exchanges[3].reply, "def f(): return 'Zürich', 12:34 🙂"):
+        ids = tokenizer.encode(text, add_special_tokens=False).ids
+        assert tokenizer.decode(ids, skip_special_tokens=False) == text
+    assert writer_tokenizer(exchanges).to_str() == tokenizer.to_str()
+
+
+def test_a_run_that_was_cut_off_ends_with_the_same_weights(order, writer, tmp_path):
+    assert train_writer(order(tmp_path / "cut", stop_after=3)) is None
+    other = train_writer(order(tmp_path / "cut", resume=True))
+    first, second = (load_file(folder / "model.safetensors") for folder in (writer, other))
+    assert all(np.array_equal(first[name], second[name]) for name in first)
+    with pytest.raises(SettingsError, match="seed 0, not 1"):
+        train_writer(order(tmp_path / "cut", resume=True, seed=1))
+    record = json.loads((writer / "training.json").read_text())
+    assert (record["kind"], record["steps"], record["seed"]) == ("arc-writer", 6, 0)
+
+
+@pytest.mark.parametrize("strategy", ["arc-single:objects;style=compact", "arc-experts@style=compact;samples=1"])
+def test_a_tiny_writer_plays_an_episode_to_its_end(writer, strategy):
+    assert tiny().width == json.loads((writer / "config.json").read_text())["hidden_size"]
+    with evaluator() as made:
+        planner = planner_named(name=f"{strategy}:dir:{writer}", suite=_mini())
+        (record,) = made.run(planner=planner, tasks=[TASK.key])
+    assert record.outcome in {Outcome.SCORED, Outcome.PLANNER_FAULT}
+    assert record.score is not None
+
+
+def _mini():
+    from evaluator.suites.registry import suite_of
+
+    return suite_of("arc-mini")
+
+
+TASKS = Tasks(split="validation", each=1)
+VALIDATION = draw_tasks(Source(split=Split.VALIDATION), count=1)
+GOLD = {asked(task, view): task.rule.program() for task in VALIDATION for view in VIEWS}
+WRONG = reply_of("def transform_grid(grid):\n    return empty_grid(1, 1)")
+
+
+def solved(strategy, script):
+    planner = strategy_planner_of(
+        strategy=named_strategy(f"{strategy}:model").strategy(with_model=True),
+        model=ScriptedModel(script), name="oracle",
+    )  # fmt: skip
+    made = evaluator_of(TASKS)
+    return [record.score for record in made.run(planner=planner, tasks=[task.key for task in made.suite.tasks])]
+
+
+@pytest.mark.parametrize("view", sorted(VIEWS))
+def test_a_model_that_knows_the_program_solves_each_family(view):
+    script = lambda call: reply_of(GOLD[call.messages[0].content])  # noqa: E731
+    assert solved(f"arc-single:{view};style=compact;samples=1;loops=1", script) == [1.0] * len(VALIDATION)
+
+
+def test_a_model_that_needs_feedback_solves_only_with_it():
+    def script(call):
+        first, *told = call.messages
+        return reply_of(GOLD[first.content]) if told and told[1].content.endswith("again\n") else WRONG
+
+    assert solved("arc-single:grid;style=compact;samples=1;loops=2", script) == [1.0] * len(VALIDATION)
+    assert solved("arc-single:grid;style=compact;samples=2;loops=1", script) == [0.0] * len(VALIDATION)
+
+
+NAMES = [f"turn/{number}" for number in range(10)] + [f"crop/{number}" for number in range(10)]
+
+
+def scores(*solved):
+    """1 for these of the twenty tasks."""
+    return {task: float(place in solved) for place, task in enumerate(NAMES)}
+
+
+def test_the_command_prints_saved_scores_without_networks(tmp_path):
+    folder = tmp_path / "seed-0" / "public-2"
+    folder.mkdir(parents=True)
+    for variant, solved in ((MULTI, [0, 1, 2]), ("objects", [0])):
+        name = variant.replace(" ", "-")
+        (folder / f"{name}.scores.json").write_text(json.dumps(scores(*solved)))
+    out = tmp_path / "table.md"
+    done = CliRunner().invoke(
+        app, ["arc", "compare", "--work", str(tmp_path), "--seeds", "0", "--tasks", "2", "--out", str(out)]
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert "grid: the writer with the seed 0 is not trained yet" in done.output
+    text = out.read_text()
+    assert "| all views | 36 | 0.150 (" in text
+    assert "| all views - objects | +0.100 (" in text
+    assert "Share of 20 tasks of arc-mini (public-2)" in text
+
+
+def test_tasks_to_measure_on_are_never_the_training_split_s(tmp_path):
+    with pytest.raises(ChoiceError, match="there is no split 'train' to measure on; there are: public, validation"):
+        evaluator_of(Tasks(split="train", each=1))
+    made = evaluator_of(Tasks(split="validation", each=1))
+    assert [task.key for task in made.suite.tasks] == [f"{family}/0" for family in ALL_FAMILIES]
+    with pytest.raises(ChoiceError, match="the writer with the seed 3 is not trained yet"):
+        measure(
+            variant=VARIANTS[MULTI], seed=3, work=tmp_path, tasks=Tasks(split="public", each=1), evaluator=made
+        )  # fmt: skip
