@@ -15,31 +15,55 @@ from tests.rings import usual
 ROOT = Path(__file__).resolve().parents[3]
 
 PROGRAM = """
-import json, sys, time
+import itertools, json, os, signal, sys, time
 from pathlib import Path
 from PIL import Image
 from evaluator.engine import Engine, Job, LocalStore
 from evaluator.plans import Plan, Step
 from tests.fakes.experts import FakeExpert, FakePool, invert, mirror
 
-def slow(function):
+folder, kill_at = Path(sys.argv[1]), int(sys.argv[2])
+calls = itertools.count()
+
+def expert(function):
     def act(item):
-        time.sleep(0.004)
+        # Nine calls later, so that the results of whole batches are on their way to the disk.
+        if next(calls) == kill_at + 9:
+            while len(list(folder.glob("steps/*/*.json"))) < kill_at:
+                time.sleep(0.001)
+            os.kill(os.getpid(), signal.SIGKILL)
         return function(item)
     return FakeExpert(act)
 
-pool = FakePool({"a": slow(invert), "b": slow(mirror)}, batch_size=4)
-engine = Engine(pool=pool, store=LocalStore(Path(sys.argv[1])))
+pool = FakePool({"a": expert(invert), "b": expert(mirror)}, batch_size=4)
+engine = Engine(pool=pool, store=LocalStore(folder))
 plan = Plan(steps=(Step("s1", "a", {"image": "$image"}, {"image": "s1.image"}),
                    Step("s2", "b", {"image": "s1.image"}, {"image": "s2.image"})), answers=("s2.image",))
 jobs = [Job("t", n, plan, {"image": engine.keep(Image.new("RGB", (8, 8), (n, 2 * n, 7)))}) for n in range(20)]
 results = {result.job.sample: result.answer.digest for result in engine.run(jobs)}
 print(json.dumps({"calls": engine.calls.total(), "results": sorted(results.items())}))
 """
+NEVER = 1000
 
 
-def start(store):
-    return subprocess.Popen([sys.executable, "-c", PROGRAM, str(store)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+def ran(store, *, kill_at=NEVER):
+    """The program's exit code and what it printed. It kills itself once so many steps are stored."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(store), str(kill_at)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    return done.returncode, json.loads(done.stdout or "null")
+
+
+@pytest.mark.parametrize("steps", usual([1, 9, 23], of=[9]))
+def test_an_engine_killed_at_any_point_does_only_what_is_missing(tmp_path, steps):
+    _, whole = ran(tmp_path / "whole")
+    assert whole["calls"] == 40
+    store = tmp_path / "killed"
+    assert ran(store, kill_at=steps)[0] == -signal.SIGKILL
+    stored = len(list(store.glob("steps/*/*.json")))
+    _, resumed = ran(store)
+    assert resumed["results"] == whole["results"]
+    assert resumed["calls"] == 40 - stored < 40
 
 
 def kill_when(process, *, steps, store):
@@ -53,18 +77,6 @@ def kill_when(process, *, steps, store):
             return False
         time.sleep(0.001)
     raise AssertionError("the process did nothing")
-
-
-@pytest.mark.parametrize("steps", usual([1, 9, 23], of=[9]))
-def test_an_engine_killed_at_any_point_does_only_what_is_missing(tmp_path, steps):
-    whole = json.loads(start(tmp_path / "whole").communicate(timeout=200)[0])
-    assert whole["calls"] == 40
-    store = tmp_path / "killed"
-    assert kill_when(start(store), steps=steps, store=store)
-    stored = len(list(store.glob("steps/*/*.json")))
-    resumed = json.loads(start(store).communicate(timeout=200)[0])
-    assert resumed["results"] == whole["results"]
-    assert resumed["calls"] == 40 - stored
 
 
 def evaluate(folder, name):
