@@ -114,13 +114,6 @@ def test_causes_are_printed_below_the_scores_and_written(tmp_path):
     assert text.index("SE") < text.index("abstained")
 
 
-def test_nothing_is_said_where_all_tasks_are_at_the_gold_score(tmp_path):
-    file = tmp_path / "out.json"
-    text = evaluate("--suite", "toolmini", "--planner", "gold", "--tasks", "QA/0", "--output", str(file))
-    assert "below the gold score" not in text
-    assert json.loads(file.read_text())["causes"]["below"] == 0
-
-
 DOCUMENT = Path(__file__).parents[3] / "docs" / "causes.md"
 
 

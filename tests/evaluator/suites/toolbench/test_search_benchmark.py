@@ -1,12 +1,9 @@
 """The ablation of search strategies: the order of the paper's Table 5, on gold decompositions."""
 
-import json
 from dataclasses import replace
 
 import pytest
-from typer.testing import CliRunner
 
-from evaluator.cli.main import app
 from evaluator.suites.toolbench.released.files import read_tool100
 from evaluator.suites.toolbench.search_benchmark import measure_search
 from evaluator.suites.toolbench.suite import tool_suite, toolmini_suite
@@ -62,21 +59,3 @@ def test_on_tool100_the_exhaustive_search_solves_95_of_100(tool100_reports):
 def test_own_decompositions_solve_less_than_gold_ones():
     own = se(measure_search(suite=toolmini_suite(), gold=False, strategies=["adaptive"]))
     assert 0.5 < own["adaptive"] < 1.0
-
-
-@pytest.mark.full
-def test_the_command_prints_and_writes_every_strategy(tmp_path):
-    out = tmp_path / "report.json"
-    done = CliRunner().invoke(app, ["bench", "search", "--gold-decompositions", "--output", str(out)])
-    assert done.exit_code == 0, done.output
-    report = json.loads(out.read_text())
-    assert list(report["figures"]) == ["greedy", "beam", "adaptive", "exhaustive"]
-    assert report["decompositions"] == "gold"
-    for found in report["figures"].values():
-        assert set(found["indicators"]) == {"IR", "NR", "HR", "CR", "SE", "SE_best"}
-        assert set(found["se_by_level"]) == {"easy", "medium", "hard"}
-        assert found["search_cpu"]["median"] <= found["search_cpu"]["p95"] <= found["search_cpu"]["most"]
-        solved = 1 - len(found["unsolved"]) / found["tasks"]
-        assert solved == pytest.approx(found["indicators"]["SE"])
-        assert found["indicators"]["SE_best"] >= found["indicators"]["SE"]
-    assert "exhaustive" in done.output
