@@ -23,9 +23,11 @@ from evaluator.suites.arc.mini.families import FAMILIES as ALL_FAMILIES
 from evaluator.training.planners.arc.conversion import FILE, prompt_of, read_lessons, reply_of
 from evaluator.training.planners.arc.measuring import Tasks, evaluator_of, measure
 from evaluator.training.planners.arc.mistakes import changed, wrong_program
+from evaluator.training.planners.arc.table import best_single, compared, gains, rows
 from evaluator.training.planners.arc.tokens import fixed_texts, writer_tokenizer
 from evaluator.training.planners.arc.training import train_writer
-from evaluator.training.planners.arc.variants import MULTI, VARIANTS
+from evaluator.training.planners.arc.variants import AS_MANY, MULTI, VARIANTS, WITHOUT
+from evaluator.training.planners.causal.comparing import Measured
 from evaluator.training.planners.causal.exchanges import DataError
 from evaluator.training.planners.runs import ChoiceError, SettingsError
 from evaluator.world.seeds import Split
@@ -193,6 +195,30 @@ NAMES = [f"turn/{number}" for number in range(10)] + [f"crop/{number}" for numbe
 def scores(*solved):
     """1 for these of the twenty tasks."""
     return {task: float(place in solved) for place, task in enumerate(NAMES)}
+
+
+def test_variants_are_compared_by_task_and_seed_and_feedback_counts_in_both_directions():
+    solved = {
+        MULTI: (range(10), range(8)), MULTI + WITHOUT: (range(2, 11), range(8)), "grid": (range(1),),
+        "objects": (range(4), range(4)), "grid" + AS_MANY: (range(5),),
+    }  # fmt: skip
+    measured = [
+        Measured(variant=variant, seed=seed, scores=scores(*tasks))
+        for variant, seeds in solved.items()
+        for seed, tasks in enumerate(seeds)
+    ]
+    found = {row[0]: row for row in rows(measured)}
+    assert (found[MULTI][1], found[MULTI][2][:7], found[MULTI][3]) == ("36", "0.450 (", "0.500, 0.400")
+    assert found[MULTI + WITHOUT][1] == "12"
+    assert [best_single(measured), best_single(measured, ending=AS_MANY)] == ["objects", "grid" + AS_MANY]
+    differences = {name: difference.mean for name, difference in compared(measured)}
+    assert differences == {
+        f"{MULTI} - objects": pytest.approx(10 / 40), f"{MULTI} - grid{AS_MANY}": pytest.approx(5 / 20),
+        f"{MULTI} - {MULTI}{WITHOUT}": pytest.approx(1 / 40),
+    }  # fmt: skip
+    # Of 40: two tasks of the first seed only with feedback, one only without.
+    ((_, only_with, only_without),) = gains(measured)
+    assert (only_with[:7], only_without[:7]) == ("0.050 (", "0.025 (")
 
 
 def test_the_command_prints_saved_scores_without_networks(tmp_path):
