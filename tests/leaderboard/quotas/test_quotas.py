@@ -29,7 +29,6 @@ from tests.leaderboard.factories import (
     make_user,
     planner_data,
 )
-from tests.leaderboard.site.api.helpers import client_of
 from tests.leaderboard.threads import in_threads
 
 
@@ -166,23 +165,3 @@ def test_only_ends_that_are_not_the_planner_s_are_refunded():
         failed, held = (asked(target=EvaluationState(one), anything_ran=True) for one in ("failed", "on_hold"))
         assert (failed is None) == (reason in refunds.OWN_FAULT), reason
         assert (held is None) == (reason not in refunds.NOT_THE_PLANNERS), reason
-
-
-@pytest.mark.django_db
-class TestAnswers:
-    def body(self, suite) -> dict[str, object]:
-        return {"planner": {"name": "mine", "kind": "bundled", "bundled_name": "gold"}, "suites": [suite.slug]}
-
-    def test_the_api_says_when_it_is_free_again(self):
-        user, suite = make_user(), make_suite()
-        client = client_of(user)
-        for _ in range(2):
-            assert client.post("submissions/", self.body(suite)).status_code == 201
-        refused = client.post("submissions/", self.body(suite))
-        assert refused.status_code == 429
-        assert 1 <= int(refused.headers["Retry-After"]) <= 86_401
-        assert refused.json()["code"] == "quota_exceeded"
-        assert "You can submit again from" in refused.json()["detail"]
-        overall, of_suite = client.get("quota/").json()
-        assert (overall["suite"], overall["used"], overall["limit"]) == ("", 2, 3)
-        assert (of_suite["suite"], of_suite["used"], of_suite["limit"]) == (suite.slug, 2, 2)

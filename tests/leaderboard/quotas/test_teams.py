@@ -67,7 +67,9 @@ class TestCharging:
         assert (made.status_code, made.json()["team"], made.json()["evaluations"][0]["team"]) == (201, "lab", "lab")
         client.post("submissions/", body)
         refused = client.post("submissions/", body)
-        assert (refused.status_code, refused.json()["team"]) == (429, "lab")
+        assert (refused.status_code, refused.json()["team"], refused.json()["code"]) == (429, "lab", "quota_exceeded")
+        assert 1 <= int(refused.headers["Retry-After"]) <= 86_401
+        assert "You can submit again from" in refused.json()["detail"]
         stranger = client_of(make_user()).post("submissions/", body)
         assert (stranger.status_code, stranger.json()["errors"]) == (400, {"team": ["You are in no team 'lab'."]})
         shown = [(row["team"], row["suite"], row["used"], row["limit"]) for row in client.get("quota/").json()]
