@@ -3,18 +3,18 @@
 No Celery message is ever delivered in these tests: each of them is also a test of lost messages.
 """
 
-from collections.abc import Callable
-
 import pytest
 from django.utils import timezone
 
 from evaluator.engine.store import MemoryStore
+from evaluator.records import Outcome
 from leaderboard.boards.models import Snapshot
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.queue import steps
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.workers.finishing import deliver
+from leaderboard.submissions import services
 from tests.leaderboard.factories import (
     expire,
     let_time_pass,
@@ -33,56 +33,6 @@ def send(lease: leases.Lease, tasks: list[str]) -> None:
     deliver(attempt_id=lease.attempt.pk, records=[make_record(task, suite=slug) for task in tasks], store=MemoryStore())
 
 
-def nothing_happened_after_submitting(evaluation: Evaluation) -> None:
-    """The message was lost."""
-
-
-def the_launching_process_died_before_it_started_a_worker(evaluation: Evaluation) -> None:
-    assert steps.launch(evaluation)
-
-
-def the_worker_died_with_its_lease(evaluation: Evaluation) -> None:
-    sweep()
-    expire(make_lease(evaluation))
-
-
-def the_worker_died_after_some_results(evaluation: Evaluation) -> None:
-    sweep()
-    lease = make_lease(evaluation)
-    send(lease, lease.tasks[:2])
-    expire(lease)
-
-
-def the_worker_died_before_it_said_that_it_was_done(evaluation: Evaluation) -> None:
-    sweep()
-    lease = make_lease(evaluation)
-    send(lease, lease.tasks)
-    expire(lease)
-
-
-def nobody_noticed_that_all_shards_were_done(evaluation: Evaluation) -> None:
-    sweep()
-    run(evaluation)
-
-
-def the_aggregating_process_died(evaluation: Evaluation) -> None:
-    sweep()
-    run(evaluation)
-    evaluation.refresh_from_db()
-    assert steps.aggregate(evaluation)
-
-
-CRASHES = [
-    nothing_happened_after_submitting,
-    the_launching_process_died_before_it_started_a_worker,
-    the_worker_died_with_its_lease,
-    the_worker_died_after_some_results,
-    the_worker_died_before_it_said_that_it_was_done,
-    nobody_noticed_that_all_shards_were_done,
-    the_aggregating_process_died,
-]
-
-
 def run(evaluation: Evaluation) -> None:
     """A worker that lives."""
     while lease := leases.lease(worker="w", evaluation_id=evaluation.pk):
@@ -90,10 +40,34 @@ def run(evaluation: Evaluation) -> None:
         leases.complete(lease.attempt.pk)
 
 
-@pytest.mark.parametrize("crash", CRASHES)
-def test_after_a_crash_the_evaluation_ends_as_without_one(crash: Callable[[Evaluation], None], launcher):
+SENT = {"worker with its lease": 0, "worker after some results": 2, "worker before it says that it is done": 5}
+"""Who dies, and how many results it has sent."""
+CRASHES = ["message", "launching process", *SENT, "message of the last worker", "aggregating process"]
+
+
+def crash(evaluation: Evaluation, *, dies: str) -> None:
+    """What happens until somebody dies, or a message is lost."""
+    if dies == "message":
+        return
+    if dies == "launching process":
+        assert steps.launch(evaluation)
+        return
+    sweep()
+    if dies in SENT:
+        lease = make_lease(evaluation)
+        send(lease, lease.tasks[: SENT[dies]])
+        expire(lease)
+        return
+    run(evaluation)
+    if dies == "aggregating process":
+        evaluation.refresh_from_db()
+        assert steps.aggregate(evaluation)
+
+
+@pytest.mark.parametrize("dies", CRASHES)
+def test_after_a_crash_the_evaluation_ends_as_without_one(dies, launcher):
     evaluation = make_evaluation(suite=make_suite(runnable=5, not_run=1))
-    crash(evaluation)
+    crash(evaluation, dies=dies)
     for _ in range(3):
         sweep()
         run(evaluation)
@@ -143,26 +117,36 @@ def test_scores_that_cannot_be_computed_are_tried_again_and_then_fail(launcher, 
     assert not Snapshot.objects.exists()
 
 
-def test_one_broken_evaluation_does_not_keep_the_others_from_moving_on(launcher, settings):
-    broken, sound = make_evaluation(), make_evaluation()
-    settings.LAUNCHER = f"{__name__}.launcher_that_breaks_once"
-    _BROKEN[:] = [str(broken.pk)]
+def test_an_infra_fault_keeps_the_evaluation_off_the_board_until_its_owner_resumes_it(launcher):
+    evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
+    lease = make_lease(evaluation)
+    *done, failed = lease.tasks
+    send(lease, done)
+    fault = make_record(failed, suite=evaluation.suite.slug, outcome=Outcome.INFRA_FAULT)
+    deliver(attempt_id=lease.attempt.pk, records=[fault], store=MemoryStore())
+    leases.complete(lease.attempt.pk)
     sweep()
-    sound.refresh_from_db()
-    assert sound.state == EvaluationState.LAUNCHING
-    assert sound.launch_handle
+    evaluation.refresh_from_db()
+    assert evaluation.state == EvaluationState.ON_HOLD
+    assert "1 of 4 tasks" in evaluation.reason_text
+    assert not Snapshot.objects.exists()
+    assert services.resume(evaluation) == 1
+    evaluation.refresh_from_db()
+    assert (evaluation.state, evaluation.attempt) == (EvaluationState.QUEUED, 2)
+    sweep()
+    again = make_lease(evaluation)
+    assert again.tasks == [failed]
+    send(again, again.tasks)
+    leases.complete(again.attempt.pk)
+    sweep()
+    evaluation.refresh_from_db()
+    assert evaluation.state == EvaluationState.COMPLETED
+    assert rows(evaluation)[failed] == ("scored", 0.5)
+    assert Snapshot.objects.count() == 1
 
 
-_BROKEN: list[str] = []
-
-
-def launcher_that_breaks_once():
-    from tests.fakes.launcher import fake_launcher
-
-    class Breaking(type(fake_launcher())):
-        def ensure(self, *, evaluation_id: str) -> str:
-            if evaluation_id in _BROKEN:
-                raise RuntimeError("a defect of the launcher")
-            return super().ensure(evaluation_id=evaluation_id)
-
-    return Breaking()
+def test_an_evaluation_without_any_task_that_can_run_ends_too(launcher):
+    evaluation = make_evaluation(suite=make_suite(runnable=0, not_run=2))
+    sweep()
+    evaluation.refresh_from_db()
+    assert evaluation.state == EvaluationState.COMPLETED

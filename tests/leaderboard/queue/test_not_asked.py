@@ -14,7 +14,7 @@ from leaderboard.queue.unreachable import count_against_planner
 from leaderboard.submissions import services
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_user
 from tests.leaderboard.pages.factories import make_suite as make_openagi
-from tests.leaderboard.queue.test_canary import AWAY, make, rest, work
+from tests.leaderboard.queue.test_canary import dead_endpoint
 from tests.leaderboard.site.api.helpers import ApiClient
 
 pytestmark = pytest.mark.django_db
@@ -24,13 +24,7 @@ pytestmark = pytest.mark.django_db
 def dead(settings, launcher) -> Evaluation:
     """On hold: one task cannot run here, one found the endpoint dead, and 19 were not asked."""
     settings.TASKS_PER_SHARD = 2
-    evaluation = make(runnable=20)
-    work(evaluation, AWAY)
-    rest(evaluation)
-    work(evaluation, AWAY)
-    sweep()
-    evaluation.refresh_from_db()
-    return evaluation
+    return dead_endpoint()
 
 
 def line(client: Client, evaluation: Evaluation) -> str:

@@ -34,13 +34,6 @@ def states() -> set[str]:
 
 @pytest.mark.django_db
 class TestTogether:
-    def test_one_publication_is_enough_for_all_that_are_ready(self, launcher):
-        suite = make_suite()
-        evaluations = [ready(suite) for _ in range(5)]
-        publishing.publish_ready(evaluations[0])
-        assert states() == {"completed"}
-        assert len(Snapshot.objects.get().content["rows"]) == 5
-
     def test_more_than_one_transaction_s_worth_is_published(self, launcher, monkeypatch):
         monkeypatch.setattr(publishing, "_TOGETHER", 2)
         suite = make_suite()
@@ -59,13 +52,6 @@ class TestTogether:
         sound.refresh_from_db()
         assert (broken.state, sound.state) == ("aggregating", "completed")
         assert len(Snapshot.objects.get().content["rows"]) == 1
-
-    def test_a_cancelled_one_is_not_published(self, launcher):
-        evaluation = aggregating(make_suite())
-        Evaluation.objects.filter(pk=evaluation.pk).update(state=EvaluationState.CANCELLED)
-        assert not steps.summarise(evaluation)
-        assert states() == {"cancelled"}
-        assert not Snapshot.objects.exists()
 
     def test_how_many_there_were_before_does_not_change_the_number_of_queries(self, launcher):
         suite = make_suite()

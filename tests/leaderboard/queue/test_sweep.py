@@ -1,4 +1,7 @@
-"""The sweep: one at a time, within its time, and everybody's turn comes."""
+"""The sweep: one at a time, within its time, and everybody's turn comes.
+
+It looks at a hundred evaluations and then acts on one after the other: what it saw may be over by then.
+"""
 
 from datetime import timedelta
 
@@ -7,12 +10,20 @@ from celery.exceptions import SoftTimeLimitExceeded
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from evaluator.engine.store import MemoryStore
+from evaluator.records import Outcome
 from gpu_jobs.launchers import NoLauncher
-from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.queue import reconcile
+from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
+from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations.states import advance
+from leaderboard.queue import reconcile, steps
+from leaderboard.queue.decisions import Do, Step
+from leaderboard.queue.leasing import leases
+from leaderboard.queue.workers.finishing import deliver
 from leaderboard.site.coordination.services import exclusive
+from leaderboard.submissions import services
 from tests.fakes.launcher import FakeLauncher
-from tests.leaderboard.factories import make_evaluation, make_suite
+from tests.leaderboard.factories import expire, let_time_pass, make_evaluation, make_lease, make_record, make_suite
 
 pytestmark = pytest.mark.django_db
 
@@ -28,13 +39,6 @@ def reconciled(monkeypatch):
 
     monkeypatch.setattr(reconcile, "_act", act)
     return seen
-
-
-def test_every_evaluation_that_has_not_ended_has_its_turn(reconciled):
-    waiting = {make_evaluation(state=EvaluationState.QUEUED).pk for _ in range(4)}
-    assert reconcile.sweep() == 4
-    assert set(reconciled) == waiting
-    assert len(reconciled) == 4
 
 
 @pytest.mark.parametrize("launching", [FakeLauncher(), NoLauncher()])
@@ -75,27 +79,36 @@ def test_evaluations_that_have_ended_are_not_even_read():
     assert not [plan for plan in plans if "Seq Scan" in plan]
 
 
-class LookingFails(FakeLauncher):
-    """A launcher with a defect that one evaluation meets."""
+class Defective(FakeLauncher):
+    """A launcher with defects that one evaluation meets, when its worker is started and when it is looked at."""
 
-    defect = ""
+    broken = frozenset[str]()
+
+    def ensure(self, *, evaluation_id: str) -> str:
+        if evaluation_id in self.broken:
+            raise RuntimeError("a defect")
+        return super().ensure(evaluation_id=evaluation_id)
 
     def alive(self, *, handle):
-        if handle == self.defect:
+        if handle in self.broken:
             raise RuntimeError("a defect")
         return super().alive(handle=handle)
 
 
-def test_what_cannot_be_looked_at_keeps_none_of_the_others_waiting(launcher, settings, monkeypatch):
+def test_a_broken_evaluation_keeps_none_of_the_others_waiting(launcher, monkeypatch):
     broken, *others = [make_evaluation(state=EvaluationState.QUEUED) for _ in range(4)]
+    sound = Evaluation.objects.filter(pk__in=[other.pk for other in others])
+    defective = Defective()
+    monkeypatch.setattr(reconcile, "launcher", lambda: defective)
+    defective.broken = {str(broken.pk)}
     reconcile.sweep()
-    broken.refresh_from_db()
-    failing = LookingFails()
-    failing.defect = broken.launch_handle
-    monkeypatch.setattr(reconcile, "launcher", lambda: failing)
-    Evaluation.objects.filter(pk__in=[other.pk for other in others]).update(launch_handle="")
+    assert not sound.exclude(state=EvaluationState.LAUNCHING).exists()
+    assert not sound.filter(launch_handle="").exists()
+    Evaluation.objects.filter(pk=broken.pk).update(launch_handle="odd")
+    defective.broken = {"odd"}
+    sound.update(launch_handle="")
     reconcile.sweep()
-    assert not Evaluation.objects.exclude(pk=broken.pk).filter(launch_handle="").exists()
+    assert not sound.filter(launch_handle="").exists()
 
 
 def test_a_second_sweep_at_the_same_time_leaves(reconciled):
@@ -130,3 +143,67 @@ def test_the_end_of_a_tasks_time_is_no_error_of_an_evaluation(monkeypatch):
         reconcile.sweep()
     monkeypatch.setattr(reconcile, "_act", lambda **_: False)
     assert reconcile.sweep() == 1
+
+
+def looked_at(evaluation: Evaluation, *, launcher) -> tuple[Evaluation, Step]:
+    """What a sweep reads of an evaluation, and what it wants to do."""
+    (found,) = reconcile._steps_of([evaluation.pk], launching=launcher)
+    return found
+
+
+def acted(found: tuple[Evaluation, Step], *, launcher) -> bool:
+    evaluation, step = found
+    return reconcile._act(step=step, evaluation=evaluation, launching=launcher)
+
+
+def test_a_worker_that_was_heard_of_again_keeps_its_tasks(launcher):
+    lease = make_lease(make_evaluation(state=EvaluationState.LAUNCHING))
+    expire(lease)
+    found = looked_at(lease.evaluation, launcher=launcher)
+    assert found[1].do is Do.LOSE_ATTEMPTS
+    leases.heartbeat(lease.attempt.pk)
+    assert not acted(found, launcher=launcher)
+    assert Attempt.objects.get().state == AttemptState.LIVE
+
+
+def test_an_evaluation_of_which_a_task_has_just_ended_does_not_fail(launcher):
+    lease = make_lease(make_evaluation(state=EvaluationState.LAUNCHING))
+    let_time_pass(lease.evaluation)
+    found = looked_at(lease.evaluation, launcher=launcher)
+    assert found[1].do is Do.FAIL
+    record = make_record(lease.tasks[0], suite=lease.evaluation.suite.slug)
+    deliver(attempt_id=lease.attempt.pk, records=[record], store=MemoryStore())
+    assert not acted(found, launcher=launcher)
+    assert Evaluation.objects.get().state == EvaluationState.RUNNING
+    let_time_pass(lease.evaluation)
+    assert acted(found, launcher=launcher)
+    assert Evaluation.objects.get().reason == "stalled"
+
+
+def test_who_has_read_the_faults_before_they_were_accepted_does_not_put_it_on_hold_again(launcher):
+    lease = make_lease(make_evaluation(state=EvaluationState.LAUNCHING))
+    records = [
+        make_record(task, suite=lease.evaluation.suite.slug, outcome=Outcome.INFRA_FAULT) for task in lease.tasks
+    ]
+    deliver(attempt_id=lease.attempt.pk, records=records, store=MemoryStore())
+    leases.complete(lease.attempt.pk)
+    assert steps.aggregate(Evaluation.objects.get())
+    early = Evaluation.objects.select_related("suite").get()
+    assert early.state == EvaluationState.AGGREGATING
+    reconcile.reconcile(lease.evaluation.pk)
+    assert Evaluation.objects.get().state == EvaluationState.ON_HOLD
+    services.accept(early)
+    accepted = Evaluation.objects.get()
+    assert accepted.state == EvaluationState.AGGREGATING
+    assert accepted.attempt > early.attempt, "or the one below could act on what it read before"
+
+
+def test_shards_of_what_has_ended_meanwhile_are_not_given_up(launcher):
+    evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
+    Shard.objects.update(tries=99)
+    found = looked_at(evaluation, launcher=launcher)
+    assert found[1].do is Do.GIVE_UP_SHARDS
+    assert advance(evaluation, target=EvaluationState.FAILED, reason=EvaluationReason.STALLED, facts={"hours": 6})
+    assert not acted(found, launcher=launcher)
+    assert Shard.objects.filter(state=ShardState.DONE).count() == 0
+    assert set(evaluation.results.values_list("reason", flat=True)) == {"evaluation_failed"}

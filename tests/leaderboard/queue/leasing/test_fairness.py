@@ -9,9 +9,9 @@ from datetime import timedelta
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action, AuditEntry
 from leaderboard.evaluations.models import (
     Attempt,
@@ -23,7 +23,7 @@ from leaderboard.evaluations.models import (
     Submission,
 )
 from leaderboard.evaluations.states import end_attempt, move_shard
-from leaderboard.queue.leasing import leases, next_shard
+from leaderboard.queue.leasing import counted_leases, leases, next_shard
 from leaderboard.queue.leasing.turns import Wanted, next_evaluations, next_of_each_user
 from tests.leaderboard.factories import make_evaluation, make_submission, make_suite, make_team, make_user
 
@@ -88,15 +88,21 @@ def test_ten_users_with_unequal_queues_get_the_same_within_a_tenth():
     assert all(9 <= count <= 11 for count in served.values()), served
 
 
-def test_a_user_of_twice_the_weight_gets_twice_as_much():
+@pytest.mark.parametrize("whose", ["user", "team"])
+def test_of_twice_the_weight_one_gets_twice_as_much(whose):
     suite = make_suite(runnable=20)
-    heavy, light = make_user("heavy"), make_user("light")
-    call_command("prioritise", "user", "heavy", "2", verbosity=0)
+    light, *heavy = (make_user(name) for name in ("light", "ada", "bea"))
+    lab = make_team(*heavy, name="lab")
+    call_command("prioritise", whose, "ada" if whose == "user" else "lab", "2", verbosity=0)
     make_evaluation(user=light, suite=suite, state=LAUNCHING)
-    make_evaluation(user=heavy, suite=suite, state=LAUNCHING)
+    if whose == "user":
+        make_evaluation(user=heavy[0], suite=suite, state=LAUNCHING)
+    else:
+        for member in heavy:
+            _for_team(user=member, suite=suite, team=lab)
     served = serve(slots=2, until=18)
-    assert abs(served["heavy"] - 12) <= 1
-    assert (User.objects.get(pk=heavy.pk).queue_weight, light.queue_weight) == (2, 1)
+    assert abs(served["light"] - 6) <= 1, served
+    assert AuditEntry.objects.get(action=Action.WEIGHT_SET).details == {"before": 1, "after": 2}
 
 
 def test_a_team_gets_no_more_than_a_user_however_many_are_in_it():
@@ -109,19 +115,6 @@ def test_a_team_gets_no_more_than_a_user_however_many_are_in_it():
     served = serve(slots=2, until=20)
     assert abs(served["alone"] - 10) <= 1, served
     assert all(2 <= served[member.username] <= 5 for member in members), served
-
-
-def test_a_team_of_twice_the_weight_gets_twice_as_much():
-    suite = make_suite(runnable=20)
-    alone, *members = (make_user(name) for name in ("alone", "ada", "bea"))
-    lab = make_team(*members, name="lab")
-    call_command("prioritise", "team", "lab", "2", verbosity=0)
-    make_evaluation(user=alone, suite=suite, state=LAUNCHING)
-    for member in members:
-        _for_team(user=member, suite=suite, team=lab)
-    served = serve(slots=2, until=18)
-    assert abs(served["alone"] - 6) <= 1, served
-    assert AuditEntry.objects.get(action=Action.WEIGHT_SET).details == {"before": 1, "after": 2}
 
 
 def test_who_submits_for_many_teams_gets_no_more_than_who_submits_for_none():
@@ -144,14 +137,6 @@ def test_what_was_had_long_ago_does_not_count():
     assert next_evaluation() == first.pk
 
 
-def test_among_equal_shares_priority_goes_before_age():
-    user, suite = make_user(), make_suite()
-    make_evaluation(user=user, suite=suite, state=LAUNCHING)
-    urgent = make_evaluation(user=user, suite=suite, state=LAUNCHING)
-    call_command("prioritise", "evaluation", str(urgent.pk), "5", verbosity=0)
-    assert next_evaluation() == urgent.pk
-
-
 def test_priority_does_not_outweigh_shares():
     suite = make_suite()
     urgent = make_evaluation(suite=suite, state=LAUNCHING)
@@ -161,45 +146,26 @@ def test_priority_does_not_outweigh_shares():
     assert leases.lease(worker="w").evaluation.pk == other.pk
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["user", "nobody", "2"],
-        ["user", "ada", "0"],
-        ["team", "nothing", "2"],
-        ["evaluation", "not-an-id", "1"],
-        ["user", "ada", "x"],
-    ],
-)
-def test_what_cannot_be_is_refused_with_a_sentence(arguments):
+def test_what_cannot_be_is_refused_with_a_sentence():
     make_user("ada")
-    with pytest.raises(CommandError):
-        call_command("prioritise", *arguments)
+    for arguments in ("user nobody 2", "user ada 0", "team nothing 2", "evaluation not-an-id 1", "user ada x"):
+        with pytest.raises(CommandError):
+            call_command("prioritise", *arguments.split())
 
 
 @pytest.mark.django_db(transaction=True)
-def test_workers_that_ask_at_the_same_moment_serve_different_users():
+@pytest.mark.parametrize("users", [4, 1])
+def test_workers_that_ask_at_one_moment_serve_different_users_or_one_user_s_next_evaluations(users):
     suite = make_suite(runnable=1)
-    users = [make_user(f"user{number}") for number in range(4)]
-    for user in users:
+    names = [f"user{number}" for number in range(users)]
+    for name in names:
+        user = make_user(name)
         for _ in range(4):
             make_evaluation(user=user, suite=suite, state=LAUNCHING)
     with ExitStack() as stack:
-        served = []
-        for _ in users:
-            # Each in a transaction of its own that has not ended: none sees the leases of the others.
-            held = stack.enter_context(_lease_elsewhere())
-            served.append(held)
-    assert sorted(served) == sorted(user.username for user in users)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_worker_takes_the_next_evaluation_of_the_same_user_where_there_is_no_other_user():
-    user, suite = make_user("ada"), make_suite(runnable=1)
-    for _ in range(3):
-        make_evaluation(user=user, suite=suite, state=LAUNCHING)
-    with ExitStack() as stack:
-        assert [stack.enter_context(_lease_elsewhere()) for _ in range(3)] == ["ada"] * 3
+        # Each in a transaction of its own that has not ended: none sees the leases of the others.
+        served = [stack.enter_context(_lease_elsewhere()) for _ in range(4)]
+    assert sorted(served) == sorted(names * (4 // users))
 
 
 @contextmanager
@@ -262,3 +228,37 @@ def test_a_submitters_own_priority_passes_no_other_user():
     prioritised(older, -1)
     assert next_of_each_user(Wanted(), most=9) == [older.pk, first.pk]
     assert next_evaluations(Wanted(), most=9) == [older.pk, first.pk, second.pk]
+
+
+class TestCountedLeases:
+    """Counts of older leases that a process keeps: new leases count at once all the same."""
+
+    @pytest.fixture(autouse=True)
+    def _kept_for_minutes(self, settings):
+        settings.FAIR_SHARE_RECOUNT_SECONDS = 300
+        counted_leases.forget()
+        yield
+        counted_leases.forget()
+
+    def served(self, count: int) -> list[str]:
+        return [leases.lease(worker="w").evaluation.submission.submitted_by.username for _ in range(count)]
+
+    def test_users_take_turns_although_nothing_is_counted_again(self):
+        suite = make_suite(runnable=6)
+        for name in ("ada", "bob", "eve"):
+            make_evaluation(user=make_user(name), suite=suite, state=LAUNCHING)
+        with CaptureQueriesContext(connection) as queries:
+            order = self.served(9)
+        assert [sorted(order[start : start + 3]) for start in (0, 3, 6)] == [["ada", "bob", "eve"]] * 3
+        assert sum("jsonb_agg(counted)" in query["sql"] for query in queries) == 1
+
+    def test_older_leases_count_by_their_sums_and_each_once(self):
+        suite = make_suite(runnable=6)
+        for name in ("ada", "bob"):
+            make_evaluation(user=make_user(name), suite=suite, state=LAUNCHING)
+        assert sorted(self.served(4)) == ["ada", "ada", "bob", "bob"]
+        # Bob's are in the sums now, ada's are too young for that.
+        Attempt.objects.filter(user__username="bob").update(leased_at=timezone.now() - timedelta(seconds=60))
+        counted_leases.forget()
+        # Without the sums bob would come first and second, counted twice ada would.
+        assert self.served(4) == ["ada", "bob", "ada", "bob"]

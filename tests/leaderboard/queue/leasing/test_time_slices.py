@@ -1,10 +1,12 @@
 """When a planner gives its worker to others' work, and in which order workers lease. No database."""
 
+from itertools import product
 from uuid import UUID, uuid4
 
 import pytest
 
 from leaderboard.queue.leasing.time_slices import Holding, Standing, Waiting, lease_tiers, patience, set_aside
+from leaderboard.queue.leasing.turn_statement import tiers
 
 PROVEN, NEW, SLOW = Standing.PROVEN, Standing.NEW, Standing.SLOW
 SLICE = 15.0
@@ -27,33 +29,27 @@ def test_a_foreign_planner_on_the_only_worker_gives_way_after_its_slice(standing
     assert given([one], Waiting(HONEST, waits)) == {one.attempt}
 
 
-def test_nobody_gives_way_while_nothing_waits():
-    assert given([holding(held=1000)]) == frozenset()
-
-
-def test_an_attempt_keeps_its_worker_for_its_slice():
-    assert given([holding(held=SLICE - 1)], Waiting(HONEST, PROVEN)) == frozenset()
-
-
-def test_nobody_gives_way_to_their_own_work():
-    assert given([holding(held=1000)], Waiting(HOSTILE, PROVEN)) == frozenset()
-
-
-def test_bundled_planners_and_the_execution_of_plans_are_not_interrupted():
-    assert given([holding(held=1000, is_sliced=False)], Waiting(HONEST, PROVEN)) == frozenset()
+@pytest.mark.parametrize(
+    ("holdings", "waiting"),
+    [
+        ([holding(held=1000)], []),
+        ([holding(held=SLICE - 1)], [Waiting(HONEST, PROVEN)]),
+        # Its own user's work waits.
+        ([holding(held=1000)], [Waiting(HOSTILE, PROVEN)]),
+        # Bundled planners and the execution of plans.
+        ([holding(held=1000, is_sliced=False)], [Waiting(HONEST, PROVEN)]),
+        # Of several workers a slow planner keeps one from users who have one, or as many.
+        ([holding(standing=SLOW, held=600), holding(user=HONEST, standing=PROVEN, held=2)], [Waiting(HONEST, PROVEN)]),
+    ],
+)
+def test_nobody_gives_way(holdings, waiting):
+    assert given(holdings, *waiting) == frozenset()
 
 
 def test_one_attempt_gives_way_for_each_user_who_waits_the_slowest_first():
     new, slow, slower = holding(held=50), holding(standing=SLOW, held=20), holding(standing=SLOW, held=30)
-    kept_out_of_it = slower
     assert given([new, slow, slower], Waiting(HONEST, NEW)) == {slow.attempt}
     assert given([new, slow, slower], Waiting(HONEST, NEW), Waiting(OTHER, PROVEN)) == {slow.attempt, new.attempt}
-    assert kept_out_of_it.attempt not in given([new, slow, slower], Waiting(HONEST, NEW), Waiting(OTHER, PROVEN))
-
-
-def test_of_several_workers_a_slow_planner_keeps_one_from_users_who_have_one():
-    slow, served = holding(standing=SLOW, held=600), holding(user=HONEST, standing=PROVEN, held=2)
-    assert given([slow, served], Waiting(HONEST, PROVEN)) == frozenset()
 
 
 def test_a_slow_planner_leaves_its_worker_to_a_user_who_has_none():
@@ -105,3 +101,16 @@ def test_a_single_worker_prefers_proven_planners_for_a_while_after_one_was_set_a
     assert set(lease_tiers(others=[], lately_set_aside=False).values()) == {0}
     tiers = lease_tiers(others=[], lately_set_aside=True)
     assert tiers[PROVEN] < tiers[NEW] < tiers[SLOW]
+
+
+def test_the_table_of_tiers_says_what_the_function_says():
+    all_others = [others for count in range(3) for others in product(Standing, repeat=count)]
+    for others, lately in product(all_others, [False, True]):
+        facts = bool(others), Standing.PROVEN in others, Standing.SLOW in others, lately
+        row = 3 * sum(value * bit for value, bit in zip(facts, (8, 4, 2, 1), strict=True))
+        found = {standing: tiers(slices=True)[row + standing] for standing in Standing}
+        assert found == lease_tiers(others=others, lately_set_aside=lately), (others, lately)
+
+
+def test_without_slices_all_are_in_one_tier():
+    assert set(tiers(slices=False)) == {0}

@@ -68,12 +68,13 @@ def beat(lease: leases.Lease, phase: Phase = Phase.PLANNING) -> AttemptState:
 
 
 def complete(lease: leases.Lease, **record) -> None:
-    records = [make_record(task, suite=lease.evaluation.suite.slug, **record) for task in lease.tasks]
+    slug = lease.evaluation.suite.slug
+    records = [make_record(task, suite=slug).model_copy(update=record) for task in lease.tasks]
     deliver(attempt_id=lease.attempt.pk, records=records, store=MemoryStore())
     leases.complete(lease.attempt.pk)
 
 
-def test_a_planner_that_keeps_the_worker_beyond_its_slice_makes_way_for_another_user(suite):
+def test_a_planner_that_keeps_the_worker_beyond_its_slice_makes_way_for_another_user_and_comes_again(suite):
     hostile = foreign(suite=suite)
     lease = leased()
     honest = bundled(suite=suite)
@@ -84,36 +85,30 @@ def test_a_planner_that_keeps_the_worker_beyond_its_slice_makes_way_for_another_
     hostile.refresh_from_db()
     assert (hostile.state, hostile.reason, hostile.times_set_aside) == ("running", "set_aside", 1)
     assert "20 seconds" in hostile.reason_text
-    assert leased().evaluation == honest
-
-
-def test_its_shard_is_leased_again_without_counting_as_tried(suite):
-    evaluation = foreign(suite=suite)
-    lease = leased()
-    bundled(suite=suite)
-    hold(lease, seconds=20)
-    beat(lease)
-    shard = evaluation.shards.get(number=0)
-    assert (shard.state, shard.tries) == (ShardState.PENDING, 0)
+    shard = hostile.shards.get(number=0)
+    assert (shard.state, shard.tries) == (ShardState.PENDING, 0), "it does not count as a try"
     assert shard.available_at > timezone.now(), "what waits goes first"
+    assert leased().evaluation == honest
     hold(lease, seconds=20)
-    Evaluation.objects.exclude(pk=evaluation.pk).update(state=EvaluationState.AGGREGATING)
+    Evaluation.objects.filter(pk=honest.pk).update(state=EvaluationState.AGGREGATING)
     assert leased().tasks == lease.tasks
 
 
 @pytest.mark.parametrize(
-    ("seconds", "phase", "others", "pool"),
+    ("seconds", "phase", "others", "pool", "most"),
     [
-        (7, Phase.PLANNING, True, POOL),
-        (20, Phase.EXECUTING, True, POOL),
-        (20, Phase.PREPARING, True, POOL),
-        (20, Phase.PLANNING, False, POOL),
-        (20, Phase.PLANNING, True, ()),
-        (20, Phase.PLANNING, True, ("another-suite",)),
+        (7, Phase.PLANNING, True, POOL, 15),
+        (20, Phase.EXECUTING, True, POOL, 15),
+        (20, Phase.PREPARING, True, POOL, 15),
+        (20, Phase.PLANNING, False, POOL, 15),
+        (20, Phase.PLANNING, True, (), 15),
+        (20, Phase.PLANNING, True, ("another-suite",), 15),
+        (2000, Phase.PLANNING, True, POOL, 0),
     ],
-    ids=["within its slice", "executing", "preparing", "nobody waits", "worker of one evaluation", "other suites wait"],
+    ids=["in its slice", "executing", "preparing", "nobody waits", "of one evaluation", "other suites", "switched off"],
 )
-def test_it_keeps_its_worker(suite, seconds, phase, others, pool):
+def test_it_keeps_its_worker(suite, settings, seconds, phase, others, pool, most):
+    settings.SLICE_SECONDS = most
     own = make_suite(slug="another-suite")
     foreign(suite=own)
     lease = leased(pool=pool)
@@ -128,15 +123,6 @@ def test_what_idle_workers_are_about_to_take_interrupts_nobody(suite):
     lease = leased()
     hold(lease, seconds=20)
     bundled(suite=suite)
-    assert beat(lease) == AttemptState.LIVE
-
-
-def test_slices_can_be_switched_off(suite, settings):
-    settings.SLICE_SECONDS = 0
-    foreign(suite=suite)
-    lease = leased()
-    bundled(suite=suite)
-    hold(lease, seconds=2000)
     assert beat(lease) == AttemptState.LIVE
 
 
@@ -182,18 +168,19 @@ def test_after_a_planner_was_set_aside_who_comes_last_does_not_wait_for_all_who_
     assert next_of_each_user(Wanted(pool=POOL), most=3) == newest_first
 
 
-def test_a_planner_is_proven_once_it_has_answered_a_task(suite):
-    evaluation = foreign(suite=suite)
-    lease = leased()
-    assert not evaluation.submission.planner.proven
-    complete(lease)
-    assert Planner.objects.get().proven
-
-
-def test_a_bundled_planner_says_nothing_about_other_planners_of_its_user(suite):
-    bundled(suite=suite)
-    complete(leased())
-    assert not Planner.objects.get().proven
+@pytest.mark.parametrize(
+    ("enter", "record", "proven"),
+    [
+        (foreign, {}, True),
+        # It says nothing about other planners of its user.
+        (bundled, {}, False),
+        (foreign, {"outcome": Outcome.PLANNER_FAULT, "reason": Reason.PLANNER_TIMEOUT, "score": 0.0}, False),
+    ],
+)
+def test_a_planner_is_proven_once_it_has_answered_a_task(suite, enter, record, proven):
+    enter(suite=suite)
+    complete(leased(), **record)
+    assert Planner.objects.get().proven is proven
 
 
 def test_a_new_planner_of_a_user_with_a_proven_one_does_not_wait_for_those_of_newcomers(suite):
@@ -206,16 +193,6 @@ def test_a_new_planner_of_a_user_with_a_proven_one_does_not_wait_for_those_of_ne
     foreign(suite=suite)
     known = foreign(suite=suite, user=user)
     assert leased("w2").evaluation == known
-
-
-def test_a_planner_that_did_not_answer_in_time_is_not_proven(suite):
-    foreign(suite=suite)
-    record = make_record("0", suite=suite.slug, outcome=Outcome.PLANNER_FAULT, score=0.0)
-    lease = leased()
-    timed_out = record.model_copy(update={"task": lease.tasks[0], "reason": Reason.PLANNER_TIMEOUT, "reason_text": "x"})
-    deliver(attempt_id=lease.attempt.pk, records=[timed_out], store=MemoryStore())
-    leases.complete(lease.attempt.pk)
-    assert not Planner.objects.get().proven
 
 
 def test_setting_aside_an_attempt_that_has_ended_changes_nothing(suite):

@@ -14,17 +14,11 @@ from leaderboard.queue.leasing.worker_pools import must_give_way
 from leaderboard.queue.pools.demand import Demand, demand_of, evaluations_without_pool
 from leaderboard.queue.pools.scope import needs_of, pool_named, scaled_for, tag_of, tags_sharing, taken_by
 from tests.leaderboard.factories import make_evaluation, make_submission, make_suite, make_user
+from tests.leaderboard.planners.test_kinds import FIELDS
 
 pytestmark = pytest.mark.django_db
 LAUNCHING = EvaluationState.LAUNCHING
 CPU, GPU, MODELS = "cpu", "gpu", "models"
-COLUMNS = {
-    "chat": {"endpoint_url": "http://p.example/", "model_id": "m", "strategy": "s"},
-    "hub": {"model_id": "o/m", "revision": "main", "commit": "c" * 40, "strategy": "s"},
-    "checkpoint": {"checkpoint_digest": "d" * 64, "strategy": "s"},
-    "plans": {"plans_digest": "d" * 64},
-    "agent": {},
-}
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +51,7 @@ def entered(suite, *, kind="bundled") -> Evaluation:
     if kind not in {"bundled", "endpoint"}:
         # Past the services, which would ask a hub or want files.
         columns = dict.fromkeys(("endpoint_url", "bundled_name", "model_id", "checkpoint_digest", "plans_digest"), "")
-        Planner.objects.filter(pk=submission.planner_id).update(kind=kind, **columns | COLUMNS[kind])
+        Planner.objects.filter(pk=submission.planner_id).update(kind=kind, **columns | FIELDS[kind])
     Evaluation.objects.filter(submission=submission).update(state=LAUNCHING)
     return Evaluation.objects.get(submission=submission)
 
@@ -107,14 +101,12 @@ def test_a_pool_needs_a_worker_for_each_shard_that_may_be_leased_or_is_held(judg
     assert demand(GPU).workers == 5, "it is due again in a moment"
 
 
-def test_it_never_asks_for_more_workers_than_it_may_have(judged):
-    entered(judged)
-    assert demand(CPU) == Demand(workers=3, models=0, open_shards=5)
-
-
-def test_a_canary_needs_one_worker(judged):
-    entered(judged, kind="endpoint")
-    assert demand(CPU) == Demand(workers=1, models=0, open_shards=5)
+@pytest.mark.parametrize(
+    ("kind", "workers"), [("bundled", 3), ("endpoint", 1)], ids=["as many as it may have", "one for the canary"]
+)
+def test_it_asks_for_no_more_workers_than_may_work(judged, kind, workers):
+    entered(judged, kind=kind)
+    assert demand(CPU) == Demand(workers=workers, models=0, open_shards=5)
 
 
 def test_model_servers_are_counted_with_the_workers_that_need_them(executed):
@@ -134,16 +126,13 @@ def test_a_shard_is_counted_where_it_is_held(judged):
     assert demand(CPU) == Demand(workers=0, models=0, open_shards=1)
 
 
-@pytest.mark.parametrize("state", [EvaluationState.ON_HOLD, EvaluationState.CANCELLED, EvaluationState.AGGREGATING])
-def test_what_nobody_may_lease_needs_no_worker(executed, state):
-    Evaluation.objects.filter(pk=entered(executed).pk).update(state=state)
-    assert demand(GPU) == Demand(workers=0, models=0, open_shards=0)
-
-
-def test_shards_that_were_tried_too_often_need_no_worker(executed, settings):
-    entered(executed)
+def test_what_nobody_may_lease_needs_no_worker(executed, settings):
+    evaluation = entered(executed)
     Shard.objects.filter(number=0).update(tries=settings.SHARD_TRIES)
     assert demand(GPU).workers == 4
+    for state in (EvaluationState.ON_HOLD, EvaluationState.AGGREGATING, EvaluationState.CANCELLED):
+        Evaluation.objects.filter(pk=evaluation.pk).update(state=state)
+        assert demand(GPU) == Demand(workers=0, models=0, open_shards=0), state
 
 
 def test_evaluations_that_no_pool_takes_are_counted(executed, settings):

@@ -38,10 +38,6 @@ def launching(*, split: str = "public", **more) -> Evaluation:
     return evaluation
 
 
-def let_sessions_end() -> None:
-    WorkerSession.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
-
-
 def code_of(response) -> tuple[int, str]:
     return response.status_code, response.json()["code"]
 
@@ -71,27 +67,21 @@ def test_an_enrolment_token_leases_nothing_and_an_old_worker_reads_what_to_do():
     assert not Attempt.objects.exists()
 
 
-def test_a_session_opens_no_session_and_is_no_attempt_s_credential():
-    attempt = attempt_of(launching())
+def test_a_session_opens_no_session_is_no_attempt_s_credential_and_ends_until_the_enrolment_opens_another():
+    attempt, evaluation = attempt_of(launching()), launching()
     session = ApiClient(session_of(site_settings.WORKER_TOKEN))
     assert code_of(session.post("worker/session/")) == (403, "enrolment_refused")
     assert session.post(f"{attempt.path}heartbeat/").status_code == 403
-
-
-def test_a_session_that_is_over_leases_nothing_until_the_enrolment_opens_another():
-    evaluation = launching()
-    worker = worker_client()
-    let_sessions_end()
-    assert code_of(lease(worker)) == (403, "session_over")
+    WorkerSession.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert code_of(lease(session)) == (403, "session_over")
     assert leased(worker_client()) == str(evaluation.pk)
 
 
 def test_sessions_end_when_the_operator_changes_the_installation_s_token(settings):
     worker = worker_client()
-    settings.WORKER_TOKEN = "another-token-of-the-operator"
-    assert code_of(lease(worker)) == (403, "session_over")
-    settings.WORKER_TOKEN = ""
-    assert code_of(lease(worker)) == (403, "session_over")
+    for token in ("another-token-of-the-operator", ""):
+        settings.WORKER_TOKEN = token
+        assert code_of(lease(worker)) == (403, "session_over")
     assert code_of(ApiClient("x").post("worker/session/")) == (403, "enrolment_refused")
 
 
@@ -143,19 +133,16 @@ class TestLaunches:
         launching(suite=judged)
         assert leased(worker_with(token)) is None
 
-    def test_a_worker_of_the_local_pool_leases_every_suite(self):
+    def test_a_worker_of_the_local_pool_leases_every_suite_and_one_that_is_bound_to_a_suite_that_one_only(self):
         mine, other = launching(suite=make_suite(slug="one")), launching(suite=make_suite(slug="two"))
-        worker = worker_with(LocalEnrolments().mint(name="local-1"))
-        assert {leased(worker), leased(worker)} == {str(mine.pk), str(other.pk)}
-
-    def test_a_token_that_is_bound_to_a_suite_leases_that_suite_only(self):
-        mine = launching(suite=make_suite(slug="one"))
-        launching(suite=make_suite(slug="two"))
         token = LocalEnrolments().mint(name="local-1")
         WorkerToken.objects.update(suite="one")
         assert leased(worker_with(token)) == str(mine.pk)
         assert leased(worker_with(token)) is None
         assert code_of(ApiClient(token).post("worker/session/", {"suites": ["two"]})) == (403, "not_covered")
+        third = launching(suite=mine.suite)
+        free = worker_with(LocalEnrolments().mint(name="local-2"))
+        assert {leased(free), leased(free)} == {str(other.pk), str(third.pk)}
 
     def test_a_launch_s_token_is_kept_as_a_digest_and_ends_with_its_expiry_as_do_its_sessions(self):
         token = mint_launch_token(name="launch", valid=HOUR / 2)
@@ -166,24 +153,21 @@ class TestLaunches:
         WorkerToken.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
         assert code_of(ApiClient(token).post("worker/session/")) == (403, "enrolment_expired")
 
-    def test_a_withdrawn_token_opens_nothing_and_its_sessions_end(self):
+    def test_a_pool_s_token_is_fresh_for_half_of_its_time_and_withdrawn_it_opens_nothing_and_its_sessions_end(self):
         enrolments = PoolEnrolments()
         token = enrolments.mint(pool="judging")
         worker = worker_with(token)
         assert enrolments.is_fresh(pool="judging", token=token)
+        for pool, text in (("another", token), ("judging", "paw_unknown"), ("judging", "")):
+            assert not enrolments.is_fresh(pool=pool, token=text)
+        expires_at = WorkerToken.objects.get().expires_at
+        WorkerToken.objects.update(expires_at=timezone.now() + timedelta(days=3))
+        assert not enrolments.is_fresh(pool="judging", token=token)
+        WorkerToken.objects.update(expires_at=expires_at)
         enrolments.withdraw(token)
         assert not enrolments.is_fresh(pool="judging", token=token)
         assert code_of(lease(worker)) == (403, "session_over")
         assert code_of(ApiClient(token).post("worker/session/")) == (403, "enrolment_refused")
-
-    def test_a_pool_s_token_is_fresh_for_its_own_pool_until_half_of_its_time_is_over(self):
-        enrolments = PoolEnrolments()
-        token = enrolments.mint(pool="judging")
-        assert enrolments.is_fresh(pool="judging", token=token)
-        for pool, text in (("another", token), ("judging", "paw_unknown"), ("judging", "")):
-            assert not enrolments.is_fresh(pool=pool, token=text)
-        WorkerToken.objects.update(expires_at=timezone.now() + timedelta(days=3))
-        assert not enrolments.is_fresh(pool="judging", token=token)
 
 
 ATTEMPT_CALLS = [
@@ -256,17 +240,14 @@ class TestSeed:
         Attempt.objects.update(worker="own:w")
         assert attempt.client.get(f"{attempt.path}seed/").status_code == 403
 
-    def test_a_site_without_a_master_seed_says_so(self, settings):
+    @pytest.mark.parametrize(
+        ("master", "said"), [("", "PLANARENA_HIDDEN_SEED"), ("a5" * 32, "does not fit the commitment")]
+    )
+    def test_a_seed_that_is_not_the_announced_one_is_given_to_nobody(self, settings, master, said):
         attempt = attempt_of(launching(split="hidden"))
-        settings.HIDDEN_SEED = ""
-        assert "PLANARENA_HIDDEN_SEED" in attempt.client.get(f"{attempt.path}seed/").json()["detail"]
-
-    def test_a_seed_that_is_not_the_announced_one_is_given_to_nobody(self, settings):
-        attempt = attempt_of(launching(split="hidden"))
-        settings.HIDDEN_SEED = "a5" * 32
+        settings.HIDDEN_SEED = master
         answer = attempt.client.get(f"{attempt.path}seed/")
-        assert answer.status_code == 404
-        assert "does not fit the commitment" in answer.json()["detail"]
+        assert (answer.status_code, said in answer.json()["detail"]) == (404, True), answer.content
 
 
 class TestIntake:

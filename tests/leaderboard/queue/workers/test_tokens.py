@@ -1,4 +1,4 @@
-"""Researchers' own workers: whose token leases what, and what becomes of the results."""
+"""Researchers' own workers: whose token leases what, how much they may send, and what becomes of the results."""
 
 import hashlib
 
@@ -8,12 +8,16 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from evaluator.values import encode
+from gpu_jobs import bundles
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Submission
 from leaderboard.queue import reconcile
 from leaderboard.queue.leasing import leases
-from leaderboard.queue.models import AttemptToken, WorkerToken
+from leaderboard.queue.models import AttemptToken, OwnWorkerRun, WorkerToken
 from leaderboard.queue.workers.tokens import revoke_worker_token
+from leaderboard.results.objects import server_store
 from leaderboard.submissions.own_workers import submit_for_own_worker
+from leaderboard.submissions.services import SubmissionData, validate
 from tests.fakes.launcher import FakeLauncher
 from tests.leaderboard.factories import make_season, make_submission, make_suite, make_user, planner_data
 from tests.leaderboard.site.api.helpers import ApiClient, client_of, lease_request, worker_client, worker_with
@@ -23,8 +27,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 
 def own_evaluation(user, *, suite=None) -> Evaluation:
     """An evaluation that the user runs on their own worker, launching."""
-    from leaderboard.submissions.services import SubmissionData, validate
-
     data = SubmissionData(planner=planner_data(), suites=[(suite or make_suite()).slug])
     return launching(submit_for_own_worker(validate(user=user, data=data)).evaluations.get())
 
@@ -222,3 +224,33 @@ def test_no_token_is_written_to_the_log(caplog):
     Evaluation.objects.filter(pk=evaluation.pk).update(state=EvaluationState.CANCELLED)
     for secret in (made["token"], told["token"], site_settings.WORKER_TOKEN):
         assert secret not in caplog.text
+
+
+def test_an_own_worker_sends_so_much_for_one_evaluation_and_no_more(settings):
+    """It may send anything, and what it sends is served. Workers of the site send what they make."""
+    settings.MAX_OWN_WORKER_BYTES = 100
+    ada = make_user("ada")
+    own_evaluation(ada)
+
+    def leased_by(worker: ApiClient) -> tuple[ApiClient, str]:
+        told = lease(worker).json()
+        return ApiClient(told["token"]), f"worker/attempts/{told['attempt']}/objects/"
+
+    def send(*texts: str):
+        return client.post_bytes(path, bundles.pack(encode(text) for text in texts), bundles.CONTENT_TYPE)
+
+    client, path = leased_by(worker_with(token_of(ada)["token"]))
+    for _ in range(3):
+        assert send("a" * 50, "b" * 40).json() == {"kept": 2, "refused": {}}
+    assert OwnWorkerRun.objects.get().uploaded_bytes == 90, "what the site has is not counted again"
+    answer = send("c" * 5, "d" * 6)
+    assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+    assert "at most 100 bytes" in answer.json()["detail"]
+    assert not server_store(split="public").has(encode("c" * 5).digest)
+    alone = encode("e" * 11)
+    assert client.put(f"{path}{alone.digest}/", alone.data, alone.media_type).status_code == 413
+    assert send("f" * 10).json()["kept"] == 1
+    assert OwnWorkerRun.objects.get().uploaded_bytes == 100
+    launching(make_submission().evaluations.get())
+    client, path = leased_by(worker_client())
+    assert send("a" * 500).json() == {"kept": 1, "refused": {}}

@@ -1,65 +1,40 @@
-"""Real worker processes, started by the local launcher, against a real server; only the experts are fake."""
+"""What a real worker process knows while it works on hidden data for a planner with a secret header, and where."""
 
-import os
-import signal
-import subprocess
+import re
 import sys
 import time
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
-import httpx
 import psutil
 import pytest
-from django.conf import settings as django_settings
+from django.conf import settings as site_settings
 
-from evaluator.records import ArtefactReference
-from evaluator.values import encode
-from gpu_jobs.client import ApiClient
-from gpu_jobs.exits import REFUSED, Exit
 from gpu_jobs.launchers import LocalLauncher
-from gpu_jobs.worker import Worker
-from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, TaskResult
+from leaderboard.catalog import seasons
+from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, TaskResult
+from leaderboard.queue.launching import local_launcher
+from leaderboard.queue.models import AttemptToken, WorkerToken
 from leaderboard.queue.reconcile import sweep
-from leaderboard.queue.workers.launches import LocalEnrolments
-from tests.fakes.runner import FakeRunner, score_of
-from tests.leaderboard.factories import make_evaluation, make_suite
+from tests.leaderboard.factories import make_season, make_submission, make_suite
 from tests.leaderboard.serving import server
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-_COMMAND = (sys.executable, "-m", "tests.fakes.worker", "worker")
-_LAUNCHER: dict[str, LocalLauncher] = {}
-
-
-def local_fake_launcher() -> LocalLauncher:
-    """Named by the setting LAUNCHER."""
-    return _LAUNCHER["current"]
-
-
-def make_launcher(*, folder: Path, url: str, pace: float) -> LocalLauncher:
-    environment = {**os.environ, "PLANARENA_FAKE_PACE": str(pace)}
-    return LocalLauncher(
-        folder=folder / "workers", api_url=url, store=folder / "store", workers=1, environment=environment,
-        enrolments=LocalEnrolments(),
-        home=django_settings.BASE_DIR if hasattr(django_settings, "BASE_DIR") else Path.cwd(), command=_COMMAND,
-    )  # fmt: skip
-
-
-@pytest.fixture
-def site(settings, tmp_path):
-    """A function that serves the site with a launcher of workers with this pace."""
-    settings.LAUNCHER = f"{__name__}.local_fake_launcher"
-    settings.STORE_DIR = tmp_path / "server-store"
-    with server() as url:
-
-        def start(pace: float) -> LocalLauncher:
-            _LAUNCHER["current"] = make_launcher(folder=tmp_path, url=url, pace=pace)
-            return _LAUNCHER["current"]
-
-        yield start
-        _LAUNCHER["current"].stop_all()
+HEADER = "the-value-of-the-secret-header"
+MASTER = {
+    "HIDDEN_SEED": "5eed" * 16, "SECRET_KEY": "the-key-that-signs-the-sessions-of-this-site",
+    "WORKER_TOKEN": "the-worker-token-of-this-site",
+}  # fmt: skip
+ENVIRONMENT = {
+    "PLANARENA_HIDDEN_SEED": MASTER["HIDDEN_SEED"], "PLANARENA_SECRET_KEY": MASTER["SECRET_KEY"],
+    "PLANARENA_WORKER_TOKEN": MASTER["WORKER_TOKEN"], "PLANARENA_SECRETS_KEY": "the-key-of-users-secrets",
+    "PLANARENA_WEBHOOK_KEY": "the-key-of-webhooks-secrets", "DATABASE_URL": "postgresql://a:password-of-the-database@h/d",
+    "AWS_SECRET_ACCESS_KEY": "the-key-of-the-site-s-store", "PLANARENA_FAKE_PACE": "0.5",
+}  # fmt: skip
+NOBODYS = (*MASTER.values(), *[value for name, value in ENVIRONMENT.items() if name != "PLANARENA_FAKE_PACE"])
+"""Secrets that a worker knows in no way."""
+COMMAND = (sys.executable, "-m", "tests.fakes.worker", "worker")
 
 
 def sweep_until(condition: Callable[[], bool], *, seconds: float = 30) -> None:
@@ -71,156 +46,83 @@ def sweep_until(condition: Callable[[], bool], *, seconds: float = 30) -> None:
         time.sleep(0.1)
 
 
-def is_completed(evaluation: Evaluation) -> bool:
-    evaluation.refresh_from_db()
-    return evaluation.state == EvaluationState.COMPLETED
+def memory_of(process: psutil.Process) -> bytes:
+    """All that the process can write to: what it keeps."""
+    found = []
+    with Path(f"/proc/{process.pid}/mem").open("rb", buffering=0) as memory:
+        for line in Path(f"/proc/{process.pid}/maps").read_text().splitlines():
+            start, end = (int(one, 16) for one in re.match(r"(\w+)-(\w+)", line).groups())
+            if line.split()[1].startswith("rw") and end - start < 256 * 1024 * 1024:
+                memory.seek(start)
+                try:
+                    found.append(memory.read(end - start))
+                except OSError:
+                    continue
+    return b"".join(found)
 
 
-def scores(evaluation: Evaluation) -> dict[str, float]:
-    return dict(TaskResult.objects.filter(evaluation=evaluation).values_list("task__key", "score"))
+def shown_of(process: psutil.Process) -> Iterator[tuple[str, bytes]]:
+    """Environment, command line and every file that the process has open, by what it is."""
+    home = Path(f"/proc/{process.pid}")
+    for name in ("environ", "cmdline"):
+        yield name, (home / name).read_bytes()
+    for descriptor in (home / "fd").iterdir():
+        target = str(descriptor.readlink())
+        assert not target.startswith("pipe:") or descriptor.name in {"1", "2"}, "the pipe of its secrets is still open"
+        if descriptor.is_file():
+            yield target, descriptor.read_bytes()
 
 
-def worker_pid() -> int:
-    worker = Attempt.objects.get(state=AttemptState.LIVE).worker
-    found = [p.pid for p in psutil.process_iter(["cmdline"]) if worker in (p.info["cmdline"] or [])]
-    assert len(found) == 1
-    return found[0]
+@pytest.fixture
+def working(settings, tmp_path, monkeypatch):
+    """A worker process that the site's own launcher has started, in the middle of a hidden evaluation."""
+    for name, value in MASTER.items():
+        setattr(settings, name, value)
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    settings.SPLIT, settings.DEMO = "hidden", True
+    settings.DATA_DIR, settings.STORE_DIR = tmp_path / "data", tmp_path / "server-store"
+    settings.LAUNCHER = "leaderboard.queue.launching.local_launcher"
+    fake = partial(LocalLauncher, command=COMMAND)
+    monkeypatch.setattr("leaderboard.queue.launching.LocalLauncher", fake)
+    with server() as url:
+        settings.API_URL = url
+        planner = {"kind": "endpoint", "bundled_name": "", "endpoint_url": "http://127.0.0.1:9/"}
+        header = {"header_name": "X-Key", "header_value": HEADER}
+        suite = make_suite(slug="openagi", runnable=8)
+        make_season()
+        submission = make_submission(suite=suite, **planner, **header)
+        evaluation = submission.evaluations.get()
+        try:
+            sweep_until(lambda: TaskResult.objects.filter(evaluation=evaluation).exists())
+            attempt = Attempt.objects.filter(state=AttemptState.LIVE).first() or Attempt.objects.latest("leased_at")
+            found = [one for one in psutil.process_iter(["cmdline"]) if attempt.worker in (one.info["cmdline"] or [])]
+            # The guard of its limits has the same arguments behind its own, and no secret.
+            (process,) = [one for one in found if not any("guard" in part for part in one.info["cmdline"])]
+            yield evaluation, process
+        finally:
+            local_launcher().stop_all()
 
 
-def test_a_killed_worker_is_noticed_at_once_and_its_tasks_end_as_if_nothing_had_happened(site):
-    site(pace=0.3)
-    evaluation = make_evaluation(suite=make_suite(runnable=8))
-    sweep_until(lambda: TaskResult.objects.filter(evaluation=evaluation).count() >= 2)
-    os.kill(worker_pid(), signal.SIGKILL)
-    done_before = set(scores(evaluation))
-    site(pace=0.0)
-    sweep_until(lambda: is_completed(evaluation))
-    lost = Attempt.objects.get(state=AttemptState.LOST)
-    assert lost.ended_at < lost.expires_at, "the launcher knows that the process is gone, however long its lease lasts"
-    assert evaluation.provenance["workers"] == [{"fake": True}]
-    assert scores(evaluation) == {str(number): score_of(str(number)) for number in range(8)}
-    assert sorted(Attempt.objects.values_list("state", flat=True)) == ["completed", "lost"]
-    again = Attempt.objects.get(state=AttemptState.COMPLETED)
-    assert done_before.isdisjoint(again.results.values_list("task__key", flat=True))
-
-
-@pytest.mark.full
-def test_a_worker_that_is_told_to_stop_hands_over_and_exits_with_143(site, tmp_path):
-    launcher = site(pace=0.3)
-    evaluation = make_evaluation(suite=make_suite(runnable=8), state=EvaluationState.LAUNCHING)
-    worker = subprocess.Popen(
-        [*_COMMAND, "--url", launcher._api_url, "--store", str(tmp_path / "own")],
-        env={**launcher._environment, "PLANARENA_WORKER_TOKEN": django_settings.WORKER_TOKEN}, cwd=launcher._home,
-    )  # fmt: skip
-    until = time.monotonic() + 20
-    while TaskResult.objects.filter(evaluation=evaluation).count() < 2:
-        assert time.monotonic() < until
-        time.sleep(0.05)
-    worker.send_signal(signal.SIGTERM)
-    assert worker.wait(timeout=10) == 143
-    attempt = Attempt.objects.get()
-    assert (attempt.state, attempt.reason) == ("failed", "released: the worker was told to stop")
-    shard = attempt.shard
-    assert (shard.state, shard.tries) == ("pending", 0)
-    site(pace=0.0)
-    sweep_until(lambda: is_completed(evaluation))
-    assert len(scores(evaluation)) == 8
-
-
-class ManyArtefacts(FakeRunner):
-    """Four artefacts for each task."""
-
-    def _record(self, *, lease, task):
-        record = super()._record(lease=lease, task=task)
-        inputs = {}
-        for number in range(3):
-            artefact = encode(f"input {number} of {task}")
-            self.store.put(artefact)
-            inputs[str(number)] = ArtefactReference(digest=artefact.digest, media_type=artefact.media_type)
-        return record.model_copy(update={"samples": [record.samples[0].model_copy(update={"inputs": inputs})]})
-
-
-def test_an_evaluation_costs_few_requests(site):
-    url = site(pace=0.0)._api_url
-    evaluation = make_evaluation(suite=make_suite(runnable=40), state=EvaluationState.LAUNCHING)
-    calls: Counter[str] = Counter()
-    client = ApiClient(url=url, token=django_settings.WORKER_TOKEN)
-    client._client.event_hooks = {"request": [lambda request: calls.update([kind_of(request)])]}
-    assert Worker(client=client, runner=ManyArtefacts(), name="w", idle_seconds=0.0).run() == Exit.IDLE
-    sweep_until(lambda: is_completed(evaluation))
-    shards = 5
-    # The first shard is asked for; the others come with the end of the one before. The last call gets none.
-    assert (calls["session"], calls["lease"]) == (1, 2)
-    assert calls["finish"] == shards
-    assert calls["complete"] + calls["log"] == 0
-    # 160 artefacts, which were 160 requests when each went alone.
-    assert shards <= calls["POST objects"] <= 3 * shards
-    assert calls["PUT objects"] == 0
-    assert calls.total() < 50
-
-
-def kind_of(request: httpx.Request) -> str:
-    """What a call of the worker is for."""
-    parts = request.url.path.split("/worker/")[1].strip("/").split("/")
-    if len(parts) == 1:
-        return parts[0]
-    if parts[2] == "objects" and parts[3:] != ["missing"]:
-        return f"{request.method} objects"
-    return "/".join(parts[2:])
-
-
-EXITS = [
-    ("not the worker token", (), Exit.TOKEN_REFUSED),
-    ("", (), Exit.MISCONFIGURED),
-    ("any", ("--store", "gopher://x/y"), Exit.MISCONFIGURED),
-    ("any", ("--no-such-option",), Exit.USAGE),
-]
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(("token", "options", "code"), EXITS)
-def test_a_worker_that_would_fail_again_says_so_by_its_exit_code(site, token, options, code):
-    launcher = site(pace=0.0)
-    ended = subprocess.run(
-        [*_COMMAND, "--url", launcher._api_url, *options],
-        env={**launcher._environment, "PLANARENA_WORKER_TOKEN": token}, cwd=launcher._home, timeout=60, check=False,
-    )  # fmt: skip
-    assert ended.returncode == code
-    assert ended.returncode in REFUSED
-
-
-@pytest.mark.full
-def test_cancelling_stops_the_process_through_the_launcher(site):
-    from leaderboard.queue import stopping
-    from leaderboard.submissions import services
-
-    launcher = site(pace=60)
-    evaluation = make_evaluation(suite=make_suite(runnable=8))
-    sweep_until(lambda: Attempt.objects.filter(state=AttemptState.LIVE).exists())
-    process = psutil.Process(worker_pid())
-    services.cancel(evaluation)
-    stopping.stop_workers(evaluation_id=evaluation.pk, launching=launcher)
-    # It asks the site whether the attempt is over, since it may have another one by the time that it is told.
-    sweep_until(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE)
-
-
-@pytest.mark.full
-def test_a_worker_that_hangs_and_sends_heartbeats_is_stopped_and_another_one_takes_its_tasks(site, settings):
-    from leaderboard.queue import tasks
-
-    settings.PREPARE_SECONDS, settings.PLAN_SECONDS, settings.EXECUTE_SECONDS, settings.LEASE_SECONDS = 2, 1, 1, 4
-    site(pace=60)
-    evaluation = make_evaluation(suite=make_suite(runnable=2))
-    sweep_until(lambda: Attempt.objects.filter(state=AttemptState.LIVE).exists())
-    hung, process = Attempt.objects.get(), psutil.Process(worker_pid())
-    sweep_until(lambda: Attempt.objects.get(pk=hung.pk).state == AttemptState.LOST)
-    hung.refresh_from_db()
-    assert hung.loss == "stalled"
-    assert hung.expires_at > hung.ended_at, "its heartbeats came until the end"
-    assert process.is_running()
-    launcher = site(pace=0.0)
-    tasks.replace_worker(hung.worker, str(evaluation.pk))
-    assert not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
-    assert launcher.alive(handle=hung.worker).alive is False
-    sweep_until(lambda: is_completed(evaluation))
-    assert scores(evaluation) == {str(number): score_of(str(number)) for number in range(2)}
+def test_the_seed_and_the_header_are_in_its_memory_only_and_the_site_s_secrets_nowhere(working, tmp_path):
+    evaluation, process = working
+    enrolment = WorkerToken.objects.get()
+    assert (enrolment.owner, enrolment.expires_at is None) == (None, False), "its token ends by itself"
+    seed = seasons.seed_of(evaluation)
+    memory = memory_of(process)
+    assert seed.encode() in memory, "it works on hidden data"
+    assert HEADER.encode() in memory, "it calls the planner with its header"
+    for secret in NOBODYS:
+        assert secret.encode() not in memory, secret
+    shown = dict(shown_of(process))
+    sweep_until(lambda: Evaluation.objects.filter(pk=evaluation.pk, state="completed").exists())
+    assert Evaluation.objects.get().provenance["season"] == "1"
+    assert set(AttemptToken.objects.values_list("token", flat=True)) == {enrolment.pk}
+    folder = site_settings.DATA_DIR / "workers"
+    shown |= {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert any(name.endswith(".log") for name in shown)
+    for name, content in shown.items():
+        for secret in (*NOBODYS, seed, HEADER):
+            assert secret.encode() not in content, (name, secret)
+        assert b"paw_" not in content, name
+        assert b"pas_" not in content, name
