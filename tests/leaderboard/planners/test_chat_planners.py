@@ -7,24 +7,19 @@ from collections.abc import Iterator
 import pytest
 
 from evaluator.client import Client, NewSubmission, PlannerEntry
-from evaluator.engine.store import MemoryStore
 from evaluator.planners.language_models.chat.model import KEY_VARIABLE
-from gpu_jobs.client import ApiClient as WorkerApi
-from gpu_jobs.exits import Exit
-from gpu_jobs.runner import EvaluatorRunner
-from gpu_jobs.worker import Worker
 from leaderboard.accounts.services import create_token
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.kinds.language_models import chat_strategies, model_strategies
 from leaderboard.planners.models import Planner
-from leaderboard.queue.reconcile import sweep
 from tests.leaderboard.factories import make_suite, make_user
-from tests.leaderboard.planners.servers import TOKEN, Chat, chatting
+from tests.leaderboard.planners.servers import TOKEN, Guarded, chatting
 from tests.leaderboard.planners.test_secret_headers import CREDENTIAL, everything_in_the_database
 from tests.leaderboard.planning import REAL, make_toolmini
+from tests.leaderboard.queue.working import work_through
 from tests.leaderboard.serving import server
-from tests.leaderboard.site.api.helpers import ApiClient, client_of
+from tests.leaderboard.site.api.helpers import client_of
 from tests.rings import usual
 
 pytestmark = pytest.mark.django_db
@@ -63,17 +58,6 @@ def test_it_is_kept_and_its_worker_is_told_all_that_it_takes(settings):
     }  # fmt: skip
 
 
-def test_others_learn_neither_its_address_nor_its_header():
-    make_suite(slug="openagi")
-    made = client_of(make_user()).post("submissions/", body(**HEADER)).json()
-    assert (made["planner"]["endpoint_url"], made["planner"]["header"]["ends_in"]) == (CHAT["endpoint_url"], "ab12")
-    shown = ApiClient().get(f"submissions/{made['id']}/").json()
-    assert "chat.example.org" not in str(shown)
-    # Not only its ending, which may be a part of an id by chance.
-    for planner in (shown["planner"], *(evaluation["planner"] for evaluation in shown["evaluations"])):
-        assert not {"header", "endpoint_url", "timeout_seconds"} & set(planner)
-
-
 WRONG = [
     ({"endpoint_url": ""}, "endpoint_url", "such as https://example.org/v1"),
     ({"endpoint_url": "ftp://example.org"}, "endpoint_url", "http"),
@@ -101,12 +85,6 @@ def test_what_cannot_be_is_refused_beside_its_field(settings):
     assert not Planner.objects.exists()
 
 
-def test_a_strategy_that_does_not_understand_the_suite_is_refused():
-    make_suite(slug="openagi")
-    answer = client_of(make_user()).post("submissions/", body(strategy="controlllm/adaptive"))
-    assert "does not support requests of openagi" in str(answer.json()["errors"]["suites"])
-
-
 def test_only_strategies_that_ask_for_free_text_are_offered():
     assert set(model_strategies()) - set(chat_strategies()) == {"openagi/constrained", "openagi/nonlinear"}
 
@@ -123,17 +101,12 @@ class TestThroughAWorker:
         with server() as url:
             yield url
 
-    def evaluated(self, site: str, settings, chat: Chat, *, value: str = TOKEN) -> Evaluation:
+    def evaluated(self, site: str, chat: Guarded) -> Evaluation:
         """The evaluation after a worker has done what there was."""
-        called = {"header_name": "Authorization", "header_value": value, "endpoint_url": chat.url}
-        entry = PlannerEntry.model_validate({"name": "mine", **CHAT, **called})
+        entry = PlannerEntry.model_validate({"name": "mine", **CHAT, **HEADER, "endpoint_url": chat.url})
         with Client(url=site, token=create_token(user=make_user("ada")).token) as people:
             made = people.submit(NewSubmission(planner=entry, suites=["toolmini"]), key="k")
-        sweep()
-        client = WorkerApi(url=site, token=settings.WORKER_TOKEN, patience_seconds=5)
-        runner = EvaluatorRunner(store=MemoryStore(), device="cpu")
-        assert Worker(client=client, runner=runner, name="w", idle_seconds=0.0).run() == Exit.IDLE
-        sweep()
+        work_through(site)
         return Evaluation.objects.get(pk=made.evaluations[0].id)
 
     def told(self, settings, client, evaluation: Evaluation, log: str) -> str:
@@ -149,7 +122,7 @@ class TestThroughAWorker:
         self, site, settings, client, caplog, echo
     ):
         with chatting(answer=TASKS, echo=echo) as chat:
-            evaluation = self.evaluated(site, settings, chat)
+            evaluation = self.evaluated(site, chat)
         assert set(chat.headers) == {TOKEN}
         assert chat.paths == {"/v1/chat/completions"}
         assert {request["model"] for request in chat.requests} == {"small-model"}
@@ -164,21 +137,3 @@ class TestThroughAWorker:
         assert CREDENTIAL not in told
         assert "the-workers-own-key" not in told
         assert ("use ***" in told) == echo, "records hold what was answered"
-
-    @pytest.mark.full
-    def test_a_wrong_key_fails_the_canary_with_a_sentence_that_tells_no_secret(self, site, settings, client, caplog):
-        wrong = "Bearer a-wrong-key-of-the-owner"
-        with chatting() as chat:
-            evaluation = self.evaluated(site, settings, chat, value=wrong)
-        assert (evaluation.state, evaluation.reason) == ("failed", "canary_failed")
-        assert "The chat endpoint answered HTTP 401" in evaluation.reason_text
-        assert len(chat.requests) == 2, "no task is asked for beyond the canary's two"
-        assert "a-wrong-key" not in self.told(settings, client, evaluation, caplog.text)
-
-    @pytest.mark.full
-    def test_one_that_is_overloaded_is_asked_again_and_no_fault_of_the_planner(self, site, settings):
-        with chatting(status=503) as chat:
-            evaluation = self.evaluated(site, settings, chat)
-        assert (evaluation.state, evaluation.reason) == ("running", "canary_retry")
-        assert "unavailable in 4 tries; the last: it answered HTTP 503" in evaluation.reason_text
-        assert not evaluation.results.exists()

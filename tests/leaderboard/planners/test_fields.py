@@ -23,21 +23,6 @@ TICK = Tick("tick", label="Tick", noun="tick", example=False)
 PICK = Choice("pick", label="Pick", noun="pick", example="a", choices=[("a", "A"), ("b", "B")])
 
 
-@pytest.mark.parametrize(
-    ("field", "good", "wrong", "sentence"),
-    [
-        (PLAIN, "abc", "abcd", "It has 4 characters; at most 3 are possible."),
-        (PLAIN, "", "a\n", "It contains unprintable characters."),
-        (COUNT, 9, 10, "Give 1 to 9 pieces."),
-        (COUNT, None, 0, "Give 1 to 9 pieces."),
-        (RATE, 0.0, float("nan"), "Give 0 to 1 per second."),
-    ],
-)
-def test_limits_are_named(field, good, wrong, sentence):
-    assert field.problem(good) == ""
-    assert field.problem(wrong) == sentence
-
-
 def test_a_secret_is_not_shown_and_its_blanks_count():
     on_page, in_api = SECRET.form_field(), SECRET.api_field()
     assert isinstance(on_page.widget, forms.PasswordInput)

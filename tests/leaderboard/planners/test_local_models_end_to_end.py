@@ -1,31 +1,27 @@
 """Hub models and uploaded checkpoints from the API through a real worker to the results; only the hub is fake."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import torch
-from django.conf import settings as site_settings
 
-from evaluator.client import Client, Evaluation, NewSubmission, PlannerEntry
+from evaluator.client import Client, NewSubmission, PlannerEntry
 from evaluator.engine.store import LocalStore
 from evaluator.planners.language_models.shipped import shipped_folder
 from evaluator.suites import suite_of
 from gpu_jobs.checkpoints import CheckpointCache
 from gpu_jobs.client import ApiClient
-from gpu_jobs.exits import Exit
 from gpu_jobs.runner import EvaluatorRunner
-from gpu_jobs.worker import Worker
 from leaderboard.accounts.services import create_token
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Attempt
-from leaderboard.queue.reconcile import sweep
 from tests.evaluator.experts.hub_server import serving
-from tests.fakes.checkpoints import zipped, zipped_folder
+from tests.fakes.checkpoints import zipped_folder
 from tests.leaderboard.factories import make_user
 from tests.leaderboard.planning import REAL
+from tests.leaderboard.queue.working import work_through
 from tests.leaderboard.serving import server
 
 pytestmark = [pytest.mark.full, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
@@ -70,28 +66,6 @@ def people(url) -> Iterator[Client]:
         yield client
 
 
-def work(url: str, *, folder: Path, hub: str | None = None) -> None:
-    """A worker of the operator's, until it finds nothing more to do."""
-    sweep()
-    client = ApiClient(url=url, token=site_settings.WORKER_TOKEN)
-    cache = CheckpointCache(client=client, folder=folder / "checkpoints")
-    store = LocalStore(folder / "worker-store")
-    runner = EvaluatorRunner(store=store, device="cpu", checkpoints=cache, hub=hub)
-    assert Worker(client=client, runner=runner, name="w", idle_seconds=0.0).run() == Exit.IDLE
-    cache.close()
-    sweep()
-
-
-def submitted(people: Client, entry: PlannerEntry) -> str:
-    made = people.submit(NewSubmission(planner=entry, suites=["openagi"]), key=entry.name)
-    return made.evaluations[0].id
-
-
-def ended(people: Client, evaluation: str) -> tuple[Evaluation, dict[str, tuple[str, float | None, str]]]:
-    rows = {row.task: (row.outcome, row.score, row.plan_summary) for row in people.results(evaluation)}
-    return people.evaluation(evaluation), rows
-
-
 def test_what_is_shipped_scores_the_same_uploaded_and_from_a_hub(url, people, openagi, tmp_path, settings):
     folder = shipped_folder(SHIPPED)
     file = tmp_path / "model.zip"
@@ -102,53 +76,30 @@ def test_what_is_shipped_scores_the_same_uploaded_and_from_a_hub(url, people, op
     with serving(tmp_path / "hub", commits={"own/planner": COMMIT}) as hub:
         settings.HUB_URL = hub
         digest = people.upload_checkpoint(file)
-        evaluations = [
-            submitted(people, entry)
-            for entry in (
-                PlannerEntry.bundled(f"{STRATEGY}:{SHIPPED}", name="bundled"),
-                PlannerEntry.checkpoint(digest, name="uploaded", strategy=STRATEGY),
-                PlannerEntry.hub("own/planner", name="fetched", strategy=STRATEGY),
-            )
+        entries = [
+            PlannerEntry.bundled(f"{STRATEGY}:{SHIPPED}", name="bundled"),
+            PlannerEntry.checkpoint(digest, name="uploaded", strategy=STRATEGY),
+            PlannerEntry.hub("own/planner", name="fetched", strategy=STRATEGY),
         ]
-        work(url, folder=tmp_path, hub=hub)
-    (bundled, wanted), *others = [ended(people, evaluation) for evaluation in evaluations]
-    assert bundled.state == "completed", bundled.reason_text
+        made = [people.submit(NewSubmission(planner=one, suites=["openagi"]), key=one.name) for one in entries]
+        evaluations = [one.evaluations[0].id for one in made]
+        client = ApiClient(url=url, token=settings.WORKER_TOKEN)
+        cache = CheckpointCache(client=client, folder=tmp_path / "checkpoints")
+        store = LocalStore(tmp_path / "worker-store")
+        work_through(url, runner=EvaluatorRunner(store=store, device="cpu", checkpoints=cache, hub=hub))
+        cache.close()
+    ended = [people.evaluation(evaluation) for evaluation in evaluations]
+    assert [one.state for one in ended] == ["completed"] * 3, [one.reason_text for one in ended]
+    wanted, *others = [
+        {row.task: (row.outcome, row.score, row.plan_summary) for row in people.results(one)} for one in evaluations
+    ]
     assert {outcome for outcome, _, _ in wanted.values()} == {"scored"}
     assert sum(score for _, score, _ in wanted.values()) > 0
-    for evaluation, rows in others:
-        assert evaluation.state == "completed", evaluation.reason_text
-        assert rows == wanted
-        assert evaluation.summary.metrics == bundled.summary.metrics
+    assert others == [wanted, wanted]
+    assert ended[0].summary.metrics == ended[1].summary.metrics == ended[2].summary.metrics
     # The canary went first: with two tasks to a shard there is one shard more.
     assert Attempt.objects.filter(shard__evaluation=evaluations[0]).count() == 2
     assert Attempt.objects.filter(shard__evaluation=evaluations[1]).count() == 3
     board = {row["planner"]: row["strategy"] for row in latest_snapshot(suite=openagi).content["rows"]}
     assert board == {"bundled": f"{STRATEGY}:{SHIPPED}", "uploaded": STRATEGY, "fetched": STRATEGY}
     assert not list((tmp_path / "checkpoints").iterdir())
-
-
-def test_a_checkpoint_that_cannot_be_loaded_fails_after_two_tasks_with_a_sentence(url, people, openagi, tmp_path):
-    file = tmp_path / "model.zip"
-    file.write_bytes(zipped(config__json=b'{"model_type": "gpt2", "n_embd": 48, "n_head": 2, "n_layer": 2}'))
-    entry = PlannerEntry.checkpoint(people.upload_checkpoint(file), name="broken", strategy=STRATEGY)
-    evaluation = submitted(people, entry)
-    work(url, folder=tmp_path)
-    found, rows = ended(people, evaluation)
-    assert (found.state, found.reason) == ("failed", "canary_failed")
-    assert "lack the right shapes" in found.reason_text
-    assert str(tmp_path) not in found.reason_text
-    # Those that were never asked say so.
-    assert [outcome for outcome, _, _ in rows.values()] == ["planner_fault"] * 2 + ["not_run"] * 2
-
-
-def test_a_hub_that_is_away_makes_it_wait_and_no_fault_of_the_planner(url, people, openagi, tmp_path, settings):
-    folder = tmp_path / "hub" / "own" / "planner"
-    folder.parent.mkdir(parents=True)
-    folder.symlink_to(shipped_folder(SHIPPED))
-    with serving(tmp_path / "hub", commits={"own/planner": COMMIT}) as hub:
-        settings.HUB_URL = hub
-        evaluation = submitted(people, PlannerEntry.hub("own/planner", name="far", strategy=STRATEGY))
-    work(url, folder=tmp_path, hub="http://127.0.0.1:9")
-    found, rows = ended(people, evaluation)
-    assert (found.state, found.reason, rows) == ("running", "canary_retry", {})
-    assert "cannot be fetched from http://127.0.0.1:9" in found.reason_text

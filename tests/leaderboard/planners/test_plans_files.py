@@ -2,20 +2,15 @@
 
 import pytest
 
-from evaluator.engine.store import MemoryStore
 from evaluator.plans import plan_to_json
 from evaluator.suites import suite_of
-from gpu_jobs.client import ApiClient as WorkerApi
-from gpu_jobs.exits import Exit
-from gpu_jobs.runner import EvaluatorRunner
-from gpu_jobs.worker import Worker
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.planners.models import FilePlan, Planner, PlansFile
-from leaderboard.queue.reconcile import sweep
 from tests.leaderboard.factories import make_suite, make_user
 from tests.leaderboard.planning import REAL, make_toolmini
+from tests.leaderboard.queue.working import work_through
 from tests.leaderboard.serving import server
 from tests.leaderboard.site.api.helpers import client_of, lease_request, worker_client
 from tests.leaderboard.suites import JUDGED
@@ -53,20 +48,12 @@ def test_a_lease_has_the_plans_of_its_own_tasks_and_no_others(judged, settings):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_file_is_judged_as_any_planner_and_marked_on_the_board(judged, settings):
+def test_a_file_is_judged_as_any_planner_and_marked_on_the_board(judged):
     left_out = TASKS[0].key
     plans = {key: plan for key, plan in gold().items() if key != left_out}
     made = client_of(make_user("ada")).post("submissions/", body(plans)).json()
-    sweep()
     with server() as site:
-        worker = Worker(
-            client=WorkerApi(url=site, token=settings.WORKER_TOKEN, patience_seconds=5),
-            runner=EvaluatorRunner(store=MemoryStore(), device="cpu"),
-            name="w",
-            idle_seconds=0.0,
-        )
-        assert worker.run() == Exit.IDLE
-    sweep()
+        work_through(site)
     evaluation = Evaluation.objects.get(pk=made["evaluations"][0]["id"])
     assert evaluation.state == "completed"
     missing = TaskResult.objects.get(evaluation=evaluation, task__key=left_out)
@@ -78,30 +65,26 @@ def test_a_file_is_judged_as_any_planner_and_marked_on_the_board(judged, setting
     assert row["kind"] == "plans"
 
 
-@pytest.mark.parametrize(
-    ("plans", "sentence"),
-    [
-        (None, "Give an object"),
-        ({}, "holds no plan"),
-        ("text", "neither"),
-        ({"nothing/1": "x"}, "no task of toolmini: 'nothing/1'"),
-        ({"QA/0": 3}, "neither an object, a list nor a text"),
-        ({"QA/0": {"plan": "x", "alternatives": ["y"] * 5}}, "at most 4"),
-        ({"Q" * 300: "x"}, "300 characters"),
-    ],
-)
-def test_what_is_wrong_with_a_file_is_said(judged, plans, sentence):
-    answer = client_of(make_user()).post("submissions/", body(plans))
-    assert answer.status_code == 400, answer.json()
-    assert sentence in str(answer.json()["errors"])
-    assert not Planner.objects.exists()
-
-
-def test_a_suite_that_executes_plans_takes_no_file(judged):
+def test_what_is_wrong_with_a_file_is_said(judged):
+    api = client_of(make_user())
     make_suite(slug="openagi")
-    answer = client_of(make_user()).post("submissions/", body({"0": "Colorization"}, suite="openagi"))
-    assert answer.status_code == 400
-    assert "executes plans" in str(answer.json()["errors"]["suites"])
+    for plans, sentence, suite in (
+        (None, "Give an object", "toolmini"),
+        ({}, "holds no plan", "toolmini"),
+        ("text", "neither", "toolmini"),
+        ({"nothing/1": "x"}, "no task of toolmini: 'nothing/1'", "toolmini"),
+        ({"QA/0": 3}, "neither an object, a list nor a text", "toolmini"),
+        ({"QA/0": {"plan": "x", "alternatives": ["y"] * 5}}, "at most 4", "toolmini"),
+        ({"Q" * 300: "x"}, "300 characters", "toolmini"),
+        ({"0": "Colorization"}, "executes plans", "openagi"),
+    ):
+        answer = api.post("submissions/", body(plans, suite=suite))
+        assert (answer.status_code, sentence in str(answer.json()["errors"])) == (400, True), answer.content
+    make_suite(slug="other")
+    Suite.objects.filter(slug="other").update(**JUDGED)
+    asked = {**body(gold(1)), "suites": ["toolmini", "other"]}
+    assert "choose one" in str(api.post("submissions/", asked).json()["errors"]["suites"])
+    assert not Planner.objects.exists()
 
 
 def test_equal_files_of_one_owner_are_kept_once_and_another_one_needs_another_name(judged):
@@ -113,10 +96,3 @@ def test_equal_files_of_one_owner_are_kept_once_and_another_one_needs_another_na
     assert client_of(make_user()).post("submissions/", body(gold(3))).status_code == 201
     # The one that was refused is kept for a day, in case that it is submitted under another name.
     assert PlansFile.objects.count() == 3
-
-
-def test_one_suite_at_a_time(judged):
-    make_suite(slug="other")
-    asked = {**body(gold(1)), "suites": ["toolmini", "other"]}
-    Suite.objects.filter(slug="other").update(**JUDGED)
-    assert "choose one" in str(client_of(make_user()).post("submissions/", asked).json()["errors"]["suites"])

@@ -9,6 +9,7 @@ from leaderboard.planners.models import Planner
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.submissions import services
 from tests.leaderboard.factories import make_suite, make_team, make_user, planner_data
+from tests.leaderboard.site.api.helpers import client_of
 
 pytestmark = pytest.mark.django_db
 CHAT = {
@@ -47,11 +48,20 @@ def test_submitting_looks_up_neither_suite_nor_team_again(entered, launcher):
 
 def test_everything_that_is_wrong_is_said_at_once_and_nothing_is_valid(entered):
     user, _ = entered
-    data = services.SubmissionData(planner=planner_data(name=""), suites=["none"], team="none", priority="first")
+    wrong = {"suites": ["none"], "team": "none", "priority": "first", "version": "v1\x07"}
+    data = services.SubmissionData(planner=planner_data(name=""), **wrong)
     with pytest.raises(FieldErrors) as refused:
         services.validate(user=user, data=data)
-    assert set(refused.value.errors) == {"name", "suites", "team", "priority"}
+    assert set(refused.value.errors) == {"name", *wrong}
     assert services.problems(user=user, data=data) == refused.value.errors
+
+
+def test_a_version_is_kept_without_blanks():
+    planner = {"name": "mine", "kind": "bundled", "bundled_name": "gold"}
+    body = {"planner": planner, "suites": [make_suite().slug], "version": " 3f2a9c1 "}
+    made = client_of(make_user()).post("submissions/", body)
+    assert (made.status_code, made.json()["version"]) == (201, "3f2a9c1")
+    assert Submission.objects.get().version == "3f2a9c1"
 
 
 def test_a_planner_that_was_entered_since_it_was_checked_is_not_taken_for_the_same(entered, launcher):
