@@ -4,10 +4,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-
-import httpx2
-from mcp import Client
-from mcp.client.streamable_http import streamable_http_client
+from typing import TYPE_CHECKING
 
 from evaluator.engine.store import LocalStore
 from gpu_jobs.agents import AgentTurns
@@ -19,6 +16,9 @@ from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.queue.reconcile import sweep
 from tests.leaderboard.factories import make_submission
+
+if TYPE_CHECKING:
+    from mcp import Client
 
 
 @contextmanager
@@ -50,8 +50,12 @@ def working(url: str, *, token: str, folder: Path) -> Iterator[None]:
         thread.join(20)
 
 
-def agent(url: str, *, token: str, query: str = "") -> Client:
+def agent(url: str, *, token: str, query: str = "") -> "Client":
     """The SDK's client with a token."""
+    import httpx2
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+
     http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60)
     return Client(streamable_http_client(f"{url}/mcp/{query}", http_client=http))
 

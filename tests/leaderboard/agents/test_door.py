@@ -30,7 +30,7 @@ def problem(answer):
 
 
 @pytest.fixture
-def url():
+def url(turns):
     with server() as address:
         yield address
 
@@ -39,17 +39,28 @@ def token_of(user, *scopes):
     return create_token(user=user, scopes=scopes or ["submit"]).token
 
 
-def test_the_tools_of_the_one_evaluation_are_listed(turns, url):
-    user = make_user()
-    entered("toy-turns", user=user)
-    listed = post(url, token=token_of(user)).json()["result"]["tools"]
+@pytest.fixture
+def user(url):
+    return make_user()
+
+
+@pytest.fixture
+def evaluation(user):
+    return entered("toy-turns", user=user)
+
+
+@pytest.fixture
+def token(user, evaluation):
+    return token_of(user)
+
+
+def test_the_tools_of_the_one_evaluation_are_listed(url, token):
+    listed = post(url, token=token).json()["result"]["tools"]
     assert [tool["name"] for tool in listed] == ["next_task", "submit_answer", "progress", "Add", "Repeat", "Broken"]
     assert listed[3]["inputSchema"]["required"] == ["one", "other"]
 
 
-def test_credentials_come_before_anything_else(turns, url):
-    user = make_user()
-    evaluation = entered("toy-turns", user=user)
+def test_credentials_come_before_anything_else(url, user, evaluation, token):
     anonymous = post(url)
     assert problem(anonymous) == (401, "not_authenticated")
     assert anonymous.headers["www-authenticate"] == "Bearer"
@@ -58,37 +69,28 @@ def test_credentials_come_before_anything_else(turns, url):
     assert problem(post(url, token=token_of(make_user()))) == (404, "not_found")
     query = f"?evaluation={evaluation.pk}"
     assert problem(post(url, token=token_of(make_user()), query=query)) == (404, "not_found")
-    assert post(url, token=token_of(user), query=query).status_code == 200
-    assert problem(post(url, token=token_of(user), query="?evaluation=mine")) == (404, "not_found")
+    assert post(url, token=token, query=query).status_code == 200
+    assert problem(post(url, token=token, query="?evaluation=mine")) == (404, "not_found")
 
 
-def test_pages_of_other_sites_may_not_call(turns, url):
-    user = make_user()
-    entered("toy-turns", user=user)
+def test_pages_of_other_sites_may_not_call(url, token):
     for origin in ("https://evil.example", "null", "http://127.0.0.1.evil.example"):
-        assert problem(post(url, token=token_of(user), Origin=origin)) == (403, "wrong_origin"), origin
-    assert post(url, token=token_of(user), Origin=url).status_code == 200
+        assert problem(post(url, token=token, Origin=origin)) == (403, "wrong_origin"), origin
+    assert post(url, token=token, Origin=url).status_code == 200
 
 
-def test_a_rebound_host_name_is_refused(turns, url, settings):
+def test_a_rebound_host_name_is_refused(url, token, settings):
     settings.ALLOWED_HOSTS = ["arena.example"]
-    assert problem(post(url, token=token_of(make_user()))) == (400, "wrong_host")
+    assert problem(post(url, token=token)) == (400, "wrong_host")
 
 
-def test_only_post_and_only_bounded_bodies(turns, url):
-    user = make_user()
-    entered("toy-turns", user=user)
+def test_only_post_and_only_bounded_bodies_with_and_without_a_length(url, token):
     for method in ("GET", "DELETE", "PUT"):
-        assert problem(post(url, token=token_of(user), method=method)) == (405, "method_not_allowed")
+        assert problem(post(url, token=token, method=method)) == (405, "method_not_allowed")
     large = {**PING, "params": {"x": "y" * 2_000_000}}
-    assert problem(post(url, token=token_of(user), body=large)) == (413, "too_large")
+    assert problem(post(url, token=token, body=large)) == (413, "too_large")
     assert problem(post(url, body={**PING, "params": {"x": "y" * 100_000}})) == (401, "not_authenticated")
-
-
-def test_a_body_without_a_length_is_bounded_too(turns, url):
-    user = make_user()
-    entered("toy-turns", user=user)
-    headers = {"Authorization": f"Bearer {token_of(user)}", "Accept": ACCEPT, "Content-Type": "application/json"}
+    headers = {"Authorization": f"Bearer {token}", "Accept": ACCEPT, "Content-Type": "application/json"}
 
     def chunks(count):
         yield b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"x": "'
@@ -102,39 +104,31 @@ def test_a_body_without_a_length_is_bounded_too(turns, url):
     assert httpx.post(f"{url}/mcp/", content=chunks(1), headers=headers, timeout=30).status_code == 200
 
 
-def test_calls_are_counted(turns, url, monkeypatch):
-    user = make_user()
-    entered("toy-turns", user=user)
+def test_calls_are_counted(url, token, monkeypatch):
     monkeypatch.setitem(Throttle.THROTTLE_RATES, "agents", "2/min")
-    token = token_of(user)
     answers = [post(url, token=token) for _ in range(3)]
     assert [answer.status_code for answer in answers] == [200, 200, 429]
     assert problem(answers[2]) == (429, "throttled")
     assert int(answers[2].headers["retry-after"]) > 0
 
 
-def test_of_several_evaluations_one_must_be_named(turns, url):
-    user = make_user()
-    first, second = entered("toy-turns", user=user), entered("toy-turns", user=user)
-    refused = post(url, token=token_of(user))
+def test_of_several_evaluations_one_must_be_named(url, user, evaluation, token):
+    second = entered("toy-turns", user=user)
+    refused = post(url, token=token)
     assert problem(refused) == (409, "several_evaluations")
-    assert {str(first.pk), str(second.pk)} <= set(refused.json()["detail"].replace("(", " ").split())
-    assert post(url, token=token_of(user), query=f"?evaluation={second.pk}").status_code == 200
+    assert {str(evaluation.pk), str(second.pk)} <= set(refused.json()["detail"].replace("(", " ").split())
+    assert post(url, token=token, query=f"?evaluation={second.pk}").status_code == 200
 
 
-def test_what_is_no_message_of_the_protocol_gets_an_error(turns, url):
-    user = make_user()
-    entered("toy-turns", user=user)
+def test_what_is_no_message_of_the_protocol_gets_an_error(url, token):
     for body in ({}, [], "text", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": 5}}):
-        answer = post(url, token=token_of(user), body=body)
+        answer = post(url, token=token, body=body)
         assert answer.status_code < 500, body
         assert "error" in answer.json(), body
 
 
-def test_an_evaluation_that_has_ended_says_so(turns, url):
-    user = make_user()
-    evaluation = entered("toy-turns", user=user)
+def test_an_evaluation_that_has_ended_says_so(url, token, evaluation):
     Evaluation.objects.filter(pk=evaluation.pk).update(state="cancelled", reason="cancelled_by_owner")
     body = {**PING, "method": "tools/call", "params": {"name": "next_task", "arguments": {}}}
-    text = post(url, token=token_of(user), body=body).json()["result"]["content"][0]["text"]
+    text = post(url, token=token, body=body).json()["result"]["content"][0]["text"]
     assert text == "All tasks are done: the evaluation is cancelled. There is nothing left to do."

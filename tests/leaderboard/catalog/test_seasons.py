@@ -51,13 +51,20 @@ def test_a_commitment_binds_season_suite_and_seed():
     assert len({expected, *others}) == 5
 
 
-@pytest.mark.parametrize(
-    "seed",
-    [MASTER + "\0", MASTER[:-1] + "\0", MASTER[:-1], "", MASTER.upper(), MASTER[:-1] + "g", f"{MASTER}\n", "é" * 64],
-)
-def test_nothing_but_64_hexadecimal_digits_is_committed_to(seed):
-    with pytest.raises(SeedError, match="exactly 64 hexadecimal digits"):
-        commitment(seed=seed, season="2026-a", suite="openagi")
+def test_nothing_but_64_hexadecimal_digits_is_committed_to():
+    odd = [
+        MASTER + "\0",
+        MASTER[:-1] + "\0",
+        MASTER[:-1],
+        "",
+        MASTER.upper(),
+        MASTER[:-1] + "g",
+        f"{MASTER}\n",
+        "é" * 64,
+    ]
+    for seed in odd:
+        with pytest.raises(SeedError, match="exactly 64 hexadecimal digits"):
+            commitment(seed=seed, season="2026-a", suite="openagi")
 
 
 def test_a_name_of_a_task_says_nothing_about_another_one():
@@ -69,22 +76,18 @@ def hidden(season: str | None) -> Evaluation:
     return Evaluation(split="hidden", suite=Suite(slug="openagi"), season_id=season)
 
 
-def test_an_evaluation_keeps_the_season_that_it_was_submitted_in(settings):
+def test_the_seed_is_of_the_season_of_the_submission_and_open_data_or_a_site_without_a_master_seed_have_none(settings):
     settings.HIDDEN_SEED = MASTER
     assert seasons.seed_of(hidden("1")) == derived_seed(master=MASTER, season="1", suite="openagi")
     with pytest.raises(seasons.NoSeedError, match="submit it again"):
         seasons.seed_of(hidden(None))
-
-
-def test_open_data_have_no_seed_and_a_site_without_a_master_seed_has_none(settings):
-    evaluation = hidden("1")
+    open_data = hidden("1")
+    open_data.split = "public"
+    with pytest.raises(seasons.NoSeedError, match="open data"):
+        seasons.seed_of(open_data)
     settings.HIDDEN_SEED = ""
     with pytest.raises(seasons.NoSeedError, match="PLANARENA_HIDDEN_SEED"):
-        seasons.seed_of(evaluation)
-    settings.HIDDEN_SEED = MASTER
-    evaluation.split = "public"
-    with pytest.raises(seasons.NoSeedError, match="open data"):
-        seasons.seed_of(evaluation)
+        seasons.seed_of(hidden("1"))
 
 
 @pytest.fixture
@@ -101,33 +104,21 @@ def submitted(suite: Suite, *, season: str = "") -> Evaluation:
     return services.submit(services.validate(user=make_user(), data=data)).evaluations.get()
 
 
-def test_what_is_submitted_says_what_data_it_runs_on(suite):
-    make_season("2026-a")
-    found = submitted(suite)
-    announced = SeasonData.objects.get(season="2026-a", suite="openagi").commitment
-    assert (found.split, found.season_id) == ("hidden", "2026-a")
-    assert found.provenance["season"] == "2026-a"
-    assert found.provenance["commitment"] == announced
-    assert found.provenance["data_digest"] == found.data_digest
-
-
-def test_seasons_have_data_and_boards_of_their_own_and_one_season_has_one(suite):
+def test_seasons_and_master_seeds_have_data_of_their_own_and_a_submission_says_which(suite, settings):
     make_season("2026-a")
     first, again = submitted(suite), submitted(suite)
+    assert (first.split, first.season_id, first.provenance["season"]) == ("hidden", "2026-a", "2026-a")
+    assert first.provenance["commitment"] == SeasonData.objects.get(season="2026-a", suite="openagi").commitment
+    assert first.provenance["data_digest"] == first.data_digest
     make_season("2026-b")
     second, named = submitted(suite), submitted(suite, season="2026-a")
     assert second.season_id == "2026-b"
-    assert first.data_digest == again.data_digest == named.data_digest
-    assert first.data_digest != second.data_digest
-
-
-def test_another_master_seed_is_another_digest(suite, settings):
-    make_season("2026-a")
-    first = conditions_of(suite).data_digest
+    assert first.data_digest == again.data_digest == named.data_digest != second.data_digest
+    Evaluation.objects.all().delete()
     Season.objects.all().delete()
     settings.HIDDEN_SEED = ANOTHER
     make_season("2026-a")
-    assert conditions_of(suite).data_digest != first
+    assert conditions_of(suite).data_digest != first.data_digest
 
 
 def test_a_season_is_rehearsed_on_the_public_split(suite):
@@ -189,21 +180,7 @@ def test_a_suite_that_came_after_the_announcement_is_added_by_announcing_again(s
     assert [sorted(entry.details["commitments"]) for entry in entries] == [["openagi"], ["later", "openagi"]]
 
 
-def test_closing_publishes_the_seeds_that_were_announced(suite, capsys):
-    make_season("2026-a")
-    cancel(submitted(suite))
-    call_command("season", "close", "2026-a")
-    data = SeasonData.objects.get()
-    assert commitment(seed=data.seed, season="2026-a", suite="openagi") == data.commitment
-    assert data.seed in capsys.readouterr().out
-    assert AuditEntry.objects.filter(action="season_closed", target="2026-a").exists()
-    with pytest.raises(CommandError, match=r"closed on .* already"):
-        call_command("season", "close", "2026-a")
-    with pytest.raises(CommandError, match="its seeds are public"):
-        call_command("season", "announce", "2026-a")
-
-
-def test_a_season_closes_only_when_all_that_runs_in_it_has_ended(suite):
+def test_closing_waits_for_what_runs_and_publishes_the_seeds_that_were_announced(suite, capsys):
     make_season("2026-a")
     running = submitted(suite)
     with pytest.raises(CommandError, match="1 evaluation of it has not ended"):
@@ -211,6 +188,16 @@ def test_a_season_closes_only_when_all_that_runs_in_it_has_ended(suite):
     assert not SeasonData.objects.exclude(seed="").exists()
     cancel(running)
     call_command("season", "close", "2026-a")
+    data = SeasonData.objects.get()
+    assert commitment(seed=data.seed, season="2026-a", suite="openagi") == data.commitment
+    assert data.seed in capsys.readouterr().out
+    assert AuditEntry.objects.filter(action="season_closed", target="2026-a").exists()
+    with pytest.raises(NotPossibleError, match="No season is open"):
+        rerun(running, by=make_user())
+    with pytest.raises(CommandError, match=r"closed on .* already"):
+        call_command("season", "close", "2026-a")
+    with pytest.raises(CommandError, match="its seeds are public"):
+        call_command("season", "announce", "2026-a")
 
 
 def test_what_was_checked_before_the_season_closed_is_refused_after_it(suite):
@@ -222,35 +209,16 @@ def test_what_was_checked_before_the_season_closed_is_refused_after_it(suite):
         queue_tasks(submission=submission, suite=suite, conditions=conditions, keys=["0"])
 
 
-def test_a_rerun_says_that_no_season_is_open(suite):
-    make_season("2026-a")
-    ended = submitted(suite)
-    cancel(ended)
-    call_command("season", "close", "2026-a", verbosity=0)
-    with pytest.raises(NotPossibleError, match="No season is open"):
-        rerun(ended, by=make_user())
-
-
-def test_a_master_seed_of_another_form_is_not_committed_to(suite, settings):
-    settings.HIDDEN_SEED = "correct horse"
-    with pytest.raises(CommandError, match=r"must be exactly 64 hexadecimal digits.* has 13 characters"):
-        call_command("season", "announce", "2026-a")
-    settings.HIDDEN_SEED = ""
-    with pytest.raises(CommandError, match="must set PLANARENA_HIDDEN_SEED"):
-        call_command("season", "announce", "2026-a")
-    assert not Season.objects.exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (("announce", "2026 a"), "letters, digits, hyphens and underscores"),
-        (("announce", "rehearsal"), "stands for the public split"),
-        (("announce", "2026-a", "--opens", "soon"), "a time such as 2026-12-01T00:00Z, not 'soon'"),
-        (("close", "2026-a"), "There is no season '2026-a'"),
-    ],
-)
-def test_wrong_arguments_are_refused_with_a_sentence(suite, arguments, sentence):
-    with pytest.raises(CommandError, match=sentence):
-        call_command("season", *arguments)
+def test_wrong_arguments_and_master_seeds_are_refused_with_a_sentence(suite, settings):
+    for seed, arguments, sentence in (
+        (MASTER, "announce|2026 a", "letters, digits, hyphens and underscores"),
+        (MASTER, "announce|rehearsal", "stands for the public split"),
+        (MASTER, "announce|2026-a|--opens|soon", "a time such as 2026-12-01T00:00Z, not 'soon'"),
+        (MASTER, "close|2026-a", "There is no season '2026-a'"),
+        ("correct horse", "announce|2026-a", r"must be exactly 64 hexadecimal digits.* has 13 characters"),
+        ("", "announce|2026-a", "must set PLANARENA_HIDDEN_SEED"),
+    ):
+        settings.HIDDEN_SEED = seed
+        with pytest.raises(CommandError, match=sentence):
+            call_command("season", *arguments.split("|"))
     assert not Season.objects.exists()

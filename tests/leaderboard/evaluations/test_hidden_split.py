@@ -9,18 +9,28 @@ from django.utils import timezone
 
 from evaluator.engine.store import LocalStore
 from evaluator.records import ResultRecord
+from evaluator.suites import suite_of
 from evaluator.values import Artefact, MediaType
-from gpu_jobs.client import ApiClient
 from gpu_jobs.runner import EvaluatorRunner
-from gpu_jobs.worker import Worker
-from leaderboard.catalog.models import Season
+from leaderboard.catalog.conditions import split_of
+from leaderboard.catalog.models import Season, Suite
+from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.planners.kinds import KINDS
 from leaderboard.queue.launching import local_launcher
-from leaderboard.queue.reconcile import sweep
 from leaderboard.results.objects import server_store
-from tests.leaderboard.factories import make_season, make_submission, make_user
+from tests.leaderboard.factories import (
+    make_evaluation,
+    make_season,
+    make_submission,
+    make_suite,
+    make_user,
+    planner_data,
+)
 from tests.leaderboard.planning import REAL
+from tests.leaderboard.queue.working import work_through
 from tests.leaderboard.serving import server
+from tests.leaderboard.suites import JUDGED
 
 SECRET = "5eed5eed" * 8
 TASKS = ("0", "14")
@@ -28,39 +38,20 @@ TASKS = ("0", "14")
 
 
 @pytest.fixture
-def run(settings, tmp_path, launcher):
-    """A function that evaluates two tasks on a split with real experts, in the stores that an installation has."""
-    from evaluator.suites import suite_of
-    from leaderboard.catalog.models import Suite
-    from leaderboard.catalog.services import register_suite
-
-    settings.EVALUATOR = REAL
-    settings.DATA_DIR = tmp_path
-    settings.STORE_DIR = tmp_path / "store"
+def hidden(settings, tmp_path, launcher) -> Evaluation:
+    """Two tasks on the hidden split, evaluated with real experts, in the stores that an installation has."""
+    settings.EVALUATOR, settings.SPLIT, settings.SAMPLES = REAL, "hidden", 1
+    settings.DATA_DIR, settings.STORE_DIR = tmp_path, tmp_path / "store"
     settings.HIDDEN_SEED = SECRET
-    settings.SAMPLES = 1
     register_suite(suite_of("openagi"))
-
-    def evaluate(split: str) -> Evaluation:
-        settings.SPLIT = split
-        suite = Suite.objects.get(slug="openagi", current=True)
-        make_season()
-        submission = make_submission(suite=suite, user=make_user(), bundled_name="random-valid")
-        evaluation = submission.evaluations.get()
-        evaluation.shards.exclude(number=0).delete()
-        evaluation.shards.update(task_keys=list(TASKS))
-        sweep()
-        with server() as url:
-            worker = Worker(
-                client=ApiClient(url=url, token=settings.WORKER_TOKEN),
-                runner=EvaluatorRunner(store=LocalStore(local_launcher()._store), device="cpu"),
-                name="w",
-                idle_seconds=0.0,
-            )
-            assert worker.run() == 0
-        return evaluation
-
-    return evaluate
+    suite = Suite.objects.get(slug="openagi", current=True)
+    make_season()
+    evaluation = make_submission(suite=suite, user=make_user(), bundled_name="random-valid").evaluations.get()
+    evaluation.shards.exclude(number=0).delete()
+    evaluation.shards.update(task_keys=list(TASKS))
+    with server() as url:
+        work_through(url, runner=EvaluatorRunner(store=LocalStore(local_launcher()._store), device="cpu"))
+    return evaluation
 
 
 def digests_of(evaluation: Evaluation) -> list[str]:
@@ -79,10 +70,7 @@ def addresses_of_tasks(evaluation: Evaluation) -> list[str]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_nothing_of_the_hidden_split_is_public_and_staff_read_it(run, tmp_path):
-    from evaluator.suites import suite_of
-
-    hidden = run("hidden")
+def test_nothing_of_the_hidden_split_is_public_and_staff_read_it(hidden, tmp_path):
     digests = digests_of(hidden)
     assert len(digests) > 2 * len(TASKS)
     client = Client()
@@ -126,43 +114,25 @@ def test_nothing_of_the_hidden_split_is_public_and_staff_read_it(run, tmp_path):
         assert [words for words in public for text in texts if words in text]
 
 
-@pytest.mark.full
-@pytest.mark.django_db(transaction=True)
-def test_the_secret_does_not_keep_the_public_split_from_running(run):
-    public = run("public")
-    digests = digests_of(public)
-    assert len(digests) > 2 * len(TASKS)
-    assert {Client().get(f"/objects/{digest}").status_code for digest in digests} == {200}
-
-
-@pytest.mark.parametrize(
-    ("splits", "split"),
-    [
+def test_suites_have_a_hidden_split_where_their_requests_can_be_hidden(settings):
+    for splits, split in (
         (["public", "validation", "hidden"], "hidden"),
         (["all", "hidden"], "hidden"),
         (["all"], "all"),
-    ],
-)
-def test_suites_have_a_hidden_split_where_their_requests_can_be_hidden(settings, splits, split):
-    from leaderboard.catalog.conditions import split_of
-    from leaderboard.catalog.models import Suite
-
-    settings.SPLIT = "hidden"
-    assert split_of(Suite(conditions={"splits": splits})) == split
-    settings.SPLIT = "public"
-    assert split_of(Suite(conditions={"splits": splits})) == splits[0]
+    ):
+        settings.SPLIT = "hidden"
+        assert split_of(Suite(conditions={"splits": splits})) == split
+        settings.SPLIT = "public"
+        assert split_of(Suite(conditions={"splits": splits})) == splits[0]
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("split", ["public", "hidden"])
 def test_hidden_requests_come_in_no_order_that_tells_which_they_are(settings, split):
-    from tests.leaderboard.factories import make_evaluation, make_season, make_suite
-
     settings.SPLIT = split
     suite = make_suite(runnable=40)
     make_season()
-    evaluation = make_evaluation(suite=suite)
-    shards = evaluation.shards.order_by("number").values_list("task_keys", flat=True)
+    shards = make_evaluation(suite=suite).shards.order_by("number").values_list("task_keys", flat=True)
     asked = [key for keys in shards for key in keys]
     in_order = [str(number) for number in range(40)]
     assert sorted(asked) == sorted(in_order)
@@ -171,11 +141,6 @@ def test_hidden_requests_come_in_no_order_that_tells_which_they_are(settings, sp
 
 @pytest.mark.django_db
 def test_no_plans_can_be_written_down_for_hidden_requests(settings):
-    from leaderboard.catalog.models import Suite
-    from leaderboard.planners.kinds import KINDS
-    from tests.leaderboard.factories import make_suite, planner_data
-    from tests.leaderboard.suites import JUDGED
-
     make_suite(slug="toolmini")
     Suite.objects.update(**JUDGED)
     assert KINDS["plans"].check_suites(data=planner_data(), suites=["toolmini"]) == {}
@@ -185,7 +150,12 @@ def test_no_plans_can_be_written_down_for_hidden_requests(settings):
 
 
 @pytest.mark.django_db
-def test_local_workers_write_into_no_store_that_is_served(settings):
+def test_local_workers_write_into_no_store_that_is_served_and_get_none_of_the_site_s_secrets(settings, monkeypatch):
+    ours = {"PLANARENA_SECRET_KEY", "PLANARENA_SECRET_KEY_BEFORE", "PLANARENA_GITHUB_SECRET", "PLANARENA_METRICS_TOKEN"}
+    ours |= {"DATABASE_URL", "BROKER_URL", "EMAIL_HOST_PASSWORD"}
+    for name in ours:
+        monkeypatch.setenv(name, "a secret")
+    assert not ours & set(local_launcher()._environment)
     store = local_launcher()._store
     for split in ("public", "hidden"):
         assert store not in {settings.STORE_DIR, server_store(split=split).path}
@@ -198,11 +168,3 @@ def test_nobody_else_on_the_machine_can_read_the_hidden_store(settings, tmp_path
     digest = server_store(split="hidden").put(Artefact(data=b"hidden", media_type=MediaType.TEXT))
     assert server_store(split="hidden").has(digest)
     assert stat.S_IMODE(server_store(split="hidden").path.stat().st_mode) == 0o700
-
-
-def test_local_workers_get_none_of_the_site_s_secrets(monkeypatch):
-    ours = {"PLANARENA_SECRET_KEY", "PLANARENA_SECRET_KEY_BEFORE", "PLANARENA_GITHUB_SECRET", "PLANARENA_METRICS_TOKEN"}
-    ours |= {"DATABASE_URL", "BROKER_URL", "EMAIL_HOST_PASSWORD"}
-    for name in ours:
-        monkeypatch.setenv(name, "a secret")
-    assert not ours & set(local_launcher()._environment)

@@ -1,9 +1,13 @@
-"""Tasks that the end of an evaluation leaves out: they say so, and no count takes them for tasks that ended."""
+"""Tasks that the end of an evaluation leaves out: they say so, and no count takes them for tasks that ended.
+
+Also that events fit into what PostgreSQL takes.
+"""
 
 import pytest
 
 from evaluator.engine.store import MemoryStore
 from leaderboard.evaluations import events
+from leaderboard.evaluations.events import NewResult, announce, describe
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.pages.presenters import evaluation_page
 from leaderboard.queue.reconcile import sweep
@@ -67,8 +71,15 @@ def test_the_event_of_a_cancellation_counts_the_tasks_that_it_cancels(one_of_fou
     assert sent[0]["outcomes"] == {"cancelled": 3, "not_run": 1, "scored": 1}
 
 
-def test_the_page_of_a_task_says_why_it_was_not_run(one_of_four, launcher, client):
-    fail(one_of_four)
-    page = client.get(f"/evaluations/{one_of_four.pk}/tasks/2/").content.decode()
-    assert "The evaluation failed before this task finished." in page
-    assert "the same for every planner" not in page
+RESULTS = [NewResult(task=f"{number:060d}", outcome="planner_fault", score=0.12345678901234568) for number in range(90)]
+
+
+@pytest.mark.parametrize("character", ["a", "ä", "語", "\N{GRINNING FACE}", '"'])
+def test_results_are_told_whatever_the_reason_says(character):
+    evaluation = make_evaluation(state=EvaluationState.RUNNING)
+    # What a worker or planner said may stand in it; each of its characters takes up to twelve bytes as JSON.
+    Evaluation.objects.filter(pk=evaluation.pk).update(reason_text=character * 1000)
+    announce(evaluation_id=evaluation.pk, results=RESULTS)
+    told = describe(evaluation.pk)["reason_text"]
+    assert set(told) == {character}
+    assert 100 < len(told) <= 400

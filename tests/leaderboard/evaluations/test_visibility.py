@@ -1,5 +1,7 @@
-"""Who sees a submission: choosing it, changing it, embargoes that end, and hiding by operators."""
+"""Who sees a submission and acts on it: choosing it, changing it, embargoes that end, and hiding by operators."""
 
+import itertools
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
@@ -7,22 +9,22 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from evaluator.records import Outcome
+from leaderboard.accounts import teams
 from leaderboard.audit.models import Action, AuditEntry
 from leaderboard.boards import standing
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.ranking import Entry, MetricValue
-from leaderboard.evaluations.acting import NotPossibleError
-from leaderboard.evaluations.models import Evaluation, Submission, Visibility
+from leaderboard.evaluations.acting import NotPossibleError, may_act, remember_reader
+from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, Visibility
 from leaderboard.evaluations.visibility import is_public, may_see, public_now, visible_to
+from leaderboard.queue.publishing import publish_ready
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.submissions import releasing, services
 from leaderboard.submissions.hiding import hide, show_again
 from leaderboard.submissions.releasing import release_due, set_visibility
 from leaderboard.submissions.rerunning import rerun
-from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user, planner_data
-from tests.leaderboard.site.api.helpers import ApiClient, client_of
+from tests.leaderboard.factories import make_evaluation, make_submission, make_suite, make_team, make_user, planner_data
 from tests.leaderboard.site.api.test_reading import finish
+from tests.leaderboard.threads import in_threads
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 PRIVATE = {"visibility": "private"}
@@ -87,15 +89,12 @@ class TestChoosing:
 
 
 class TestBoards:
-    def test_what_is_private_is_completed_but_on_no_board(self):
-        evaluation = complete(make_submission(seen=PRIVATE))
+    def test_what_is_private_is_on_no_board_until_its_owner_publishes_it(self):
+        submission = make_submission(seen=PRIVATE)
+        evaluation = complete(submission)
         assert (evaluation.state, evaluation.reason) == ("completed", "not_public")
         assert not Snapshot.objects.exists(), "also an empty board would tell that something was run"
         assert evaluation.first_ranked is None
-
-    def test_it_is_published_with_the_choice_of_its_owner(self):
-        submission = make_submission(seen=PRIVATE)
-        evaluation = complete(submission)
         assert set_visibility(submission, visibility="public", by=submission.submitted_by)
         evaluation.refresh_from_db()
         assert on_the_board(evaluation)
@@ -103,52 +102,29 @@ class TestBoards:
         assert evaluation.first_ranked is not None
         assert Submission.objects.get().public_since is not None
 
-    def test_where_it_would_stand_is_told_without_being_published(self):
-        suite = make_suite()
+    def test_where_it_would_stand_is_told_and_the_row_of_the_same_planner_makes_room(self):
+        owner, suite = make_user(), make_suite()
         complete(make_submission(suite=suite), score=0.4)
         complete(make_submission(suite=suite), score=0.8)
-        evaluation = complete(make_submission(suite=suite, seen=PRIVATE), score=0.6)
+        complete(make_submission(user=owner, suite=suite, name="mine"), score=0.9)
+        evaluation = complete(make_submission(user=owner, suite=suite, name="mine", seen=PRIVATE), score=0.6)
         found = standing.standing_of(evaluation)
         assert found is not None
         assert (found.rank, found.planners) == (2, 3)
         assert not on_the_board(evaluation)
 
-    def test_the_row_of_the_same_planner_makes_room(self):
-        def row(planner: str, mean: float) -> dict:
-            return {
-                "planner": planner, "owner": "ada", "kind": "bundled", "evaluation": planner, "outcomes": {},
-                "finished": "2026-01-01", "samples": 1, "metrics": {"overall": {"mean": mean}},
-            }  # fmt: skip
-
-        entry = Entry(
-            planner="mine", kind="bundled", owner="ada", evaluation="new", metrics={"overall": MetricValue(0.9)},
-            outcomes={}, finished="2026-01-02", samples=1,
-        )  # fmt: skip
-        found = standing.standing_among(
-            entry=entry,
-            others=standing.others_of(entry=entry, rows=[row("mine", 0.95), row("other", 0.5)]),
-            metric="overall",
-            higher_is_better=True,
-            snapshot=3,
-            ranges={},
-        )
-        assert (found.rank, found.planners, found.snapshot) == (1, 2, 3)
-
 
 class TestChanging:
-    def test_what_a_snapshot_holds_stays_public(self):
+    def test_what_a_snapshot_holds_stays_public_whoever_writes(self):
         submission = make_submission()
         evaluation = complete(submission)
         for seen in (PRIVATE, embargo()):
             with pytest.raises(NotPossibleError, match="stays public"):
                 set_visibility(submission, **seen, by=submission.submitted_by)
+        with pytest.raises(IntegrityError, match="stays public"), transaction.atomic():
+            Submission.objects.filter(pk=submission.pk).update(visibility="private")
         assert on_the_board(evaluation)
         assert not AuditEntry.objects.filter(action=Action.VISIBILITY_SET).exists()
-
-    def test_the_database_refuses_it_whoever_writes(self):
-        evaluation = complete(make_submission())
-        with pytest.raises(IntegrityError, match="stays public"), transaction.atomic():
-            Submission.objects.filter(pk=evaluation.submission_id).update(visibility="private")
 
     def test_every_change_is_in_the_audit_log_and_none_that_was_none(self):
         submission = make_submission(seen=PRIVATE)
@@ -186,37 +162,25 @@ class TestEmbargoes:
         assert AuditEntry.objects.get(action=Action.EMBARGO_ENDED).actor_key is None
 
     @pytest.mark.parametrize("point", ["record", "publish_locked", "explain", "ask_anew"])
-    def test_who_dies_while_ending_it_leaves_nothing_behind_and_the_next_one_does_it(self, monkeypatch, point):
-        submission = make_submission(seen=embargo())
-        evaluation = complete(submission)
-        end_embargo(submission)
-        with monkeypatch.context() as patched:
-            patched.setattr(releasing, point, dies)
-            assert release_due() == 0
-        assert Submission.objects.get().visibility == Visibility.EMBARGO
-        assert not Snapshot.objects.exists()
-        assert release_due() == 1
-        assert on_the_board(evaluation)
-
-    def test_one_that_cannot_be_published_keeps_no_other(self, monkeypatch):
-        first, second = make_submission(seen=embargo()), make_submission(seen=embargo())
-        evaluation = complete(second)
-        for submission in (first, second):
+    def test_one_that_cannot_be_ended_keeps_no_other_leaves_nothing_behind_and_ends_later(self, monkeypatch, point):
+        submissions = [make_submission(seen=embargo()) for _ in range(2)]
+        evaluations = [complete(submission) for submission in submissions]
+        for submission in submissions:
             end_embargo(submission)
-        real = releasing._release
+        real, died = getattr(releasing, point), []
 
-        def fails_for_the_first(submission_id):
-            if submission_id == first.pk:
-                raise RuntimeError("broken")
-            return real(submission_id)
+        def dies_once(*args, **kwargs):
+            if not died:
+                died.append(point)
+                raise RuntimeError("killed")
+            return real(*args, **kwargs)
 
-        monkeypatch.setattr(releasing, "_release", fails_for_the_first)
+        monkeypatch.setattr(releasing, point, dies_once)
         assert release_due() == 1
-        assert on_the_board(evaluation)
-
-
-def dies(*args, **kwargs):
-    raise RuntimeError("killed")
+        assert Submission.objects.filter(visibility=Visibility.EMBARGO).count() == 1
+        assert Snapshot.objects.count() == 1
+        assert release_due() == 1
+        assert all(on_the_board(evaluation) for evaluation in evaluations)
 
 
 class TestHiding:
@@ -241,46 +205,16 @@ class TestHiding:
         hide(best, reason="Measured with a broken expert.", by=None)
         assert on_the_board(second)
 
-    @pytest.mark.parametrize("reason", ["", "  ", "x" * 401, "two\nlines"])
-    def test_a_reason_is_needed(self, reason):
+    def test_a_reason_is_needed_and_twice_is_refused(self):
         evaluation = complete(make_submission())
-        with pytest.raises(ValueError, match="Give a reason"):
-            hide(evaluation, reason=reason, by=None)
-
-    def test_twice_is_refused(self):
-        evaluation = complete(make_submission())
+        for reason in ("", "  ", "x" * 401, "two\nlines"):
+            with pytest.raises(ValueError, match="Give a reason"):
+                hide(evaluation, reason=reason, by=None)
         with pytest.raises(NotPossibleError, match="not hidden"):
             show_again(evaluation, by=None)
         hide(evaluation, reason="Once.", by=None)
         with pytest.raises(NotPossibleError, match="already hidden: Once"):
             hide(evaluation, reason="Twice.", by=None)
-
-
-class TestApi:
-    BODY = {"planner": {"name": "mine", "kind": "bundled", "bundled_name": "gold"}}
-
-    def test_what_is_submitted_as_private_is_there_for_its_owner_and_team_alone(self):
-        owner, member = make_user(), make_user()
-        team = make_team(owner, member)
-        body = {**self.BODY, "suites": [make_suite().slug], "team": team.slug, **PRIVATE}
-        made = client_of(owner).post("submissions/", body)
-        assert made.status_code == 201, made.content
-        assert made.json()["visibility"] == made.json()["evaluations"][0]["visibility"] == "private"
-        path = f"submissions/{made.json()['id']}/"
-        statuses = [who.get(path).status_code for who in (client_of(member), client_of(make_user()), ApiClient())]
-        assert statuses == [200, 404, 404]
-
-    def test_it_can_be_changed_by_who_may_act(self):
-        owner = make_user()
-        submission = make_submission(user=owner)
-        path = f"submissions/{submission.pk}/"
-        assert ApiClient().patch(path, PRIVATE).status_code == 401
-        assert client_of(make_user()).patch(path, PRIVATE).status_code == 403
-        assert client_of(owner, scopes=["read"]).patch(path, PRIVATE).status_code == 403
-        assert client_of(owner).patch(path, {"visibility": "embargo"}).status_code == 400
-        changed = client_of(owner).patch(path, PRIVATE)
-        assert (changed.status_code, changed.json()["visibility"]) == (200, "private")
-        assert client_of(make_user()).patch(path, PRIVATE).status_code == 404
 
 
 class TestPages:
@@ -316,10 +250,71 @@ class TestPages:
         assert "secret plan" in html
 
 
-def test_a_record_is_for_who_sees_the_evaluation():
-    owner = make_user()
-    evaluation = complete(make_submission(user=owner, seen=PRIVATE))
-    assert evaluation.results.filter(outcome=Outcome.SCORED).exists()
-    path = f"evaluations/{evaluation.pk}/results/0/"
-    assert client_of(owner).get(path).status_code == 200
-    assert client_of(make_user()).get(path).status_code == 404
+# --- Who may act, also where it was read with the evaluation ----------------------------------------------------------
+
+
+def test_what_was_read_counts_for_that_reader_and_that_object_only(django_assert_num_queries):
+    owner, member, stranger = make_user(), make_user(), make_user()
+    submission = make_submission(user=owner, team=make_team(owner, member))
+    remember_reader(reader=member, submission=submission, in_team=True)
+    with django_assert_num_queries(0):
+        assert may_act(user=member, submission=submission)
+        assert may_act(user=owner, submission=submission)
+    assert not may_act(user=stranger, submission=submission)
+    remember_reader(reader=stranger, submission=submission, in_team=False)
+    assert may_act(user=member, submission=submission), "asked again"
+
+
+def test_who_left_the_team_may_not_act_on_what_is_read_after_that():
+    owner, member = make_user(), make_user()
+    team = make_team(owner, member)
+    submission = make_submission(user=owner, team=team)
+    remember_reader(reader=member, submission=submission, in_team=True)
+    teams.remove(team=team, user=member, by=owner)
+    again = type(submission).objects.get(pk=submission.pk)
+    assert not may_act(user=member, submission=again)
+
+
+# --- Changed while it is being published: whichever comes first, no snapshot holds what is private -------------------
+
+SUMMARY = {"metrics": {"overall": {"mean": 0.5, "low": 0.4, "high": 0.6, "tasks": 4}}, "outcomes": {"scored": 4}}
+
+
+def ready() -> Evaluation:
+    """An evaluation whose scores are computed, and which nobody has published yet."""
+    evaluation = make_evaluation()
+    Evaluation.objects.filter(pk=evaluation.pk).update(state=EvaluationState.AGGREGATING, summary=SUMMARY)
+    return Evaluation.objects.select_related("suite", "submission").get(pk=evaluation.pk)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("_", range(4))
+def test_what_becomes_private_while_it_is_published_is_either_on_the_board_or_private(_):
+    evaluation = ready()
+    turns = itertools.count()
+
+    def publish_or_withdraw() -> None:
+        if next(turns):
+            with suppress(NotPossibleError):
+                set_visibility(evaluation.submission, visibility="private")
+        else:
+            publish_ready(evaluation)
+
+    assert not in_threads(publish_or_withdraw, count=2)
+    # A publisher that met the lock left; the sweep comes again.
+    publish_ready(evaluation)
+    submission = Submission.objects.get(pk=evaluation.submission_id)
+    ranked = [row["evaluation"] for snapshot in Snapshot.objects.all() for row in snapshot.content["rows"]]
+    assert (str(evaluation.pk) in ranked) == (submission.visibility == Visibility.PUBLIC)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_embargo_that_several_end_at_once_ends_once():
+    submission = make_submission(suite=make_suite())
+    Evaluation.objects.filter(submission=submission).update(state=EvaluationState.AGGREGATING, summary=SUMMARY)
+    Submission.objects.filter(pk=submission.pk).update(visibility="embargo", embargo_until="2026-01-01T00:00Z")
+    publish_ready(submission.evaluations.select_related("suite").get())
+    released = []
+    assert not in_threads(lambda: released.append(release_due()), count=4)
+    assert sum(released) == 1
+    assert Snapshot.objects.count() == 1

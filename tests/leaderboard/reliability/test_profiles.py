@@ -1,25 +1,31 @@
 """Asking for reliability profiles: members, quota, gaps, and what the rest of the site makes of them."""
 
 import pytest
+from django.test import Client
 
 from evaluator.records import Outcome
 from leaderboard.boards.models import Snapshot
+from leaderboard.catalog.models import Task
 from leaderboard.evaluations.acting import NotPossibleError
-from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.models import EvaluationState
 from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
-from leaderboard.queue.leasing import leases
+from leaderboard.planners.kinds import KINDS
 from leaderboard.queue.reconcile import sweep
-from leaderboard.queue.workers.finishing import deliver
+from leaderboard.queue.workers.own import runs_on_own_worker
 from leaderboard.quotas.models import QuotaBalance, QuotaEntry
 from leaderboard.quotas.services import QuotaExceededError
 from leaderboard.reliability import measuring
+from leaderboard.reliability.members import reaching
 from leaderboard.reliability.models import ReliabilityProfile
 from leaderboard.reliability.services import cancel_profile, request_profile
-from leaderboard.results.objects import server_store
 from leaderboard.submissions import services
 from leaderboard.submissions.hiding import hide
 from leaderboard.submissions.rerunning import rerun
 from tests.leaderboard.factories import make_evaluation, make_record, make_user
+from tests.leaderboard.planning import REAL, make_toolmini
+from tests.leaderboard.queue import verifying
+from tests.leaderboard.queue.working import work_through
+from tests.leaderboard.serving import server
 from tests.leaderboard.site.api.helpers import client_of
 from tests.rings import usual
 
@@ -31,14 +37,8 @@ MEMBERS = [("", 2), ("", 3), ("", 4), ("", 5), ("framed", 1), ("lower-case", 1)]
 
 def run(evaluation, *, outcome=Outcome.SCORED, score=0.5):
     """Work off every shard of an evaluation."""
-    sweep()
-    while lease := leases.lease(worker="w", evaluation_id=evaluation.pk):
-        slug = lease.evaluation.suite.slug
-        records = [make_record(task, suite=slug, outcome=outcome, score=score) for task in lease.tasks]
-        deliver(attempt_id=lease.attempt.pk, records=records, store=server_store(split="public"))
-        leases.complete(lease.attempt.pk)
-    sweep()
-    evaluation.refresh_from_db()
+    slug = evaluation.suite.slug
+    return verifying.run(evaluation, answer=lambda task: make_record(task, suite=slug, outcome=outcome, score=score))
 
 
 def completed(user=None):
@@ -52,6 +52,13 @@ def owner_of(evaluation):
     return evaluation.submission.submitted_by
 
 
+def requested(user=None):
+    """A completed evaluation whose reliability is being measured."""
+    evaluation = completed(user)
+    request_profile(evaluation, by=owner_of(evaluation))
+    return evaluation
+
+
 def members_of(evaluation):
     return list(evaluation.members.order_by("perturbation", "repetition"))
 
@@ -60,18 +67,19 @@ def conditions_of(members):
     return [(member.perturbation, member.repetition) for member in members]
 
 
-def test_a_profile_queues_its_members_and_charges_each(launcher):
-    evaluation = completed()
-    request_profile(evaluation, by=owner_of(evaluation))
+def test_a_profile_queues_its_members_and_charges_each(launcher, settings):
+    settings.SAMPLES = 32
+    evaluation = requested()
     members = members_of(evaluation)
     assert conditions_of(members) == MEMBERS
     assert [member.tasks_total for member in members] == [4, 4, 4, 4, 4, 1]
     assert {member.submission_id for member in members} == {evaluation.submission_id}
+    assert (evaluation.samples, {member.samples for member in members}) == (32, {8}), "plans run on fewer data points"
     assert QuotaEntry.objects.filter(evaluation__in=members, amount=1).count() == len(MEMBERS)
     assert set(QuotaBalance.objects.values_list("used", flat=True)) == {1 + len(MEMBERS)}
 
 
-def test_members_are_on_no_board_and_in_no_list(launcher):
+def test_members_are_on_no_board_and_in_no_list_and_neither_run_again_nor_hidden(launcher):
     evaluation = completed()
     before = Snapshot.objects.count()
     request_profile(evaluation, by=owner_of(evaluation))
@@ -86,15 +94,16 @@ def test_members_are_on_no_board_and_in_no_list(launcher):
     assert [one["id"] for one in submission["evaluations"]] == [str(evaluation.pk)]
     member = client.get(f"evaluations/{members_of(evaluation)[4].pk}/").json()
     assert (member["member_of"], member["perturbation"]) == (str(evaluation.pk), "framed")
-    board = client.get(f"boards/{evaluation.suite.slug}/").json()
-    assert [row["evaluation"] for row in board["content"]["rows"]] == [str(evaluation.pk)]
+    with pytest.raises(NotPossibleError, match="part of a reliability profile"):
+        rerun(members_of(evaluation)[0], by=owner_of(evaluation))
+    with pytest.raises(NotPossibleError, match="part of a reliability profile"):
+        hide(members_of(evaluation)[0], reason="Wrong.")
 
 
 def test_the_profile_is_measured_when_the_last_member_has_ended(
     launcher, celery_messages, django_capture_on_commit_callbacks
 ):
-    evaluation = completed()
-    request_profile(evaluation, by=owner_of(evaluation))
+    evaluation = requested()
     *others, last = members_of(evaluation)
     for member in others:
         run(member, score=1.0 if member.repetition == 3 else 0.0)
@@ -117,9 +126,8 @@ def test_the_profile_is_measured_when_the_last_member_has_ended(
 
 
 def test_a_member_that_fails_leaves_a_gap_that_says_why_and_can_be_filled(launcher):
-    evaluation = completed()
+    evaluation = requested()
     owner = owner_of(evaluation)
-    request_profile(evaluation, by=owner)
     failing, *others = [one for one in members_of(evaluation) if one.repetition != 2]
     gone = evaluation.members.get(repetition=2)
     for member in [failing, *others]:
@@ -142,9 +150,8 @@ def test_a_member_that_fails_leaves_a_gap_that_says_why_and_can_be_filled(launch
 
 
 def test_an_infra_fault_waits_for_the_owner_and_what_is_accepted_counts_as_a_fault(launcher):
-    evaluation = completed()
+    evaluation = requested()
     owner = owner_of(evaluation)
-    request_profile(evaluation, by=owner)
     for member in members_of(evaluation):
         run(member, outcome=Outcome.INFRA_FAULT if member.perturbation == "framed" else Outcome.SCORED)
     held = evaluation.members.get(perturbation="framed")
@@ -158,9 +165,8 @@ def test_an_infra_fault_waits_for_the_owner_and_what_is_accepted_counts_as_a_fau
 
 
 def test_cancelling_ends_what_runs_refunds_it_and_leaves_a_partial_profile(launcher):
-    evaluation = completed()
+    evaluation = requested()
     owner = owner_of(evaluation)
-    request_profile(evaluation, by=owner)
     done = members_of(evaluation)[0]
     run(done)
     assert cancel_profile(evaluation, by=owner) == len(MEMBERS) - 1
@@ -170,14 +176,6 @@ def test_cancelling_ends_what_runs_refunds_it_and_leaves_a_partial_profile(launc
     assert set(QuotaBalance.objects.values_list("used", flat=True)) == {2}
     with pytest.raises(NotPossibleError, match="under way"):
         cancel_profile(evaluation, by=owner)
-
-
-def test_members_execute_plans_on_fewer_data_points(launcher, settings):
-    settings.SAMPLES = 32
-    evaluation = completed()
-    request_profile(evaluation, by=owner_of(evaluation))
-    assert evaluation.samples == 32
-    assert {member.samples for member in members_of(evaluation)} == {8}
 
 
 def test_without_quota_for_all_members_nothing_is_queued(launcher, settings):
@@ -195,6 +193,11 @@ def test_what_cannot_have_a_profile_says_why(launcher):
     with pytest.raises(NotPossibleError, match="Only a completed evaluation"):
         request_profile(evaluation, by=owner_of(evaluation))
     run(evaluation)
+    digest = evaluation.profile_digest
+    evaluation.profile_digest = "0" * 64
+    with pytest.raises(NotPossibleError, match="have changed"):
+        request_profile(evaluation, by=owner_of(evaluation))
+    evaluation.profile_digest = digest
     request_profile(evaluation, by=owner_of(evaluation))
     with pytest.raises(NotPossibleError, match="is being measured"):
         request_profile(evaluation, by=owner_of(evaluation))
@@ -202,80 +205,121 @@ def test_what_cannot_have_a_profile_says_why(launcher):
         request_profile(members_of(evaluation)[0], by=owner_of(evaluation))
 
 
-def test_other_rules_than_those_of_the_evaluation_are_refused(launcher):
-    evaluation = completed()
-    Evaluation.objects.filter(pk=evaluation.pk).update(profile_digest="0" * 64)
-    evaluation.refresh_from_db()
-    with pytest.raises(NotPossibleError, match="have changed"):
-        request_profile(evaluation, by=owner_of(evaluation))
-
-
-def test_members_are_neither_run_again_nor_hidden_by_themselves(launcher):
-    evaluation = completed()
-    request_profile(evaluation, by=owner_of(evaluation))
-    member = members_of(evaluation)[0]
-    run(member)
-    with pytest.raises(NotPossibleError, match="part of a reliability profile"):
-        rerun(member, by=owner_of(evaluation))
-    with pytest.raises(NotPossibleError, match="part of a reliability profile"):
-        hide(member, reason="Wrong.")
-
-
-def test_owners_get_mails_about_members_only_where_they_have_to_act(launcher):
-    user = make_user()
-    user.mails = "ended"
-    user.save()
-    evaluation = completed(user)
+def sent(kind: Kind) -> list[dict]:
+    """Payloads of the messages since the last call."""
+    found = list(OutboxMessage.objects.filter(kind=kind))
     OutboxMessage.objects.all().delete()
-    request_profile(evaluation, by=user)
-    *others, last = members_of(evaluation)
-    for member in others:
-        run(member)
-    assert not OutboxMessage.objects.filter(kind=Kind.MAIL).exists()
-    run(last, outcome=Outcome.INFRA_FAULT)
-    assert OutboxMessage.objects.filter(kind=Kind.MAIL).count() == 1
+    return [one.payload for one in found]
 
 
 MAILS = [("ended", 1), ("needed", 0), ("none", 0)]
 
 
 @pytest.mark.parametrize(("mails", "count"), usual(MAILS, of=MAILS[:2]))
-def test_owners_who_want_a_mail_when_something_ends_get_one_about_the_figures(mails, count, launcher, settings):
+def test_owners_get_mails_where_they_have_to_act_and_about_the_figures_if_they_want(mails, count, launcher, settings):
     settings.SITE_URL = "https://arena.example"
     user = make_user()
-    evaluation = completed(user)
-    request_profile(evaluation, by=user)
-    cancelled, *others = members_of(evaluation)
+    evaluation = requested(user)
+    user.mails = mails
+    user.save()
+    sent(Kind.MAIL)
+    cancelled, held, *others = members_of(evaluation)
     for member in others:
         run(member)
     services.cancel(cancelled, by=user)
-    user.mails = mails
-    user.save()
+    assert sent(Kind.MAIL) == []
+    run(held, outcome=Outcome.INFRA_FAULT)
+    assert len(sent(Kind.MAIL)) == (mails != "none")
+    services.accept(held, by=user)
+    sweep()
     Webhook.objects.create(owner=user, url="https://hook.example", secret="s")
-    OutboxMessage.objects.all().delete()
     assert measuring.measure(evaluation.pk)
-    sent = [one.payload for one in OutboxMessage.objects.filter(kind=Kind.MAIL)]
-    assert len(sent) == count
-    for mail in sent:
+    (event,) = [one.payload["event"] for one in OutboxMessage.objects.filter(kind=Kind.WEBHOOK)]
+    assert (event["event"], event["state"], event["gaps"]) == ("reliability", "measured", 1)
+    about = sent(Kind.MAIL)
+    assert len(about) == count
+    for mail in about:
         assert mail["subject"].startswith("PlanArena: reliability of ")
         assert "Runs without figures: 1." in mail["text"]
         assert f"https://arena.example/evaluations/{evaluation.pk}/reliability/" in mail["text"]
-    (event,) = [one.payload["event"] for one in OutboxMessage.objects.filter(kind=Kind.WEBHOOK)]
-    assert (event["event"], event["state"], event["gaps"]) == ("reliability", "measured", 1)
-
-
-def test_figures_that_another_release_computes_again_are_no_news(launcher):
-    user = make_user()
-    user.mails = "ended"
-    user.save()
-    evaluation = completed(user)
-    request_profile(evaluation, by=user)
-    for member in members_of(evaluation):
-        run(member)
-    assert measuring.measure(evaluation.pk)
+    # Figures that another release computes again are no news.
     profile = ReliabilityProfile.objects.get()
     profile.figures["version"] = "reliability/0"
     profile.save()
-    OutboxMessage.objects.all().delete()
     assert measuring.measure(evaluation.pk)
-    assert not OutboxMessage.objects.filter(kind=Kind.MAIL).exists()
+    assert sent(Kind.MAIL) == []
+
+
+@pytest.fixture
+def own_evaluation():
+    """One that its owner's worker has run, verified by the site's."""
+    evaluation = verifying.completed_own()
+    run(evaluation.verifications.get())
+    evaluation.refresh_from_db()
+    return evaluation
+
+
+def test_members_of_a_self_hosted_evaluation_are_left_to_its_owner_s_workers_and_no_board_shows_them(
+    own_evaluation, launcher
+):
+    request_profile(own_evaluation, by=own_evaluation.submission.submitted_by)
+    members = list(own_evaluation.members.all())
+    assert members
+    assert all(runs_on_own_worker(member.pk) for member in members)
+    started = len(launcher.ensured)
+    for member in members:
+        assert run(member).reason == "member_measured"
+        assert not member.verifications.exists()
+    assert len(launcher.ensured) == started, "the site starts no worker for them"
+    assert measuring.measure(own_evaluation.pk)
+    (row,) = Snapshot.objects.latest("number").content["rows"]
+    assert (row["evaluation"], row["run_by_owner"]) == (str(own_evaluation.pk), True)
+    assert not row.get("reliability")
+    assert ReliabilityProfile.objects.get().figures["runs"] == 5
+
+
+def test_a_plans_file_is_refused_with_the_way_that_there_is(own_evaluation):
+    own_evaluation.submission.planner.kind = "plans"
+    with pytest.raises(NotPossibleError, match=r"A plans file holds the same plan .* Submit the planner itself"):
+        request_profile(own_evaluation, by=own_evaluation.submission.submitted_by)
+
+
+def test_perturbed_tools_do_not_reach_agents():
+    changed = {"framed": ["0"], "cut-descriptions": ["0"], "shuffled-tools": ["0"], "fault-once": ["0"]}
+    assert list(reaching(changed, kind=KINDS["agent"])) == ["framed", "fault-once"]
+    assert reaching(changed, kind=KINDS["endpoint"]) == changed
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_profile_from_the_request_to_its_figures_with_a_real_worker_and_judge(settings):
+    settings.EVALUATOR, settings.PLANNING_TASKS_PER_SHARD = REAL, 60
+    with server() as url:
+        measured_by_a_worker(url)
+
+
+def measured_by_a_worker(url: str) -> None:
+    ada, suite = make_user("ada"), make_toolmini()
+    # A few tasks of each kind.
+    Task.objects.filter(suite=suite).exclude(position__in=range(0, 120, 10)).delete()
+    client = client_of(ada)
+    body = {"planner": {"name": "gold", "kind": "bundled", "bundled_name": "gold"}, "suites": [suite.slug]}
+    evaluation = client.post("submissions/", body).json()["evaluations"][0]["id"]
+    assert client.post(f"evaluations/{evaluation}/reliability/").status_code == 409, "it has not ended"
+    work_through(url)
+    asked = client.post(f"evaluations/{evaluation}/reliability/")
+    assert asked.status_code == 201, asked.content
+    assert (asked.json()["state"], asked.json()["profile"]) == ("measuring", None)
+    assert client_of(make_user()).post(f"evaluations/{evaluation}/reliability/").status_code == 403
+    work_through(url)
+    assert measuring.measure(evaluation)
+
+    told = Client().get(f"/api/v1/evaluations/{evaluation}/reliability/").json()
+    assert (told["state"], told["gaps"]) == ("measured", [])
+    assert {member["state"] for member in told["members"]} == {"completed"}
+    profile = told["profile"]
+    assert (profile["runs"], profile["tasks"]) == (5, 12)
+    assert profile["dimensions"]["success"]["mean"] == profile["dimensions"]["consistency"]["mean"] == 1.0
+    ratios = {one["name"]: one["ratio"]["mean"] for one in profile["robustness"]}
+    assert list(ratios) == [member["perturbation"] for member in told["members"] if member["perturbation"]]
+    # Gold plans are the same whatever is asked, and in the suite's names, which this one does not offer.
+    assert (ratios["framed"], ratios["renamed-tools"]) == (1.0, 0.0)
