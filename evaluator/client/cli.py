@@ -12,7 +12,7 @@ from evaluator.cli.listing import show_all
 from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.cli.program.options import JsonFlag, OutputFile
 from evaluator.client.api import Client
-from evaluator.client.cause_lines import cause_lines, causes_of_evaluation
+from evaluator.client.cause_lines import cause_lines
 from evaluator.client.choices import called_planner, chosen_visibility, client_of, entry_of
 from evaluator.client.entering import header_of_options
 from evaluator.client.options import (
@@ -95,7 +95,7 @@ def results(
         suites = {} if as_json else _suites(client)
         for evaluation in () if as_json else found:
             _print_results(evaluation, rows=rows[evaluation.id], suites=suites)
-            for line in cause_lines(causes_of_evaluation(client, evaluation), suite=evaluation.suite):
+            for line in cause_lines(client.causes(evaluation.id), suite=evaluation.suite):
                 say(line)
         asked.write(submission=found[0].submission, evaluations=found, results=rows)
         if table is not None and output is not None:

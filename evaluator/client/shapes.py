@@ -143,9 +143,9 @@ class EndpointTrial(_Answer):
 
     passed: bool
     """Whether the answer would be executed or judged, and has a plan with steps."""
-    verdict: str = ""
-    """How the answer is judged, such as `empty`, `unknown_tool` or `reference`; empty: an older site."""
-    summary: str = ""
+    verdict: str
+    """How the answer is judged, such as `empty`, `unknown_tool` or `reference`."""
+    summary: str
     """The same in sentences."""
     suite: str
     task: str

@@ -30,7 +30,6 @@ _CRASH_WINDOW_SECONDS = 60
 _CRASHES_ALLOWED = 5
 _KEEP_DEAD_SECONDS = 600
 _IDLE_SECONDS = 600
-_ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +43,6 @@ class _WorkerProcess:
     started_at: float
     api_url: str
     """The site that it works for."""
-    covers: str
-    """`_ALL`; workers of older releases serve one suite, or have a token that leases nothing any more."""
     log: Path
 
     def running(self) -> bool:
@@ -119,8 +116,8 @@ class LocalLauncher:
         with self._locked():
             known = self._known()
             running = [worker for worker in known if worker.running()]
-            for worker in [worker for worker in running if worker.api_url != self._api_url or worker.covers != _ALL]:
-                # Left over from a site at another address or of an older release: it would wait there forever.
+            for worker in [worker for worker in running if worker.api_url != self._api_url]:
+                # Left over from a site at another address: it would wait there forever.
                 _terminate(worker.pid)
                 running.remove(worker)
             if not running:
@@ -189,7 +186,7 @@ class LocalLauncher:
             raise LaunchError(f"{arguments[0]} could not be started: {error}.") from error
         worker = _WorkerProcess(
             handle=handle, pid=process.pid, created=created, started_at=time.time(),
-            api_url=self._api_url, covers=_ALL, log=log,
+            api_url=self._api_url, log=log,
         )  # fmt: skip
         self._write(worker)
         return worker
@@ -240,8 +237,7 @@ class LocalLauncher:
             raw = json.loads(path.read_text())
             return _WorkerProcess(
                 handle=path.stem, pid=int(raw["pid"]), created=float(raw["created"]),
-                started_at=float(raw["started_at"]), api_url=str(raw["api_url"]), covers=str(raw.get("covers", "")),
-                log=path.with_suffix(".log"),
+                started_at=float(raw["started_at"]), api_url=str(raw["api_url"]), log=path.with_suffix(".log"),
             )  # fmt: skip
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -250,7 +246,7 @@ class LocalLauncher:
         path = self._folder / f"{worker.handle}.json"
         draft = path.with_suffix(".draft")
         known = {"pid": worker.pid, "created": worker.created, "started_at": worker.started_at}
-        draft.write_text(json.dumps({**known, "api_url": worker.api_url, "covers": worker.covers}))
+        draft.write_text(json.dumps({**known, "api_url": worker.api_url}))
         draft.replace(path)
 
     @contextmanager

@@ -70,7 +70,7 @@ class TokenScopes(models.Model):
     token = models.OneToOneField(AuthToken, on_delete=models.CASCADE, primary_key=True, related_name="granted")
     scopes = ArrayField(models.CharField(max_length=10, choices=Scope))
     name = models.CharField(max_length=80, blank=True, default="", db_default="")
-    """Chosen by the owner; empty for tokens from before tokens had names, and where an API call gave none."""
+    """Chosen by the owner; empty where an API call gave none."""
     last_used = models.DateTimeField(null=True)
     """When a request last came with it, to the minute."""
 

@@ -22,7 +22,7 @@ class Snapshot(models.Model):
     data_digest = models.CharField(max_length=64, blank=True, default="", db_default="")
     season = models.ForeignKey(Season, on_delete=models.PROTECT, null=True, related_name="snapshots")
     number = models.PositiveIntegerField()
-    stored = models.JSONField(null=True, db_column="content")
+    stored = models.JSONField(null=True)
     """The content, of the newest snapshot of a board; null where it is packed."""
     packed = models.BinaryField(null=True)
     """The content as its difference from the base's, or compressed without one (`storing/differences.py`)."""
@@ -65,11 +65,11 @@ class Snapshot(models.Model):
 
 _CHAIN = """
     WITH RECURSIVE chain AS (
-        SELECT content::text, packed, base_id, 0 AS link FROM boards_snapshot WHERE id = %s
+        SELECT stored::text, packed, base_id, 0 AS link FROM boards_snapshot WHERE id = %s
         UNION ALL
-        SELECT one.content::text, one.packed, one.base_id, chain.link + 1 FROM boards_snapshot one
+        SELECT one.stored::text, one.packed, one.base_id, chain.link + 1 FROM boards_snapshot one
         JOIN chain ON one.id = chain.base_id AND chain.packed IS NOT NULL
-    ) SELECT content, packed FROM chain ORDER BY link DESC
+    ) SELECT stored, packed FROM chain ORDER BY link DESC
 """
 
 

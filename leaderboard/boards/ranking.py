@@ -25,8 +25,6 @@ method at 5 % over the `rank_tests` pairs of the board that can be tested. All t
 the primary metric; such rows come last. Over too few tasks or scenes (`crossed.are_enough`) there is no test: the
 row's `rank_low` and `rank_high` are null, as are `low` and `high` of the metric, and it leaves the ranks of the others
 open.
-Rows without `rank_tests` are from before: their ranges are the ranks that the 95 % intervals leave open, where a row is
-certainly worse than another only if the other's interval is wholly better.
 `normalised`, where plans are executed, is the primary score between those of the board's rows of `no-op` (0) and `gold`
 (1), with its interval; `{"missing": "a sentence"}` where these are missing.
 `runs` are the published runs of the same planner under the board's conditions: a row shows the latest of them (policy

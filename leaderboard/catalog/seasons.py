@@ -75,7 +75,7 @@ def seed_of(evaluation: Seasonal) -> str:
     if evaluation.split != HIDDEN:
         raise NoSeedError("This evaluation runs on open data, which have no seed.")
     if evaluation.season_id is None:
-        raise NoSeedError("This evaluation is from before seasons were announced: submit it again.")
+        raise NoSeedError("This hidden evaluation belongs to no season: submit it again.")
     return _derived(season=evaluation.season_id, suite=evaluation.suite.slug)
 
 

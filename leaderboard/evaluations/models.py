@@ -132,7 +132,7 @@ class Evaluation(models.Model):
     split = models.CharField(max_length=20)
     samples = models.PositiveIntegerField()
     data_digest = models.CharField(max_length=64, blank=True, default="", db_default="")
-    """Of the data, with the commitment of the season (`evaluator.suites.hidden`); empty in rows from before."""
+    """Of the data, with the commitment of the season (`evaluator.suites.hidden`)."""
     season = models.ForeignKey(Season, on_delete=models.PROTECT, null=True, related_name="evaluations")
     """The season whose hidden data it runs on; null: open data."""
 
@@ -317,7 +317,7 @@ class Attempt(models.Model):
     """Seconds that each phase may last without a new result (`deadlines.py`); set with the lease."""
     stalls_at = models.DateTimeField(null=True)
     """Moved forward by new results and by entering the next phase, never by a heartbeat alone; past it the attempt is
-    lost. Null: no limit, for attempts from before this was kept."""
+    lost. Null: no limit."""
     ended_at = models.DateTimeField(null=True)
     reason = models.TextField(blank=True)
     loss = models.CharField(max_length=20, choices=Loss, blank=True, db_default="")
@@ -366,13 +366,13 @@ class TaskResult(models.Model):
     sample_indicators = models.JSONField(default=dict, db_default={}, blank=True)
     """By name, the values of the indicators that differ from sample to sample, in order."""
     episodes = models.JSONField(default=dict, db_default={}, blank=True)
-    """Of suites in turns: `EpisodeSummary`; empty for others, and in rows from before this was kept."""
+    """Of suites in turns: `EpisodeSummary`; empty for others."""
     causes = models.JSONField(null=True)
     """Why the task is below the gold score: findings of `evaluator.causes` as JSON; empty at the gold score, and for
     what never ran. Null: not found yet."""
     seconds = models.FloatField(default=0.0)
     planning_seconds = models.FloatField(null=True)
-    """How long the planner took; null where it was not asked, and in rows from before this was kept."""
+    """How long the planner took; null where it was not asked."""
     prompt_tokens = models.PositiveIntegerField(null=True)
     """As the planner told them; null if it did not."""
     completion_tokens = models.PositiveIntegerField(null=True)

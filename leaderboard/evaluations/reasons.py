@@ -19,8 +19,6 @@ class EvaluationReason(models.TextChoices):
         "Waiting for its agent, which takes the tasks at this site's /mcp/ with a token of its owner's.",
     )
     LAUNCH_FAILED = "launch_failed", "No worker could be started: {detail} Retrying."
-    # Of releases that failed evaluations whose worker could not be started.
-    LAUNCH_GIVEN_UP = "launch_given_up", "Failed: no worker could be started. {detail}"
     PROFILE_MISMATCH = (
         "profile_mismatch",
         "A worker refused the tasks: {detail} The operator has to start a worker of the same release.",

@@ -130,6 +130,4 @@ def _decide_active(view: View) -> Step:
 
 
 def _overdue(view: View) -> bool:
-    # Rows of an older release have deadlines in states that have none any more.
-    may_be = transitions.DEADLINES[view.state] is not None
-    return may_be and view.deadline is not None and view.deadline <= view.now
+    return view.deadline is not None and view.deadline <= view.now

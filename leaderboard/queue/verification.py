@@ -51,7 +51,6 @@ _WHY_IMPOSSIBLE: Mapping[str, str] = {
     EvaluationReason.CANARY_FAILED: "the planner answered neither canary task.",
     EvaluationReason.NO_WORKER: "no worker of this site took the tasks.",
     EvaluationReason.STALLED: "no task finished within the time limit.",
-    EvaluationReason.LAUNCH_GIVEN_UP: "no worker of this site could be started.",
 }
 """Reasons for which the further evaluation ended without results, as the end of a sentence."""
 

@@ -27,7 +27,7 @@ class Channel(filesystem.Channel):
         try:
             return list(super().get_table(exchange))
         except ValueError:
-            # Left half-written by an older release: the next binding writes it anew.
+            # Damaged: the next binding writes it anew.
             return []
 
     def _queue_bind(self, exchange: str, routing_key: str, pattern: str | None, queue: str) -> None:
@@ -57,7 +57,7 @@ class Channel(filesystem.Channel):
             try:
                 return super()._get(queue)
             except ValueError:
-                # Not one of ours, or of an older release. It was taken away, and the sweep does what it asked for.
+                # Not one of ours. It was taken away, and the sweep does what it asked for.
                 continue
 
 

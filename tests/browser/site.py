@@ -250,7 +250,7 @@ def _executed(*, ada: User, bea: User) -> dict[str, Evaluation]:
     )
     state = EvaluationState
     on_hold = {"state": state.ON_HOLD, "reason": "infra_faults", "reason_text": REASON}
-    failed = {"state": state.FAILED, "reason": "launch_given_up", "reason_text": REASON}
+    failed = {"state": state.FAILED, "reason": "no_worker", "reason_text": REASON}
     found["on_hold"] = make_evaluation(planner=planner, suite=suite, **on_hold)
     make_results(found["on_hold"], samples=1, upto=40)
     left = {"outcome": Outcome.NOT_RUN, "reason": Reason.ENDPOINT_UNAVAILABLE, "reason_text": f"Not asked: {REASON}"}

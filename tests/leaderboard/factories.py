@@ -137,8 +137,10 @@ def expire(lease: leases.Lease) -> None:
 
 
 def let_time_pass(evaluation: Evaluation) -> None:
-    """Let the evaluation's present state have lasted too long."""
-    Evaluation.objects.filter(pk=evaluation.pk).update(state_deadline=timezone.now() - timedelta(seconds=1))
+    """Let the present state of the evaluation have lasted too long, where it has a deadline."""
+    Evaluation.objects.filter(pk=evaluation.pk, state_deadline__isnull=False).update(
+        state_deadline=timezone.now() - timedelta(seconds=1)
+    )
 
 
 def holder(token: str) -> Holder | None:

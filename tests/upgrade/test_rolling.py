@@ -87,7 +87,7 @@ LEFT = """
 SELECT (SELECT count(*) FROM evaluations_attempt WHERE state = 'live'),
        (SELECT count(*) FROM evaluations_shard WHERE state <> 'done')
 """
-BOARD = "SELECT content->'rows' FROM boards_snapshot ORDER BY number DESC LIMIT 1"
+BOARD = "SELECT stored->'rows' FROM boards_snapshot ORDER BY number DESC LIMIT 1"
 PACKED = "SELECT count(*) FROM boards_snapshot WHERE packed IS NOT NULL"
 
 

@@ -1,4 +1,4 @@
-"""A migration of its own, because Knox's tables refer to users and these to Knox's."""
+"""Apart, because Knox's tables refer to users and these to Knox's."""
 
 import django.contrib.postgres.fields
 import django.db.models.deletion
@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='TokenScopes',
             fields=[
-                ('token', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='granted', serialize=False, to="knox.AuthToken")),
+                ('token', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='granted', serialize=False, to='knox.authtoken')),
                 ('scopes', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('read', 'Read everything that you can see'), ('submit', 'Submit, resume, accept, cancel and re-run evaluations'), ('manage', 'Manage teams, webhooks, worker tokens and API tokens')], max_length=10), size=None)),
                 ('name', models.CharField(blank=True, db_default='', default='', max_length=80)),
                 ('last_used', models.DateTimeField(null=True)),

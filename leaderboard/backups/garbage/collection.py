@@ -9,7 +9,6 @@ from evaluator.engine.collecting import Garbage
 from leaderboard.backups.garbage.named import named_objects
 from leaderboard.backups.garbage.rows import RULES, collect_rows
 from leaderboard.backups.losses import STORES, site_store
-from leaderboard.boards.storing.packing import pack_all
 from leaderboard.planners import checkpoints
 from leaderboard.uploads import services as uploads
 
@@ -43,7 +42,6 @@ def collect_garbage(*, dry_run: bool, report: Callable[[str], object]) -> Garbag
         report(_line(what=f"objects of the store {name} that nothing names", found=found))
         count, size = count + found.count, size + found.size
     if not dry_run:
-        report(f"{pack_all():>9,}  older snapshots packed")
         checkpoints.remove_unused()
         uploads.sweep()
     return Garbage(count, size)

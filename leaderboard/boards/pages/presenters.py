@@ -102,13 +102,13 @@ class Table(NamedTuple):
     usual: tuple[str, ...]
     """Keys of the columns that are shown unless others are chosen."""
     policy: str
-    """What a row shows of several runs: `latest`, `mean`, or the `best` in snapshots from before."""
+    """What a row shows of several runs: `latest` or `mean`."""
     baseline: Baseline | None
     """Drawn in where the metric that the board ranks by is."""
     mark: tuple[Mark, str, tuple[tuple[object, ...], ...]]
     """Stands in cache keys for how a row looks: rows of the board, suite and columns, but neither order nor page."""
     tests: int | None
-    """Pairs of rows that were tested for the ranges of ranks; None in snapshots from before, and of all evaluations."""
+    """Pairs of rows that were tested for the ranges of ranks; None of all evaluations."""
 
     @property
     def coverage_words(self) -> str:
@@ -149,7 +149,7 @@ def board_table(*, suite: Suite, content: BoardContent, selection: Selection, re
         filters=found.filters,
         choices=_choices(suite=suite, known=content.facts, chosen=chosen),
         usual=usual,
-        policy=next(((row.get("runs") or {}).get("policy", "best") for row in content.rows), ""),
+        policy=next(((row.get("runs") or {}).get("policy", "latest") for row in content.rows), ""),
         baseline=baseline_of(rows=content.rows, metric=primary),
         mark=(content.mark, suite.digest, tuple((one.key, one.label, one.scale, one.is_primary) for one in columns)),
         tests=next((row.get("rank_tests") for row in content.rows), None),

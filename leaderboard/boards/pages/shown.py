@@ -127,8 +127,6 @@ def _conditions(request: HttpRequest) -> Conditions | None:
     given = {name: request.GET[name] for name in Conditions._fields if name in request.GET}
     if not given:
         return None
-    # Boards from before digests of data were kept have none.
-    given.setdefault("data_digest", "")
     if len(given) < len(Conditions._fields) or re.fullmatch(r"[0-9]{1,9}", given["samples"]) is None:
         raise Http404("a board is named by profile_digest, split, samples and data_digest together")
     return Conditions(given["profile_digest"], given["split"], int(given["samples"]), given["data_digest"])

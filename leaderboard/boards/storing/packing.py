@@ -3,38 +3,28 @@
 The newest snapshot of each board is stored whole, since it is what is read. Each older one is the difference from the
 next, and every `_MOST_LINKS`-th is whole again, compressed, so that reading the oldest costs no more than that. What a
 snapshot says, its digest and its signature stay the same.
-
-Nothing is packed within a day of the migration that adds the columns: the release before cannot read what is packed,
-and its pods serve beside those of this release until a rollout has ended.
 """
 
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import Any
 
-from django.db import transaction
-from django.db.migrations.recorder import MigrationRecorder
-from django.db.models import Exists, Max
-from django.db.models.functions import Now
+from django.db.models import Max
 
 from evaluator import canonical_json
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.storing.differences import pack, unpack
-from leaderboard.evaluations.board_of import Conditions, lock_board
+from leaderboard.evaluations.board_of import Conditions
 
 _MOST_LINKS = 16
-LAST_MIGRATION = ("boards", "0004_packed_snapshots")
-"""What releases that read packed snapshots need."""
-_ROLLOUT = timedelta(days=1)
 
 
 def pack_predecessor(snapshot: Snapshot) -> bool:
     """Store what comes before a snapshot on its board as a difference from it, and say whether it was stored whole.
 
     Before: the board is locked, and the snapshot is stored.
-    After: it is packed, unless it is the oldest that is whole, or the release before may still be running.
+    After: it is packed, unless it is the oldest that is whole.
     """
-    of_board = _board(snapshot).filter(_rollout_has_ended(), number__lt=snapshot.number)
+    of_board = _board(snapshot).filter(number__lt=snapshot.number)
     before = of_board.order_by("-number").first()
     if before is None or before.stored is None:
         return False
@@ -50,23 +40,8 @@ def pack_predecessor(snapshot: Snapshot) -> bool:
     return True
 
 
-def pack_all() -> int:
-    """Pack the snapshots of earlier releases, and return how many. The site may publish meanwhile.
-
-    Before: nothing; it may be interrupted.
-    After: of each board only the newest snapshot is stored whole, unless the release before may still be running.
-    """
-    count = 0
-    for slug in sorted(set(Snapshot.objects.order_by().values_list("suite__slug", flat=True))):
-        for pk in list(_successors(slug)):
-            with transaction.atomic():
-                lock_board(slug)
-                count += pack_predecessor(Snapshot.objects.get(pk=pk))
-    return count
-
-
 def pack_suite(slug: str) -> None:
-    """The same for one suite, which is locked."""
+    """Pack every snapshot of a suite but the newest of each board. The suite is locked."""
     for pk in list(_successors(slug)):
         pack_predecessor(Snapshot.objects.get(pk=pk))
 
@@ -86,11 +61,6 @@ def unpack_all(suite: str) -> None:
 def _packed(suite: str) -> Any:
     packed = Snapshot.objects.filter(suite__slug=suite, packed__isnull=False)
     return packed.order_by("number").values_list("pk", flat=True)
-
-
-def _rollout_has_ended() -> Exists:
-    app, name = LAST_MIGRATION
-    return Exists(MigrationRecorder.Migration.objects.filter(app=app, name=name, applied__lt=Now() - _ROLLOUT))
 
 
 def _board(snapshot: Snapshot) -> Any:

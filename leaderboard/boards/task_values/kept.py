@@ -23,7 +23,7 @@ from leaderboard.site.lru_cache import SharedCache
 
 Values = NDArray[np.float32]
 MOST_AT_ONCE = 100
-"""Evaluations whose rows one publication writes. A board of an older release is caught up with in several."""
+"""Evaluations whose rows one publication writes. After a change of the column, a board is caught up with in several."""
 _TYPE = np.dtype("<f4")
 _SUITES_KEPT = 8
 

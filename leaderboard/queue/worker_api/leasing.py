@@ -15,7 +15,6 @@ from evaluator.suites.hidden import HIDDEN
 from gpu_jobs.contract.attempt import GivenUp
 from gpu_jobs.contract.lease import WORK_LEFT_HEADER, Lease, LeasedPlanner, LeaseRequest
 from gpu_jobs.tracing.spans import traceparent
-from leaderboard.catalog.conditions import data_digest
 from leaderboard.catalog.library import NotReadyError
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.planners.kinds import kind_of
@@ -113,7 +112,7 @@ def _as_sent(lease: next_shard.Lease, *, holder: Holder) -> Lease:
         profile_digest=evaluation.profile_digest,
         split=evaluation.split,
         samples=evaluation.samples,
-        data_digest=evaluation.data_digest or _identified(evaluation),
+        data_digest=evaluation.data_digest,
         season=evaluation.season_id or "",
         commitment=evaluation.provenance.get("commitment", ""),
         needs_seed=evaluation.split == HIDDEN,
@@ -123,15 +122,6 @@ def _as_sent(lease: next_shard.Lease, *, holder: Holder) -> Lease:
         tasks=tuple(lease.tasks),
         traceparent=traceparent(),
     )
-
-
-def _identified(evaluation: Evaluation) -> str:
-    """The digest of the data of an evaluation that was queued before it was kept."""
-    found = data_digest(
-        suite=evaluation.suite, profile=evaluation.profile, split=evaluation.split, season=evaluation.season_id
-    )
-    Evaluation.objects.filter(pk=evaluation.pk).update(data_digest=found)
-    return found
 
 
 def _heartbeat_seconds(evaluation: Evaluation) -> int:

@@ -79,7 +79,7 @@ def test_what_was_published_is_there_after_a_restore(tmp_path, empty_database, l
     assert done.returncode == 0, done.stderr
     assert "Every record that the results name is there." in done.stdout
     with psycopg.connect(empty_database) as restored:
-        assert restored.execute("SELECT content FROM boards_snapshot").fetchone()[0] == content
+        assert restored.execute("SELECT stored FROM boards_snapshot").fetchone()[0] == content
         states = dict(restored.execute("SELECT id, state FROM evaluations_evaluation").fetchall())
         assert states == {evaluation.pk: "completed", waiting.pk: "queued"}
         with pytest.raises(psycopg.Error, match="completed"):

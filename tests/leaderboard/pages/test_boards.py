@@ -133,7 +133,7 @@ def test_a_board_under_other_conditions_has_an_address(client: Client):
     other = make_evaluation(planner=make_planner(owner=make_user("eve"), name="brief"), suite=suite, samples=2)
     publish(other)
     assert "brief" not in planners(read(client, BOARD))
-    conditions = {"profile_digest": other.profile_digest, "split": "public", "samples": "2"}
+    conditions = {"profile_digest": other.profile_digest, "split": "public", "samples": "2", "data_digest": ""}
     assert planners(read(client, BOARD, **conditions)) == ["brief"]
     assert client.get(BOARD, {"samples": "2"}).status_code == 404
 

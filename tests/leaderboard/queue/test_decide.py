@@ -30,8 +30,8 @@ DECISIONS = [
     ("queued", {}, Do.LAUNCH),
     *((state, {"deadline": PAST, "open_shards": 1}, Do.FAIL) for state in ("queued", "running", "aggregating")),
     # Waiting for a worker never fails, however long it lasts.
-    *(("launching", {"deadline": deadline, **WAITING}, Do.ENSURE_WORKER) for deadline in (None, PAST)),
-    *(("launching", {"deadline": deadline, **WAITING, "worker_runs": True}, Do.NOTHING) for deadline in (None, PAST)),
+    ("launching", {"deadline": None, **WAITING}, Do.ENSURE_WORKER),
+    ("launching", {"deadline": None, **WAITING, "worker_runs": True}, Do.NOTHING),
     ("running", {"deadline": PAST, **WAITING, "lacks_worker": True}, Do.WAIT_LONGER),
     ("running", {**WAITING, "lacks_worker": True}, Do.ENSURE_WORKER),
     ("running", {"deadline": PAST, **WAITING}, Do.FAIL),

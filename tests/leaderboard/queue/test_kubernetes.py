@@ -79,7 +79,7 @@ def test_an_evaluation_waits_for_days_and_starts_once_the_cluster_can(cluster):
     for _ in range(4):
         cluster.later(12 * 3600)
         settle(evaluation)
-        # As if the database's clock had gone with the cluster's; rows of older releases have a deadline, too.
+        # As if the database's clock had gone with the cluster's.
         let_time_pass(evaluation)
         assert (evaluation.state, evaluation.reason) == (EvaluationState.LAUNCHING, "launch_failed")
     cluster.fate = starts

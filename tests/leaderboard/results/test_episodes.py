@@ -44,7 +44,7 @@ def test_success_counts_up_turn_by_turn_over_all_tasks():
 def test_the_episodes_of_one_task_share_its_weight_and_late_turns_a_line():
     found = episode_lines([row("0", (SOLVED, 1, 1.0), (SOLVED, 2, 0.5)), row("1", outcome="scored")])
     assert [line.until_now for line in found.turns] == [pytest.approx(0.25), pytest.approx(0.375)]
-    assert found.unknown == 1, "results from before episodes were kept still count as tasks"
+    assert found.unknown == 1, "results without episodes still count as tasks"
     found = episode_lines([row(str(turns), (SOLVED, turns, 1.0)) for turns in (1, MOST_TURNS + 1, 9_999_999)])
     assert [(line.turn, line.is_rest, line.ended) for line in found.turns] == [(1, False, 1), (MOST_TURNS + 1, True, 2)]
     assert episode_lines([row("0")]) is episode_lines([]) is None

@@ -110,19 +110,6 @@ def test_ctrl_c_ends_a_command_without_a_traceback(data, postgres_url):
     assert (process.returncode, errors) == (130, "")
 
 
-@pytest.mark.full
-def test_tables_of_an_earlier_layout_are_refused_in_one_sentence(data):
-    assert manage("migrate", "-v0", data=data, PLANARENA_DEMO="1").returncode == 0
-    written = "from django.db.migrations.recorder import MigrationRecorder as R; from django.db import connection; "
-    written += "R(connection).record_applied('outbox', '0001_initial')"
-    assert manage("shell", "-c", written, data=data, PLANARENA_DEMO="1").returncode == 0
-    refused = manage("migrate", data=data, PLANARENA_DEMO="1")
-    assert refused.returncode == 1
-    assert "The database holds tables of an earlier layout" in refused.stderr
-    assert f"delete {data}" in refused.stderr
-    assert "Traceback" not in refused.stderr
-
-
 def test_without_a_terminal_a_long_command_says_that_it_is_running(monkeypatch):
     class Stream(io.StringIO):
         def write(self, text):

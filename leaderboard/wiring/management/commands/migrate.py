@@ -1,4 +1,4 @@
-"""`manage.py migrate`: Django's, which refuses the tables of releases before version 0.1, and spares a running site."""
+"""`manage.py migrate`: Django's, which spares a running site."""
 
 import os
 import time
@@ -6,41 +6,30 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.migrations.recorder import MigrationRecorder
 from psycopg.errors import LockNotAvailable
 
 from leaderboard.site.direct import direct_settings
 from leaderboard.site.environment import Environment
 
 LOCK_SECONDS = "PLANARENA_MIGRATION_LOCK_SECONDS"
-_EARLIER_APPS = frozenset({"outbox", "workers"})
-"""Applications whose tables have another name now."""
 _POLL_SECONDS = 0.5
 
 
 class Command(migrate.Command):
-    """Migrations were squashed without a way from the tables before: there was no release."""
+    """Django's command, beside a running site where a time limit for locks is set."""
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run Django's command.
 
         Raises:
-            CommandError: the database holds tables of an earlier layout; nothing was changed. Or a running process
-                held a lock for too long: what was migrated before stays, and the command can be repeated.
+            CommandError: a running process held a lock for too long. What was migrated before stays, and the command
+                can be repeated.
         """
         connection = connections[options.get("database") or DEFAULT_DB_ALIAS]
-        if _EARLIER_APPS & {app for app, _ in MigrationRecorder(connection).applied_migrations()}:
-            raise CommandError(
-                "The database holds tables of an earlier layout, which this version cannot read. Nothing was changed. "
-                f"Keep them with the version that made them, and start this one with an empty database: set "
-                f"PLANARENA_DATA to another folder, or delete {settings.DATA_DIR}; with DATABASE_URL, create a new "
-                "database."
-            )
         seconds = Environment(os.environ).integer(LOCK_SECONDS, default=0)
         if not seconds or options.get("check_unapplied") or options.get("plan"):
             super().handle(*args, **options)

@@ -2,11 +2,9 @@
 
 import copy
 import random
-from datetime import timedelta
 from itertools import pairwise
 
 import pytest
-from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,8 +16,6 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import publish
 from leaderboard.boards.storing import packing
 from leaderboard.boards.storing.differences import pack, unpack
-from leaderboard.boards.storing.packing import pack_all
-from leaderboard.site.clock import database_now
 from leaderboard.site.lru_cache import clear_all
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_suite, make_summary, make_user
 
@@ -86,23 +82,10 @@ def test_fifty_snapshots_of_two_thousand_planners_take_less_than_three_whole_one
     assert unpack(pack(contents[0], base=contents[1]), base=contents[1]) == contents[0]
 
 
-def migrated(*, hours_ago: float) -> None:
-    """Make it so that this release migrated then."""
-    app, name = packing.LAST_MIGRATION
-    applied = database_now() - timedelta(hours=hours_ago)
-    assert MigrationRecorder.Migration.objects.filter(app=app, name=name).update(applied=applied) == 1
-
-
 @pytest.fixture
 def board(monkeypatch):
-    """A board of two planners with seven snapshots, of which every third is whole."""
-    return publish_seven(monkeypatch, migrated_hours_ago=25)
-
-
-def publish_seven(monkeypatch, *, migrated_hours_ago: float) -> list[tuple]:
-    """Number, digest and content of each."""
+    """Number, digest and content of the seven snapshots of a board of two planners, of which every third is whole."""
     monkeypatch.setattr(packing, "_MOST_LINKS", 3)
-    migrated(hours_ago=migrated_hours_ago)
     suite, planners = make_suite(), [make_planner(owner=make_user(name), name=name) for name in ("ada", "bea")]
     told = []
     for number in range(7):
@@ -116,15 +99,6 @@ def publish_seven(monkeypatch, *, migrated_hours_ago: float) -> list[tuple]:
 def said() -> list[tuple]:
     rows = Snapshot.objects.order_by("number")
     return [(one.number, one.digest, canonical_json.dumps(one.content)) for one in rows]
-
-
-@pytest.mark.django_db
-def test_nothing_is_packed_while_the_release_before_may_be_running(monkeypatch):
-    board = publish_seven(monkeypatch, migrated_hours_ago=23)
-    assert pack_all() == 0
-    assert not Snapshot.objects.filter(stored=None).exists()
-    migrated(hours_ago=25)
-    assert (pack_all(), said()) == (6, board)
 
 
 @pytest.mark.django_db
@@ -149,14 +123,6 @@ class TestABoard:
         told = Client().get(f"/api/v1/boards/{suite}/snapshots/1/").json()
         assert (told["digest"], canonical_json.dumps(told["content"])) == board[0][1:]
         assert "ada" in Client().get(f"/boards/{suite}/snapshots/1/").content.decode()
-
-    def test_snapshots_of_an_earlier_release_are_packed_in_place(self, board):
-        whole = {one.pk: one.content for one in Snapshot.objects.all()}
-        for pk, content in whole.items():
-            Snapshot.objects.filter(pk=pk).update(stored=content, packed=None, base=None, links=0)
-        assert (pack_all(), pack_all()) == (6, 0)
-        assert Snapshot.objects.filter(packed=None).count() == 1
-        assert said() == board
 
     def test_the_name_of_a_deleted_user_goes_from_packed_snapshots_too(self, board):
         assert replace_owner(before="ada", after="deleted user 0badcafe") == 7

@@ -1,4 +1,6 @@
-from django.db import migrations, models
+"""Attempts that are deleted stay counted."""
+
+from django.db import migrations
 
 # A trigger per statement, not per row: deleting many attempts locks one counter per state, once.
 COUNT = """
@@ -22,26 +24,6 @@ DROP FUNCTION planarena_count_deleted_attempts();
 
 
 class Migration(migrations.Migration):
+    dependencies = [("evaluations", "0001_initial"), ("monitoring", "0001_initial")]
 
-    dependencies = [
-        ('evaluations', '0001_initial'),
-        ('monitoring', '0001_initial'),
-    ]
-
-    operations = [
-        migrations.CreateModel(
-            name='EndedAttempts',
-            fields=[
-                ('state', models.CharField(max_length=20, primary_key=True, serialize=False)),
-                ('deleted', models.BigIntegerField()),
-            ],
-        ),
-        migrations.CreateModel(
-            name='Moment',
-            fields=[
-                ('name', models.CharField(max_length=60, primary_key=True, serialize=False)),
-                ('at', models.DateTimeField()),
-            ],
-        ),
-        migrations.RunSQL(COUNT, FORGET),
-    ]
+    operations = [migrations.RunSQL(COUNT, FORGET)]
